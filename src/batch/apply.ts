@@ -1,0 +1,87 @@
+import { DomainError } from "../domain/errors.ts";
+import { type Line, lineGroups } from "./lines.ts";
+
+/** What became of a batch. */
+export interface BatchReport {
+  accepted: number;
+  rejected: number;
+  /** The first `maxErrors` refused lines; `rejected` counts them all. */
+  readonly errors: { readonly line: number; readonly message: string }[];
+}
+
+export const maxErrors = 1_000;
+export const maxLineBytes = 256 * 1024;
+
+/** Takes some items and says of each, in order, null or why it was refused. */
+export type Keep<Input> = (items: readonly Input[]) => Promise<readonly (string | null)[]>;
+
+/** Reads the bytes of one line; throws a `DomainError` that says what is wrong with it. */
+export type ReadLine<Input> = (bytes: Uint8Array) => Input;
+
+export interface BatchOptions {
+  /** Lines that share a transaction. More are faster, fewer hold up the event loop for a shorter time. */
+  readonly groupSize?: number;
+  /** Called after each group. */
+  readonly onProgress?: (report: Readonly<BatchReport>) => void;
+}
+
+/**
+ * Applies a stream of NDJSON group by group, with flat memory. A bad line is refused and the rest goes on. When the
+ * storage fails, the error says how many lines had been taken before.
+ */
+export async function applyBatch<Input>(
+  stream: AsyncIterable<Uint8Array>,
+  read: ReadLine<Input>,
+  keep: Keep<Input>,
+  { groupSize = 200, onProgress }: BatchOptions = {},
+): Promise<BatchReport> {
+  const report: BatchReport = { accepted: 0, rejected: 0, errors: [] };
+  const refuse = (line: number, message: string) => {
+    report.rejected++;
+    if (report.errors.length < maxErrors) report.errors.push({ line, message });
+  };
+  for await (const lines of lineGroups(stream, groupSize, maxLineBytes)) {
+    const good: { line: number; input: Input }[] = [];
+    const refused: { line: number; message: string }[] = [];
+    for (const line of lines) {
+      const result = readLine(line, read);
+      if (typeof result === "string") refused.push({ line: line.number, message: result });
+      else good.push({ line: line.number, input: result.input });
+    }
+    const results = await kept(good, keep, report);
+    for (const [i, message] of results.entries()) {
+      if (message === null) report.accepted++;
+      else refused.push({ line: good[i]?.line ?? 0, message });
+    }
+    for (const { line, message } of refused.sort((a, b) => a.line - b.line)) refuse(line, message);
+    onProgress?.(report);
+  }
+  return report;
+}
+
+async function kept<Input>(
+  good: readonly { readonly input: Input }[],
+  keep: Keep<Input>,
+  report: BatchReport,
+): Promise<readonly (string | null)[]> {
+  if (good.length === 0) return [];
+  try {
+    return await keep(good.map(({ input }) => input));
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
+    const message = `${error.message} Of this batch ${report.accepted} lines had been taken before; sending it all again does no harm.`;
+    throw new DomainError("unavailable", message, error.details);
+  }
+}
+
+function readLine<Input>({ bytes }: Line, read: ReadLine<Input>): { input: Input } | string {
+  if (bytes === null) return `The line is longer than ${maxLineBytes} bytes`;
+  try {
+    return { input: read(bytes) };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const fields = error.details.errors ?? [];
+    if (fields.length === 0) return error.message;
+    return fields.map(({ field, message }) => `${field} ${message}`).join("; ");
+  }
+}

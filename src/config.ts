@@ -1,0 +1,192 @@
+import { parseArgs } from "node:util";
+import { type LogLevel, logLevels } from "./log.ts";
+
+/** All settings of a server, checked. */
+export interface Config {
+  readonly data: string;
+  readonly host: string;
+  readonly port: number;
+  readonly adminHost: string;
+  readonly adminPort: number;
+  /** null: the address of the public listener. */
+  readonly publicUrl: string | null;
+  /** null: the key made at the first start. */
+  readonly adminKey: string | null;
+  readonly allowPrivateWebhooks: boolean;
+  /** Requests a minute; 0: no limit. */
+  readonly rateLimit: number;
+  readonly subscriptionLimit: number;
+  readonly logLevel: LogLevel;
+}
+
+/** The settings cannot be used. The message lists everything that is wrong with them. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+interface Setting<T> {
+  readonly help: string;
+  /** What stands for the value in the help; none for a switch. */
+  readonly value?: string;
+  readonly default: string | null;
+  /** Only from the environment, because arguments can be seen by other users of the machine. */
+  readonly secret?: boolean;
+  /** Reads the text of the setting; a thrown `TypeError` says what it must be. */
+  readonly read: (text: string) => T;
+}
+
+function integer(minimum: number, maximum: number) {
+  return (text: string): number => {
+    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new TypeError(`must be an integer from ${minimum} to ${maximum}`);
+  };
+}
+
+function oneOf<T extends string>(...words: readonly T[]) {
+  return (text: string): T => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new TypeError(`must be one of ${words.join(", ")}`);
+  };
+}
+
+function filled(text: string): string {
+  if (text.trim() !== "" && !text.includes("\0")) return text;
+  throw new TypeError("must not be empty");
+}
+
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
+  if (plain) return url.href.replace(/\/+$/, "");
+  throw new TypeError("must be an http or https URL without query, like https://api.example.com");
+}
+
+function adminKey(text: string): string {
+  if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
+  throw new TypeError("must be 8 to 200 printable characters without spaces");
+}
+
+type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
+
+const settings: Settings = {
+  data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: filled },
+  host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: filled },
+  port: { value: "PORT", default: "8080", help: "its port; 0 picks a free one", read: integer(0, 65_535) },
+  adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: filled },
+  adminPort: {
+    value: "PORT",
+    default: "8081",
+    help: "its port; 0 picks a free one",
+    read: integer(0, 65_535),
+  },
+  publicUrl: {
+    value: "URL",
+    default: null,
+    help: "where the public listener is reached from outside (default: its address)",
+    read: baseUrl,
+  },
+  adminKey: {
+    default: null,
+    secret: true,
+    help: "the operator key (default: one made at the first start and shown once)",
+    read: adminKey,
+  },
+  allowPrivateWebhooks: {
+    default: "false",
+    help: "let webhooks go to http URLs and private addresses: for development only",
+    read: (text) => oneOf("true", "false", "1", "0")(text) === "true" || text === "1",
+  },
+  rateLimit: {
+    value: "N",
+    default: "800",
+    help: "requests a minute for each application, and for each address without a token; 0 is no limit",
+    read: integer(0, 10_000_000),
+  },
+  subscriptionLimit: {
+    value: "N",
+    default: "10000",
+    help: "subscriptions for each application",
+    read: integer(0, 1_000_000),
+  },
+  logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
+};
+
+const names = Object.keys(settings) as (keyof Config)[];
+const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the settings: arguments over environment over `defaults` over the built-in ones. Throws a `ConfigError`
+ * that lists all mistakes at once.
+ */
+export function readConfig(
+  args: readonly string[],
+  env: Environment,
+  defaults: Partial<Record<keyof Config, string>> = {},
+): Config {
+  const mistakes: string[] = [];
+  const flags = readFlags(args, mistakes);
+  const config: Partial<Record<keyof Config, unknown>> = {};
+  for (const name of names) {
+    const setting: Setting<unknown> = settings[name];
+    const flag = flags[flagOf(name)];
+    const given = flag ?? env[variableOf(name)] ?? defaults[name] ?? setting.default;
+    try {
+      config[name] = given === null ? null : setting.read(String(given));
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      mistakes.push(`${flag === undefined ? variableOf(name) : `--${flagOf(name)}`} ${error.message}`);
+    }
+  }
+  if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
+    mistakes.push("--port and --admin-port must differ");
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
+  return Object.freeze(config as unknown as Config);
+}
+
+function readFlags(args: readonly string[], mistakes: string[]): Record<string, unknown> {
+  const options: Record<string, { type: "string" | "boolean" }> = {};
+  for (const name of names) {
+    if (!settings[name].secret) options[flagOf(name)] = { type: settings[name].value ? "string" : "boolean" };
+  }
+  const { values, tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind === "positional") mistakes.push(`"${token.value}" is not expected here`);
+    if (token.kind !== "option") continue;
+    const option = options[token.name];
+    if (!option) mistakes.push(`${token.rawName} is not a known option`);
+    else if (option.type === "string" && token.value === undefined)
+      mistakes.push(`--${token.name} needs a value`);
+    else if (option.type === "boolean" && token.value !== undefined)
+      mistakes.push(`--${token.name} takes no value`);
+  }
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([name, value]) => options[name] && (options[name].type === "boolean" || typeof value === "string"),
+    ),
+  );
+}
+
+/** Names in the environment that look like settings and are none, most likely misspelt. */
+export function unknownVariables(env: Environment): string[] {
+  const known = new Set(names.map(variableOf));
+  return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !known.has(name));
+}
+
+/** One line for each setting, with its variable and its default. */
+export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
+  return names
+    .map((name) => {
+      const { help, value, secret } = settings[name];
+      const initial = defaults[name] ?? settings[name].default;
+      const flag = secret ? "" : `--${flagOf(name)}${value ? ` ${value}` : ""}`;
+      const tail = initial === null ? "" : ` (default: ${initial})`;
+      return `  ${flag.padEnd(26)} ${variableOf(name).padEnd(30)} ${help}${tail}`;
+    })
+    .join("\n");
+}

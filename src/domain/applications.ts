@@ -1,0 +1,23 @@
+import type { Scope } from "./tokens.ts";
+
+/** A third-party program that calls the API and receives webhooks. */
+export interface Application {
+  readonly id: string;
+  readonly name: string;
+  readonly webhook_url: string | null;
+  /** Readable, because every delivery is signed with it: `whsec_…`. */
+  readonly webhook_secret: string;
+  readonly scopes: readonly Scope[];
+  readonly redirect_uris: readonly string[];
+  /** Requests a minute; null: the server's default. */
+  readonly rate_limit: number | null;
+  /** null: the server's default. */
+  readonly subscription_limit: number | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** The hash stays out of `Application`, so that no answer can carry it. */
+export interface NewApplication extends Application {
+  readonly client_secret_hash: Uint8Array;
+}

@@ -1,0 +1,55 @@
+/** One wrong field of a request, told to the caller. Never carries the offending value. */
+export interface FieldProblem {
+  readonly in: "body" | "query" | "path" | "header";
+  readonly field: string;
+  readonly message: string;
+}
+
+export type ErrorCode =
+  | "invalid_parameter"
+  | "invalid_json"
+  | "invalid_cursor"
+  | "subscription_failed"
+  | "missing_token"
+  | "invalid_token"
+  | "insufficient_scope"
+  | "user_not_found"
+  | "category_not_found"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "body_too_large"
+  | "unsupported_media_type"
+  | "rate_limited"
+  | "unavailable";
+
+/** What an error may carry beyond its message; each adapter renders the parts it understands. */
+export interface ErrorDetails {
+  readonly errors?: readonly FieldProblem[];
+  /** The scope that was missing, with `insufficient_scope`. */
+  readonly scope?: string;
+  readonly retryAfterSeconds?: number;
+  /** The methods a path has, with `method_not_allowed`. */
+  readonly allow?: string;
+  /** Results per item, with `subscription_failed`. */
+  readonly data?: readonly unknown[];
+}
+
+/** A failure whose message is meant for the caller. Anything else that is thrown is an internal error. */
+export class DomainError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message);
+    this.name = "DomainError";
+  }
+}
+
+/** The error for wrong fields: its message is the first field's, so that a person who reads only that is helped. */
+export function invalidFields(errors: readonly FieldProblem[]): DomainError {
+  const first = errors[0];
+  const message = first ? `${first.field} ${first.message}` : "The request is not valid";
+  return new DomainError("invalid_parameter", message, { errors });
+}

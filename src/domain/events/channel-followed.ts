@@ -1,0 +1,18 @@
+import type { Static } from "@sinclair/typebox";
+import { closed } from "../fields.ts";
+import type { EventType } from "./event-type.ts";
+import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
+import { Person } from "./person.ts";
+
+const payload = closed({ broadcaster: Person, follower: Person });
+
+export type ChannelFollowed = Static<typeof payload>;
+
+export const channelFollowed: EventType<typeof payload> = {
+  name: "channel.followed",
+  version: 1,
+  description: "Somebody started to follow a channel.",
+  payload,
+  example: { broadcaster: exampleBroadcaster, follower: exampleViewer },
+  timeToLiveMs: null,
+};

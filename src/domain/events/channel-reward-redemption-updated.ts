@@ -1,0 +1,44 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Count, closed, Key, Timestamp, text } from "../fields.ts";
+import type { EventType } from "./event-type.ts";
+import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
+import { Person } from "./person.ts";
+
+const payload = closed({
+  id: Key,
+  user_input: text(2000, { description: 'What the redeemer wrote; "" where nothing was asked.' }),
+  status: Type.Union([Type.Literal("pending"), Type.Literal("accepted"), Type.Literal("rejected")]),
+  redeemed_at: Timestamp,
+  reward: closed({
+    id: Key,
+    title: text(200),
+    cost: Count,
+    description: text(2000),
+  }),
+  redeemer: Person,
+  broadcaster: Person,
+});
+
+export type ChannelRewardRedemptionUpdated = Static<typeof payload>;
+
+export const channelRewardRedemptionUpdated: EventType<typeof payload> = {
+  name: "channel.reward.redemption.updated",
+  version: 1,
+  description: "A channel reward was redeemed, or its redemption was accepted or rejected.",
+  payload,
+  example: {
+    id: "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
+    user_input: "The one with the trumpet, please",
+    status: "accepted",
+    redeemed_at: "2026-01-14T16:08:06.412Z",
+    reward: {
+      id: "01KEYMZ5W1C8PNA2J4S0YQ7TKE",
+      title: "Choose the next song",
+      cost: 1500,
+      description: "Name a song and it plays after this round.",
+    },
+    redeemer: exampleViewer,
+    broadcaster: exampleBroadcaster,
+  },
+  timeToLiveMs: null,
+};

@@ -1,0 +1,73 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Count, closed, Key, nullable, Timestamp, text } from "../fields.ts";
+import { minute } from "../time.ts";
+import type { EventType } from "./event-type.ts";
+import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
+import { Person } from "./person.ts";
+
+/** Room for a message of 500 characters whose emotes are spelled out as `[emote:id:name]`. */
+const longestContent = 10_000;
+
+const payload = closed({
+  message_id: Key,
+  replies_to: nullable(closed({ message_id: Key, content: text(longestContent), sender: Person }), {
+    description: "The message that this one answers; null if it answers none.",
+  }),
+  broadcaster: Person,
+  sender: Person,
+  content: text(longestContent),
+  emotes: Type.Array(
+    closed({
+      emote_id: Key,
+      positions: Type.Array(
+        closed(
+          { s: Count, e: Count },
+          { description: "First and last character of the emote in `content`." },
+        ),
+        { minItems: 1, maxItems: 500 },
+      ),
+    }),
+    { maxItems: 500 },
+  ),
+  created_at: Timestamp,
+});
+
+export type ChatMessageSent = Static<typeof payload>;
+
+export const chatMessageSent: EventType<typeof payload> = {
+  name: "chat.message.sent",
+  version: 1,
+  description: "Somebody sent a message to a channel's chat.",
+  payload,
+  example: {
+    message_id: "7c2f1a90-3d84-4b0e-9a57-1f6f0f5b8e21",
+    replies_to: {
+      message_id: "0b9e6d53-52a1-4c5e-8f1d-6a1d3c7f4b10",
+      content: "Did she beat the boss yet?",
+      sender: exampleSecondViewer,
+    },
+    broadcaster: exampleBroadcaster,
+    sender: {
+      ...exampleViewer,
+      identity: {
+        username_color: "#3FA7D6",
+        badges: [
+          { text: "Moderator", type: "moderator" },
+          { text: "Subscriber", type: "subscriber", count: 7 },
+        ],
+      },
+    },
+    content: "Third try [emote:30817:gg] and a new record [emote:30817:gg]",
+    emotes: [
+      {
+        emote_id: "30817",
+        positions: [
+          { s: 10, e: 25 },
+          { s: 44, e: 59 },
+        ],
+      },
+    ],
+    created_at: "2026-01-14T16:08:06Z",
+  },
+  timeToLiveMs: 10 * minute,
+};

@@ -1,0 +1,44 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Count, closed, nullable, Timestamp, text } from "../fields.ts";
+import type { EventType } from "./event-type.ts";
+import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
+import { Person } from "./person.ts";
+
+const payload = closed({
+  broadcaster: Person,
+  sender: Person,
+  gift: closed({
+    amount: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    name: text(100),
+    type: text(50),
+    tier: text(50),
+    message: text(2000),
+    pinned_time_seconds: nullable(Count, {
+      description: "How long the message stays pinned in the chat; null if it is not pinned.",
+    }),
+  }),
+  created_at: Timestamp,
+});
+
+export type KicksGifted = Static<typeof payload>;
+
+export const kicksGifted: EventType<typeof payload> = {
+  name: "kicks.gifted",
+  version: 1,
+  description: "Somebody gave Kicks to a channel.",
+  payload,
+  example: {
+    broadcaster: exampleBroadcaster,
+    sender: exampleViewer,
+    gift: {
+      amount: 500,
+      name: "Confetti Storm",
+      type: "LEVEL_UP",
+      tier: "MID",
+      message: "What a finish!",
+      pinned_time_seconds: 600,
+    },
+    created_at: "2026-01-14T16:08:06.634Z",
+  },
+  timeToLiveMs: null,
+};

@@ -1,0 +1,36 @@
+import type { Static } from "@sinclair/typebox";
+import { closed, nullable, Timestamp, text } from "../fields.ts";
+import type { EventType } from "./event-type.ts";
+import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
+import { Person } from "./person.ts";
+
+const payload = closed({
+  broadcaster: Person,
+  moderator: Person,
+  banned_user: Person,
+  metadata: closed({
+    reason: text(1000),
+    created_at: Timestamp,
+    expires_at: nullable(Timestamp, { description: "Null if the ban does not end." }),
+  }),
+});
+
+export type ModerationBanned = Static<typeof payload>;
+
+export const moderationBanned: EventType<typeof payload> = {
+  name: "moderation.banned",
+  version: 1,
+  description: "Somebody was banned from a channel, for a time or for good.",
+  payload,
+  example: {
+    broadcaster: exampleBroadcaster,
+    moderator: exampleSecondViewer,
+    banned_user: exampleViewer,
+    metadata: {
+      reason: "Posting the same link again and again",
+      created_at: "2026-01-14T16:08:06Z",
+      expires_at: "2026-01-14T16:18:06Z",
+    },
+  },
+  timeToLiveMs: null,
+};

@@ -1,0 +1,69 @@
+import {
+  type SchemaOptions,
+  type StringOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "@sinclair/typebox";
+import { maxId } from "./ids.ts";
+
+/** Id of a user, channel or category: a positive integer that JSON numbers carry exactly. */
+export const Id = Type.Integer({ minimum: 1, maximum: maxId });
+
+/** A number of something, from 0 on. */
+export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** ISO 8601 in UTC with `Z`, with or without a fraction of a second. */
+export const Timestamp = Type.String({
+  pattern:
+    "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$",
+  errorMessage: "must be a timestamp like 2026-01-14T16:08:06Z",
+});
+
+/** An identifier that the platform chose, such as that of a message. */
+export const Key = Type.String({ minLength: 1, maxLength: 100 });
+
+/** A web address, or "" where there is none. */
+export const Url = Type.String({ maxLength: 2048 });
+
+/** Text of people, possibly empty. */
+export function text(maxLength: number, options: StringOptions = {}) {
+  return Type.String({ ...options, maxLength });
+}
+
+/** An object with exactly these fields. */
+export function closed<Fields extends TProperties>(fields: Fields, options: SchemaOptions = {}) {
+  return Type.Object(fields, { ...options, additionalProperties: false });
+}
+
+/** The schema's values, and null. */
+export function nullable<Schema extends TSchema>(schema: Schema, options: SchemaOptions = {}) {
+  return Type.Union([schema, Type.Null()], options);
+}
+/** A name or title: one line, without control characters. */
+export function oneLine(minLength: number, maxLength: number) {
+  return Type.String({
+    minLength,
+    maxLength,
+    pattern: "^[^\\u0000-\\u001f\\u007f]*$",
+    errorMessage: "must be one line without control characters",
+  });
+}
+
+/** Text of several lines, without NUL. */
+export function prose(maxLength: number) {
+  return Type.String({
+    maxLength,
+    pattern: "^[^\\u0000]*$",
+    errorMessage: "must not contain a NUL character",
+  });
+}
+
+/** An absolute http(s) address, or "" for none. */
+export function webAddress() {
+  return Type.String({
+    maxLength: 2048,
+    pattern: "^(https?://[^\\s\\u0000-\\u001f]+)?$",
+    errorMessage: "must be an http or https URL",
+  });
+}

@@ -1,0 +1,69 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { slugPattern } from "./categories.ts";
+import { Count, Id, oneLine, Timestamp, webAddress } from "./fields.ts";
+
+/** A user's channel as the platform reports it. */
+export const ChannelInput = Type.Object({
+  id: Id,
+  user_id: Id,
+  slug: Type.String({
+    pattern: slugPattern,
+    errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
+  }),
+  name: Type.Optional(oneLine(1, 200)),
+  profile_image: Type.Optional(Type.Union([webAddress(), Type.Null()])),
+});
+export type ChannelInput = Static<typeof ChannelInput>;
+
+export interface Channel {
+  readonly id: number;
+  readonly user_id: number;
+  readonly slug: string;
+  readonly name: string;
+  /** null: the picture of its user, or the server's default. */
+  readonly profile_image: string | null;
+}
+
+export function channelFrom(input: ChannelInput): Channel {
+  return {
+    id: input.id,
+    user_id: input.user_id,
+    slug: input.slug.toWellFormed(),
+    name: (input.name ?? input.slug).toWellFormed(),
+    profile_image: input.profile_image || null,
+  };
+}
+
+/** A channel that is live now, as the platform reports it. */
+export const LivestreamInput = Type.Object({
+  channel_id: Id,
+  category_id: Id,
+  viewers: Count,
+  title: Type.Optional(oneLine(0, 500)),
+  language: Type.Optional(oneLine(0, 100)),
+  started_at: Type.Optional(Timestamp),
+});
+export type LivestreamInput = Static<typeof LivestreamInput>;
+
+export interface Livestream {
+  readonly channel_id: number;
+  readonly category_id: number;
+  readonly viewers: number;
+  readonly title: string;
+  readonly language: string;
+  readonly started_at: string;
+}
+
+/** null: since an earlier report of the same stream, or since now. */
+export type NewLivestream = Omit<Livestream, "started_at"> & { readonly started_at: string | null };
+
+export function livestreamFrom(input: LivestreamInput): NewLivestream {
+  return {
+    channel_id: input.channel_id,
+    category_id: input.category_id,
+    viewers: input.viewers,
+    title: (input.title ?? "").toWellFormed(),
+    language: (input.language ?? "").toWellFormed(),
+    started_at: input.started_at ?? null,
+  };
+}

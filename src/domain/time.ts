@@ -1,0 +1,9 @@
+/** Milliseconds since the epoch as ISO 8601 in UTC, for example `2026-01-14T16:08:06.123Z`. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export const second = 1_000;
+export const minute = 60 * second;
+export const hour = 60 * minute;
+export const day = 24 * hour;

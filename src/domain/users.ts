@@ -1,0 +1,69 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Count, Id, oneLine, prose, Timestamp, webAddress } from "./fields.ts";
+
+/** Looked up without regard to ASCII case. */
+export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
+
+/** Names that would hide behind another route of the public API. */
+const reservedUsernames = new Set(["search"]);
+
+/** A user as the platform reports it; what it leaves out gets a default, `created_at` keeps its first value. */
+export const UserInput = Type.Object({
+  id: Id,
+  username: Type.String({
+    pattern: usernamePattern,
+    errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+  }),
+  display_name: Type.Optional(oneLine(1, 200)),
+  bio: Type.Optional(prose(10_000)),
+  profile_picture: Type.Optional(Type.Union([webAddress(), Type.Null()])),
+  followers_count: Type.Optional(Count),
+  following_count: Type.Optional(Count),
+  is_verified: Type.Optional(Type.Boolean()),
+  created_at: Type.Optional(Timestamp),
+});
+export type UserInput = Static<typeof UserInput>;
+
+/** A user as it is kept. */
+export interface User {
+  readonly id: number;
+  /** As the platform spells it. */
+  readonly username: string;
+  readonly display_name: string;
+  readonly bio: string;
+  /** null where the platform gave none: the server then shows its default. */
+  readonly profile_picture: string | null;
+  readonly followers_count: number;
+  readonly following_count: number;
+  readonly is_verified: boolean;
+  /** ISO 8601 UTC, as the platform reported it. */
+  readonly created_at: string;
+}
+
+/** null: the time of its first arrival, unless an earlier report named one. */
+export type NewUser = Omit<User, "created_at"> & { readonly created_at: string | null };
+
+export type UserSummary = Pick<User, "id" | "username" | "display_name" | "profile_picture" | "is_verified">;
+
+/** Why a user of this name cannot be kept, or null. */
+export function refusedUsername(username: string): string | null {
+  if (!reservedUsernames.has(username.toLowerCase())) return null;
+  return `username "${username.toLowerCase()}" is reserved, because it is a path of the public API`;
+}
+
+/** A user with all its fields. */
+export function userFrom(input: UserInput): NewUser {
+  return {
+    id: input.id,
+    username: input.username,
+    display_name: (input.display_name ?? input.username).toWellFormed(),
+    bio: (input.bio ?? "").toWellFormed(),
+    profile_picture: input.profile_picture || null,
+    followers_count: input.followers_count ?? 0,
+    following_count: input.following_count ?? 0,
+    is_verified: input.is_verified ?? false,
+    created_at: input.created_at ?? null,
+  };
+}
+
+export const searchLimits = { minQuery: 3, maxQuery: 100, maxResults: 100, defaultResults: 25 } as const;

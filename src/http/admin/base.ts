@@ -1,0 +1,31 @@
+import { timingSafeEqual } from "node:crypto";
+import { DomainError } from "../../domain/errors.ts";
+import { secretHash } from "../../domain/tokens.ts";
+import type { Log } from "../../log.ts";
+import { bearerToken } from "../auth.ts";
+import { listener } from "../server.ts";
+
+/** The listener of the platform's own backend: a route says `operator: true` to need the operator key. */
+export function adminListener(options: { log: Log; adminKeyHash: Uint8Array }) {
+  return listener({ log: options.log, headers: {} }).macro({
+    operator: {
+      transform: ({ request }: { request: Request }) => {
+        const key = bearerToken(request);
+        if (key === null) {
+          throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
+        }
+        if (!timingSafeEqual(secretHash(key), options.adminKeyHash)) {
+          throw new DomainError("invalid_token", "The operator key is wrong");
+        }
+      },
+    },
+  });
+}
+
+export type AdminListener = ReturnType<typeof adminListener>;
+
+/** What every admin route says of itself: it needs the operator key, and reads its body itself. */
+export const operatorOnly = { operator: true, parse: "none" } as const;
+
+/** Bodies of the admin API other than NDJSON. */
+export const adminBodyBytes = 256 * 1024;

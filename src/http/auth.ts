@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import type { Application } from "../domain/applications.ts";
+import { DomainError } from "../domain/errors.ts";
+import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
+import type { Store } from "../store/store.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+
+/** The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme. */
+export function bearerToken(request: Request): string | null {
+  const header = request.headers.get("authorization");
+  if (header === null || header.charCodeAt(6) !== 0x20) return null;
+  return header.slice(0, 6).toLowerCase() === "bearer" ? header.slice(7).trim() : null;
+}
+
+/** A caller whose token was good. */
+export interface Caller {
+  readonly grant: Grant;
+  readonly application: Application;
+}
+
+const maxCached = 50_000;
+
+/**
+ * Finds out who calls. Good tokens are remembered by their hash, so that neither the token is kept nor the
+ * comparison gives its bytes away; whoever changes an application or revokes a token calls `forget`.
+ */
+export function authenticator(store: Pick<Store, "tokens" | "applications">, now: () => number) {
+  const known = new Map<string, Caller>();
+
+  const load = async (token: string): Promise<Caller | null> => {
+    const grant = await store.tokens.find(secretHash(token));
+    const application = grant && (await store.applications.find(grant.applicationId));
+    return grant && application ? { grant, application } : null;
+  };
+
+  return {
+    /** The caller of a request; throws `missing_token` or `invalid_token`. */
+    async authenticate(request: Request): Promise<Caller> {
+      const token = bearerToken(request);
+      if (token === null) {
+        throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
+      }
+      const key = createHash("sha256").update(token).digest("base64");
+      let caller = known.get(key) ?? null;
+      if (!caller) {
+        caller = await load(token);
+        if (caller) {
+          if (known.size >= maxCached) known.clear();
+          known.set(key, caller);
+        }
+      }
+      if (!caller || caller.grant.expiresAt <= now()) {
+        throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
+      }
+      return caller;
+    },
+    /** To be called after a token or an application was changed or removed. */
+    forget(): void {
+      known.clear();
+    },
+  };
+}
+
+export type Authenticator = ReturnType<typeof authenticator>;
+
+/** The gate in front of the routes of the public API. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  /** Requests a minute for each application that has no limit of its own, and for each address; 0 is no limit. */
+  readonly defaultRateLimit: number;
+}
+
+/**
+ * Lets a request in or throws, in the order 401, 429, 403. Routes without a scope are open to everyone and limited
+ * by address, and so is whoever sends a bad token.
+ */
+export async function admit(
+  access: Access,
+  exchange: Exchange,
+  request: Request,
+  scope: Scope | null,
+): Promise<void> {
+  const { authenticator, limiter, defaultRateLimit } = access;
+  const take = (key: string, limit: number) => {
+    exchange.budget = limiter.take(key, limit);
+  };
+  if (scope === null) take(exchange.address, defaultRateLimit);
+  else {
+    try {
+      const { grant, application } = await authenticator.authenticate(request);
+      exchange.grant = grant;
+      take(application.id, application.rate_limit ?? defaultRateLimit);
+    } catch (error) {
+      take(exchange.address, defaultRateLimit);
+      if (exchange.budget?.allowed !== false) throw error;
+    }
+  }
+  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget.retryAfterSeconds);
+  if (scope !== null && !exchange.grant?.scopes.includes(scope)) {
+    throw new DomainError("insufficient_scope", `This needs a token with the scope ${scope}`, { scope });
+  }
+}
+
+export function rateLimited(retryAfterSeconds: number): DomainError {
+  const message = `Too many requests; try again in ${retryAfterSeconds} seconds`;
+  return new DomainError("rate_limited", message, { retryAfterSeconds });
+}

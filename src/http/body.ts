@@ -1,0 +1,58 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import type { TypeCheck } from "@sinclair/typebox/compiler";
+import { DomainError, invalidFields } from "../domain/errors.ts";
+import { parseJson } from "../domain/json.ts";
+import { problems } from "../domain/validation.ts";
+
+/*
+ * Reads request bodies. Elysia's own parser runs before any check of the token, has no limit of depth, and tells
+ * what the JSON parser said; and its schemas take `"5"` for an integer.
+ */
+
+export const publicBodyBytes = 64 * 1024;
+
+/** Reads a JSON body of at most `maxBytes` that fits the schema; throws the error to answer with. */
+export async function readJson<T extends TSchema>(
+  request: Request,
+  check: TypeCheck<T>,
+  maxBytes: number = publicBodyBytes,
+): Promise<Static<T>> {
+  requireMediaType(request, "application/json");
+  const value = parseJson(await readBytes(request, maxBytes));
+  const wrong = problems(check, value, { in: "body" });
+  if (wrong.length > 0) throw invalidFields(wrong);
+  return value as Static<T>;
+}
+
+/** The media type of a request in lower case and without parameters, "" where there is none. */
+export function mediaType(request: Request): string {
+  const header = request.headers.get("content-type") ?? "";
+  return (header.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+export function requireMediaType(request: Request, ...accepted: readonly string[]): void {
+  if (accepted.includes(mediaType(request))) return;
+  throw new DomainError(
+    "unsupported_media_type",
+    `The body must be sent with Content-Type: ${accepted.join(" or ")}`,
+  );
+}
+
+/** The whole body. Stops reading as soon as it is larger than `maxBytes`. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new DomainError("body_too_large", `The body must be at most ${maxBytes} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bodyStream(request)) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** The body as it arrives; one that is missing is empty. */
+export async function* bodyStream(request: Request): AsyncGenerator<Uint8Array> {
+  if (request.body) yield* request.body;
+}

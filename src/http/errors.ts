@@ -1,0 +1,63 @@
+import { DomainError, type ErrorCode } from "../domain/errors.ts";
+import { errorFields } from "../log.ts";
+import { type Exchange, replyJson } from "./exchange.ts";
+
+/** The one table from codes to statuses. */
+export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
+  invalid_parameter: 400,
+  invalid_json: 400,
+  invalid_cursor: 400,
+  subscription_failed: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  user_not_found: 404,
+  category_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  unavailable: 503,
+  internal_error: 500,
+};
+
+/** Answers with an error in the one shape of the contract. What is not a `DomainError` is logged and not told. */
+export function replyError(exchange: Exchange, thrown: unknown): Response {
+  if (!(thrown instanceof DomainError)) {
+    exchange.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(thrown) });
+    return replyJson(exchange, 500, {
+      message: "Something went wrong on our side. The request id helps to find out what.",
+      code: "internal_error",
+      errors: [],
+      request_id: exchange.requestId,
+    });
+  }
+  const { code, message, details } = thrown;
+  if (code === "unavailable") {
+    exchange.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(thrown) });
+  }
+  const body = {
+    ...(details.data && { data: details.data }),
+    message,
+    code,
+    errors: details.errors ?? [],
+    request_id: exchange.requestId,
+  };
+  return replyJson(exchange, statusOf[code], body, errorHeaders(thrown));
+}
+
+function errorHeaders({ code, message, details }: DomainError): Record<string, string> {
+  const headers: Record<string, string> = {};
+  // RFC 6750, section 3: no error code where the request carried no token at all.
+  if (code === "missing_token") headers["www-authenticate"] = `Bearer realm="onair"`;
+  if (code === "invalid_token" || code === "insufficient_scope") {
+    const scope = details.scope ? `, scope="${details.scope}"` : "";
+    headers["www-authenticate"] =
+      `Bearer realm="onair", error="${code}", error_description="${message}"${scope}`;
+  }
+  if (details.allow) headers["allow"] = details.allow;
+  if (details.retryAfterSeconds !== undefined) headers["retry-after"] = String(details.retryAfterSeconds);
+  return headers;
+}

@@ -1,0 +1,28 @@
+import type { Cursors } from "../../ranking/cursor.ts";
+import type { Ranking } from "../../ranking/ranking.ts";
+import { tokenRoute } from "../oauth/token.ts";
+import { answerOtherMethods } from "../server.ts";
+import { type PublicDeps, preflight, publicListener } from "./base.ts";
+import { categoryRoutes } from "./categories.ts";
+import { eventRoutes, type PublicKey } from "./events.ts";
+import { subscriptionRoutes } from "./subscriptions.ts";
+import { userRoutes } from "./users.ts";
+
+/** All routes of the public listener. */
+export function publicApp(
+  deps: PublicDeps & {
+    ranking: Ranking;
+    cursors: Cursors;
+    defaultSubscriptionLimit: number;
+    publicKey: PublicKey;
+  },
+) {
+  const app = publicListener(deps);
+  userRoutes(app, deps);
+  categoryRoutes(app, deps, deps.ranking, deps.cursors);
+  subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
+  eventRoutes(app, deps.publicKey);
+  tokenRoute(app, deps, {});
+  answerOtherMethods(app, preflight);
+  return app;
+}

@@ -1,0 +1,51 @@
+import type { Scope } from "../../domain/tokens.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/store.ts";
+import { type Access, admit } from "../auth.ts";
+import { listener } from "../server.ts";
+
+/** What the routes of the public listener are made from. */
+export interface PublicDeps {
+  readonly store: Store;
+  readonly access: Access;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Where the listener is reached from outside, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+const exposed = [
+  "X-Request-Id",
+  "RateLimit-Limit",
+  "RateLimit-Remaining",
+  "RateLimit-Reset",
+  "Retry-After",
+  "ETag",
+  "WWW-Authenticate",
+  "Onair-Subscriptions-Used",
+  "Onair-Subscriptions-Limit",
+];
+
+/** Browsers of any origin may call the API and read these headers; cookies are never involved. */
+const crossOrigin = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": exposed.join(", "),
+};
+
+export const preflight = {
+  "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, X-Request-Id",
+  "access-control-max-age": "86400",
+};
+
+/** The listener with its gate: a route says `access: "users:read"` or `access: "anyone"`. */
+export function publicListener({ access, log }: Pick<PublicDeps, "access" | "log">) {
+  return listener({ log, headers: crossOrigin }).macro({
+    // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
+    access: (scope: Scope | "anyone") => ({
+      transform: ({ exchange, request }) =>
+        admit(access, exchange, request, scope === "anyone" ? null : scope),
+    }),
+  });
+}
+
+export type PublicListener = ReturnType<typeof publicListener>;

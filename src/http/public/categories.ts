@@ -1,0 +1,253 @@
+import { Type } from "@sinclair/typebox";
+import { categoryLimits } from "../../domain/categories.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { Count, Id } from "../../domain/fields.ts";
+import { fold } from "../../domain/text.ts";
+import type { Cursors } from "../../ranking/cursor.ts";
+import {
+  indexAfter,
+  type Page,
+  type Position,
+  type RankedCategory,
+  type Ranking,
+  type Snapshot,
+} from "../../ranking/ranking.ts";
+import { type Exchange, reply } from "../exchange.ts";
+import { readParam, readQuery } from "../query.ts";
+import { defaultPictures } from "./assets.ts";
+import type { PublicDeps, PublicListener } from "./base.ts";
+import { answer, operation, WebUrl } from "./reference.ts";
+
+const closed = { additionalProperties: false };
+
+const TagSchema = Type.Object({ id: Id, name: Type.String() }, { $id: "Tag", ...closed });
+
+const listFields = {
+  id: Id,
+  name: Type.String(),
+  slug: Type.String(),
+  icon: WebUrl,
+  banner: WebUrl,
+  viewers: Type.Integer({
+    minimum: 0,
+    description: "Viewers of all its live channels, at most 2 seconds behind what the platform reported.",
+  }),
+  tags: Type.Array(TagSchema),
+};
+
+const CategorySchema = Type.Object(listFields, { $id: "Category", ...closed });
+
+const TopChannelSchema = Type.Object(
+  { id: Id, name: Type.String(), slug: Type.String(), profile_image: WebUrl, viewers: Count },
+  { $id: "TopChannel", ...closed },
+);
+
+const CategoryDetailSchema = Type.Object(
+  {
+    ...listFields,
+    description: Type.String({ description: 'Empty ("") where there is none.' }),
+    top_channels: Type.Array(TopChannelSchema, {
+      maxItems: categoryLimits.topChannels,
+      description: "The live channels with the most viewers.",
+    }),
+  },
+  { $id: "CategoryDetail", ...closed },
+);
+
+const PaginationSchema = Type.Object(
+  {
+    cursor: Type.String({ description: 'Pass it as `cursor` for the next page; "" on the last one.' }),
+    has_more: Type.Boolean(),
+  },
+  { $id: "Pagination", ...closed },
+);
+
+const NameFilter = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: categoryLimits.maxName,
+  description: "Only categories whose name contains this, regardless of case and diacritics.",
+});
+
+const ListQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: categoryLimits.maxResults,
+      default: categoryLimits.defaultResults,
+      description: "How many categories to return.",
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: categoryLimits.maxCursor, description: "The cursor of the previous page." }),
+  ),
+  name: Type.Optional(NameFilter),
+  q: Type.Optional(Type.String({ ...NameFilter, description: "Another word for `name`, which wins." })),
+});
+
+const CategoryId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] });
+
+const exampleCategory = {
+  id: 1,
+  name: "Just Chatting",
+  slug: "just-chatting",
+  icon: "http://127.0.0.1:8080/assets/category-icon.png",
+  banner: "http://127.0.0.1:8080/assets/category-banner.png",
+  viewers: 184213,
+  tags: [{ id: 1, name: "IRL" }],
+};
+
+// With the second that a snapshot may be old, a cached answer is at most 2 seconds behind.
+const cacheControl = "public, max-age=1";
+const longestKeptQuery = 300;
+
+/** Get Categories and Get Category, answered from the ranking in memory. */
+export function categoryRoutes(
+  app: PublicListener,
+  { store, publicUrl }: PublicDeps,
+  ranking: Ranking,
+  cursors: Cursors,
+): void {
+  const shown = ({ category, viewers }: RankedCategory) => {
+    const { id, name, slug, icon, banner, tags } = category;
+    const pictures = defaultPictures(publicUrl());
+    return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
+  };
+
+  const list = (snapshot: Snapshot, url: string): Page => {
+    let after: Position | null = null;
+    // The cursor is checked together with the other parameters, and needs the filter for it.
+    const filterOf = (query: { name?: string; q?: string }) => fold(query.name ?? query.q ?? "");
+    const { cursor: _, ...FilterFields } = ListQuery.properties;
+    const readCursor = (cursor: string) => {
+      const read = cursors.read(cursor, filterOf(readQuery(url, Type.Object(FilterFields))));
+      if (typeof read === "string") return read;
+      after = read;
+      return null;
+    };
+    const query = readQuery(url, ListQuery, { cursor: readCursor });
+    const filter = filterOf(query);
+    const limit = query.limit ?? categoryLimits.defaultResults;
+    const matching = filter
+      ? snapshot.order.filter(({ category }) => fold(category.name).includes(filter))
+      : snapshot.order;
+    const start = after ? indexAfter(matching, after) : 0;
+    const page = matching.slice(start, start + limit);
+    const last = page.at(-1);
+    const hasMore = start + limit < matching.length;
+    const cursor =
+      hasMore && last ? cursors.make({ viewers: last.viewers, id: last.category.id }, filter) : "";
+    return pageOf({ categories: page.map(shown), pagination: { cursor, has_more: hasMore } });
+  };
+
+  const detail = async (snapshot: Snapshot, id: number): Promise<Page> => {
+    const ranked = snapshot.category(id);
+    if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
+    const live = snapshot.topChannels(id, categoryLimits.topChannels);
+    const channels = await store.channels.byIds(live.map(({ channel_id }) => channel_id));
+    const byId = new Map(channels.map((channel) => [channel.id, channel]));
+    const profileImage = defaultPictures(publicUrl()).profile;
+    const top = live.flatMap(({ channel_id, viewers }) => {
+      const channel = byId.get(channel_id);
+      if (!channel) return [];
+      const { name, slug, profile_image } = channel;
+      return [{ id: channel_id, name, slug, profile_image: profile_image ?? profileImage, viewers }];
+    });
+    const { description } = ranked.category;
+    return pageOf({ category: { ...shown(ranked), description, top_channels: top } });
+  };
+
+  app.get(
+    "/public/v1/categories",
+    ({ exchange, request }) => {
+      const snapshot = ranking.current();
+      const at = request.url.indexOf("?");
+      const key = at === -1 ? "" : request.url.slice(at);
+      const kept = snapshot.pages.get(key);
+      if (kept) return replyPage(exchange, request, kept);
+      const page = list(snapshot, request.url);
+      return replyPage(exchange, request, key.length > longestKeptQuery ? page : snapshot.keep(key, page));
+    },
+    operation({
+      id: "getCategories",
+      tag: "Categories",
+      summary: "Get Categories",
+      description:
+        "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with.",
+      access: "anyone",
+      query: ListQuery,
+      notModified: true,
+      answers: {
+        200: answer("A page of categories.", {
+          schema: Type.Object(
+            { categories: Type.Array(CategorySchema), pagination: PaginationSchema },
+            closed,
+          ),
+          example: { categories: [exampleCategory], pagination: { cursor: "", has_more: false } },
+        }),
+      },
+      errors: ["invalid_cursor"],
+    }),
+  );
+
+  app.get(
+    "/public/v1/categories/:id",
+    async ({ exchange, request, params }) => {
+      const id = readParam("id", params.id, CategoryId);
+      const snapshot = ranking.current();
+      const key = `/${id}`;
+      const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
+      return replyPage(exchange, request, kept);
+    },
+    operation({
+      id: "getCategory",
+      tag: "Categories",
+      summary: "Get Category",
+      description: "One category with the channels that are live in it.",
+      access: "anyone",
+      params: Type.Object({ id: CategoryId }),
+      notModified: true,
+      answers: {
+        200: answer("The category.", {
+          schema: Type.Object({ category: CategoryDetailSchema }, closed),
+          example: {
+            category: {
+              ...exampleCategory,
+              description: "Talk about anything.",
+              top_channels: [
+                {
+                  id: 1001,
+                  name: "xQcOW",
+                  slug: "xqcow",
+                  profile_image: "http://127.0.0.1:8080/assets/profile-picture.png",
+                  viewers: 27716,
+                },
+              ],
+            },
+          },
+        }),
+      },
+      errors: ["category_not_found"],
+    }),
+  );
+}
+
+function pageOf(value: unknown): Page {
+  const body = new TextEncoder().encode(JSON.stringify(value));
+  return { body, etag: `"${Bun.hash(body).toString(36)}"` };
+}
+
+function replyPage(exchange: Exchange, request: Request, { body, etag }: Page): Response {
+  const headers = { etag, "cache-control": cacheControl };
+  const known = request.headers.get("if-none-match");
+  if (known !== null && matches(known, etag)) return reply(exchange, 304, null, headers);
+  return reply(exchange, 200, body, headers);
+}
+
+/** Weak comparison of If-None-Match (RFC 9110, section 13.1.2). */
+function matches(header: string, etag: string): boolean {
+  return header.split(",").some((part) => {
+    const tag = part.trim();
+    return tag === "*" || tag === etag || tag === `W/${etag}`;
+  });
+}

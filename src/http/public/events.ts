@@ -1,0 +1,89 @@
+import { Type } from "@sinclair/typebox";
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { replyJson } from "../exchange.ts";
+import type { PublicListener } from "./base.ts";
+import { answer, Message, operation } from "./reference.ts";
+
+const closed = { additionalProperties: false };
+
+const EventTypeSchema = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.Integer(),
+    description: Type.String(),
+    schema: Type.Record(Type.String(), Type.Unknown(), {
+      description: "JSON Schema of the payload (`data`).",
+    }),
+    example: Type.Record(Type.String(), Type.Unknown(), { description: "A payload." }),
+  },
+  { $id: "EventType", ...closed },
+);
+
+const PublicKeySchema = Type.Object(
+  {
+    public_key: Type.String({ description: "The Ed25519 key in PEM." }),
+    standard_webhooks: Type.String({ description: "The same key as `whpk_` and base64." }),
+  },
+  { $id: "PublicKey", ...closed },
+);
+
+export interface PublicKey {
+  readonly public_key: string;
+  readonly standard_webhooks: string;
+}
+
+/** The catalogue of events, and the key that verifies their signatures. */
+export function eventRoutes(app: PublicListener, publicKey: PublicKey): void {
+  const types = builtInEventTypes.map(({ name, version, description, payload, example }) => {
+    return { name, version, description, schema: plainSchema(payload), example };
+  });
+
+  app.get(
+    "/public/v1/events/types",
+    ({ exchange }) => replyJson(exchange, 200, { data: types, message: "OK" }),
+    operation({
+      id: "getEventTypes",
+      tag: "Events",
+      summary: "Get Event Types",
+      description:
+        "The events that can be subscribed to, each with the JSON Schema of its payload and an example.",
+      access: "anyone",
+      answers: {
+        200: answer("All event types.", {
+          schema: Type.Object({ data: Type.Array(EventTypeSchema), message: Message }, closed),
+          example: { data: types.slice(1, 2), message: "OK" },
+        }),
+      },
+    }),
+  );
+
+  app.get(
+    "/public/v1/public-key",
+    ({ exchange }) => replyJson(exchange, 200, { data: publicKey, message: "OK" }),
+    operation({
+      id: "getPublicKey",
+      tag: "Events",
+      summary: "Get Public Key",
+      description: "The Ed25519 key of the `v1a` signatures of webhooks, in two forms.",
+      access: "anyone",
+      answers: {
+        200: answer("The key.", {
+          schema: Type.Object({ data: PublicKeySchema, message: Message }, closed),
+          example: {
+            data: {
+              public_key:
+                "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n",
+              standard_webhooks: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+            },
+            message: "OK",
+          },
+        }),
+      },
+    }),
+  );
+}
+
+/** A schema without the keywords that only our own checks understand: strict validators refuse unknown ones. */
+function plainSchema(schema: object): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(schema, (key, value) => (key === "errorMessage" ? undefined : value)));
+}

@@ -1,0 +1,256 @@
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { Application } from "../../domain/applications.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { findEventType } from "../../domain/events/catalogue.ts";
+import { Id } from "../../domain/fields.ts";
+import { ulidPattern } from "../../domain/ids.ts";
+import { subscriptionLimits } from "../../domain/subscriptions.ts";
+import type { Grant } from "../../domain/tokens.ts";
+import { readJson } from "../body.ts";
+import { type Exchange, reply, replyJson } from "../exchange.ts";
+import { readQuery } from "../query.ts";
+import type { PublicDeps, PublicListener } from "./base.ts";
+import { answer, IsoTimestamp, Message, operation } from "./reference.ts";
+
+const closed = { additionalProperties: false };
+const path = "/public/v1/events/subscriptions";
+
+const Ulid = Type.String({ pattern: ulidPattern, description: "A ULID." });
+
+const SubscriptionSchema = Type.Object(
+  {
+    id: Ulid,
+    app_id: Ulid,
+    broadcaster_user_id: Type.Union([Id, Type.Null()]),
+    event: Type.String(),
+    version: Type.Integer(),
+    method: Type.Literal("webhook"),
+    created_at: IsoTimestamp,
+    updated_at: IsoTimestamp,
+  },
+  { $id: "Subscription", ...closed },
+);
+
+const itemFields = { name: Type.String(), version: Type.Integer() };
+export const SubscribedItemSchema = Type.Union(
+  [
+    Type.Object({ ...itemFields, subscription_id: Ulid }, closed),
+    Type.Object(
+      { ...itemFields, error: Type.String({ description: "Why there is no subscription." }) },
+      closed,
+    ),
+  ],
+  { $id: "SubscribedItem" },
+);
+
+const CreateBody = Type.Object({
+  events: Type.Array(
+    Type.Object({
+      name: Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: "Name of the event.",
+        examples: ["channel.followed"],
+      }),
+      version: Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "Version of the event.",
+        examples: [1],
+      }),
+    }),
+    { minItems: 1, maxItems: subscriptionLimits.maxEvents },
+  ),
+  method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
+  broadcaster_user_id: Type.Optional(
+    Type.Union([Id, Type.Null()], {
+      description:
+        "User id of the broadcaster: required for channel events; with a user token it is that user.",
+    }),
+  ),
+});
+const createBody = TypeCompiler.Compile(CreateBody);
+
+const DeleteQuery = Type.Object({
+  id: Type.Array(Type.String({ maxLength: 64 }), {
+    minItems: 1,
+    maxItems: subscriptionLimits.maxIds,
+    description: "Ids of subscriptions: repeated, or separated by commas.",
+  }),
+});
+
+const exampleRecord = {
+  id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+  app_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  broadcaster_user_id: 1001,
+  event: "channel.followed",
+  version: 1,
+  method: "webhook",
+  created_at: "2026-01-14T16:08:06.123Z",
+  updated_at: "2026-01-14T16:08:06.123Z",
+};
+
+interface Item {
+  readonly name: string;
+  readonly version: number;
+  readonly subscription_id?: string;
+  readonly error?: string;
+}
+
+/** Get, create and delete event subscriptions. */
+export function subscriptionRoutes(
+  app: PublicListener,
+  { store, now }: PublicDeps,
+  defaultLimit: number,
+): void {
+  const granted = async ({ grant }: Exchange): Promise<{ grant: Grant; application: Application }> => {
+    const application = grant && (await store.applications.find(grant.applicationId));
+    if (!application)
+      throw new DomainError("invalid_token", "The application of this token does not exist any more");
+    return { grant, application };
+  };
+  const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit;
+  const budget = async (application: Application) => ({
+    "onair-subscriptions-used": String(await store.subscriptions.count(application.id)),
+    "onair-subscriptions-limit": String(limitOf(application)),
+  });
+
+  app.get(
+    path,
+    async ({ exchange }) => {
+      const { grant, application } = await granted(exchange);
+      const all = await store.subscriptions.ofApplication(application.id);
+      const data =
+        grant.userId === null ? all : all.filter((one) => one.broadcaster_user_id === grant.userId);
+      return replyJson(exchange, 200, { data, message: "OK" }, await budget(application));
+    },
+    operation({
+      id: "getSubscriptions",
+      tag: "Event subscriptions",
+      summary: "Get Event Subscriptions",
+      description:
+        "Every subscription of the calling application; with a user token, those whose broadcaster is that user.",
+      access: "events:subscribe",
+      answers: {
+        200: answer("The subscriptions.", {
+          schema: Type.Object({ data: Type.Array(SubscriptionSchema), message: Message }, closed),
+          example: { data: [exampleRecord], message: "OK" },
+          budget: true,
+        }),
+      },
+    }),
+  );
+
+  app.post(
+    path,
+    async ({ exchange, request }) => {
+      const body = await readJson(request, createBody);
+      const { grant, application } = await granted(exchange);
+      const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
+      const wanted = body.events.map(({ name, version }) => ({ name, version }));
+      const refusals = wanted.map(({ name, version }) => refusal(name, version, broadcaster, application));
+      const keys = wanted
+        .filter((_, i) => refusals[i] === null)
+        .map(({ name, version }) => ({
+          app_id: application.id,
+          broadcaster_user_id: broadcaster,
+          event: name,
+          version,
+        }));
+      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now()))[
+        Symbol.iterator
+      ]();
+      const data = wanted.map((item, i): Item => {
+        const error = refusals[i];
+        if (error) return { ...item, error };
+        const result = results.next().value;
+        if (!result) throw new Error("The store gave fewer results than keys");
+        return "id" in result ? { ...item, subscription_id: result.id } : { ...item, error: result.error };
+      });
+      const headers = await budget(application);
+      if (data.some((item) => item.subscription_id)) {
+        return replyJson(exchange, 200, { data, message: "OK" }, headers);
+      }
+      exchange.headers = { ...exchange.headers, ...headers };
+      throw allFailed(data);
+    },
+    operation({
+      id: "createSubscriptions",
+      tag: "Event subscriptions",
+      summary: "Create Event Subscription",
+      description:
+        "Subscribes the calling application to events of a broadcaster. There is one result for each requested event, in order; subscribing again to the same gives the subscription that exists. When no event could be subscribed to, the status is 400 and the error carries the same `data`.",
+      access: "events:subscribe",
+      body: {
+        schema: CreateBody,
+        example: {
+          events: [{ name: "channel.followed", version: 1 }],
+          method: "webhook",
+          broadcaster_user_id: 1001,
+        },
+      },
+      answers: {
+        200: answer("At least one of the events is subscribed to.", {
+          schema: Type.Object({ data: Type.Array(SubscribedItemSchema), message: Message }, closed),
+          example: {
+            data: [{ name: "channel.followed", version: 1, subscription_id: exampleRecord.id }],
+            message: "OK",
+          },
+          budget: true,
+        }),
+      },
+      errors: ["subscription_failed"],
+    }),
+  );
+
+  app.delete(
+    path,
+    async ({ exchange, request }) => {
+      const { id } = readQuery(request.url, DeleteQuery);
+      const { application } = await granted(exchange);
+      await store.subscriptions.remove(application.id, id, now());
+      return reply(exchange, 204, null);
+    },
+    operation({
+      id: "deleteSubscriptions",
+      tag: "Event subscriptions",
+      summary: "Delete Event Subscription",
+      description:
+        "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application, changes nothing and is not an error.",
+      access: "events:subscribe",
+      query: DeleteQuery,
+      answers: { 204: answer("The subscriptions do not exist (any more).") },
+    }),
+  );
+}
+
+/** Why an application cannot subscribe to an event, as far as it can be told without the store. */
+function refusal(
+  name: string,
+  version: number,
+  broadcaster: number | null,
+  application: Application,
+): string | null {
+  if (!findEventType(name, version)) {
+    return findEventType(name, 1)
+      ? `Event ${name} has no version ${version}`
+      : "There is no event of this name; GET /public/v1/events/types lists them";
+  }
+  if (broadcaster === null) return `Event ${name} belongs to a channel: broadcaster_user_id is required`;
+  if (application.webhook_url === null)
+    return "This application has no webhook URL; ask the platform to set one";
+  return null;
+}
+
+function allFailed(data: readonly Item[]): DomainError {
+  const errors = data.map(({ error = "" }, i) => ({
+    in: "body" as const,
+    field: `events[${i}]`,
+    message: error,
+  }));
+  return new DomainError("subscription_failed", data[0]?.error ?? "Nothing was subscribed to", {
+    errors,
+    data,
+  });
+}

@@ -1,0 +1,140 @@
+import { Type } from "@sinclair/typebox";
+import { DomainError } from "../../domain/errors.ts";
+import { Count, Id } from "../../domain/fields.ts";
+import { codePoints, fold } from "../../domain/text.ts";
+import { searchLimits, type User, usernamePattern } from "../../domain/users.ts";
+import { replyJson } from "../exchange.ts";
+import { readParam, readQuery } from "../query.ts";
+import { defaultPictures } from "./assets.ts";
+import type { PublicDeps, PublicListener } from "./base.ts";
+import { answer, IsoTimestamp, Message, operation, WebUrl } from "./reference.ts";
+
+const Username = Type.String({
+  pattern: usernamePattern,
+  errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+  description: "Looked up without regard to ASCII case.",
+  examples: ["xqcow"],
+});
+
+const summaryFields = {
+  id: Id,
+  username: Type.String({ description: "The lookup key, as the platform spells it." }),
+  display_name: Type.String(),
+  profile_picture: WebUrl,
+  is_verified: Type.Boolean(),
+};
+
+export const UserSummarySchema = Type.Object(summaryFields, {
+  $id: "UserSummary",
+  additionalProperties: false,
+});
+
+export const UserSchema = Type.Object(
+  {
+    ...summaryFields,
+    bio: Type.String({ description: 'Empty ("") where there is none.' }),
+    followers_count: Count,
+    following_count: Count,
+    created_at: IsoTimestamp,
+  },
+  { $id: "User", additionalProperties: false },
+);
+
+const SearchQuery = Type.Object({
+  query: Type.String({
+    trim: true,
+    minLength: searchLimits.minQuery,
+    maxLength: searchLimits.maxQuery,
+    description: "Any part of a username or display name, regardless of case and diacritics.",
+    examples: ["game"],
+  }),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: searchLimits.maxResults,
+      default: searchLimits.defaultResults,
+      description: "How many users to return.",
+    }),
+  ),
+});
+
+const exampleUser = {
+  id: 1001,
+  username: "xqcow",
+  display_name: "xQcOW",
+  bio: "Streams in English.",
+  profile_picture: "http://127.0.0.1:8080/assets/profile-picture.png",
+  followers_count: 3246298,
+  following_count: 0,
+  is_verified: true,
+  created_at: "2016-09-15T00:00:00Z",
+};
+const { bio, followers_count, following_count, created_at, ...exampleSummary } = exampleUser;
+
+/** Accents count for nothing, so a query needs three characters without them. */
+function longEnough(query: string): string | null {
+  if (codePoints(fold(query)) >= searchLimits.minQuery) return null;
+  return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
+}
+
+/** Get User and Search Users. */
+export function userRoutes(app: PublicListener, { store, publicUrl }: PublicDeps): void {
+  const withPicture = <T extends { profile_picture: string | null }>(user: T): T => {
+    return user.profile_picture === null
+      ? { ...user, profile_picture: defaultPictures(publicUrl()).profile }
+      : user;
+  };
+
+  app.get(
+    "/public/v1/users/search",
+    async ({ exchange, request }) => {
+      const { query, limit = searchLimits.defaultResults } = readQuery(request.url, SearchQuery, {
+        query: longEnough,
+      });
+      const found = await store.users.search(query, limit);
+      return replyJson(exchange, 200, { data: found.map(withPicture), message: "OK" });
+    },
+    operation({
+      id: "searchUsers",
+      tag: "Users",
+      summary: "Search Users",
+      description:
+        "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.",
+      access: "users:read",
+      query: SearchQuery,
+      answers: {
+        200: answer("The users found; nothing found is an empty list.", {
+          schema: Type.Object(
+            { data: Type.Array(UserSummarySchema), message: Message },
+            { additionalProperties: false },
+          ),
+          example: { data: [exampleSummary], message: "OK" },
+        }),
+      },
+    }),
+  );
+
+  app.get(
+    "/public/v1/users/:username",
+    async ({ exchange, params }) => {
+      const user: User | null = await store.users.find(readParam("username", params.username, Username));
+      if (!user) throw new DomainError("user_not_found", "There is no user with this username");
+      return replyJson(exchange, 200, { user: withPicture(user), message: "OK" });
+    },
+    operation({
+      id: "getUser",
+      tag: "Users",
+      summary: "Get User",
+      description: "The public profile of a user, looked up by username.",
+      access: "users:read",
+      params: Type.Object({ username: Username }),
+      answers: {
+        200: answer("The user.", {
+          schema: Type.Object({ user: UserSchema, message: Message }, { additionalProperties: false }),
+          example: { user: exampleUser, message: "OK" },
+        }),
+      },
+      errors: ["user_not_found"],
+    }),
+  );
+}

@@ -1,0 +1,111 @@
+import "./production.ts";
+import { type AnyElysia, Elysia } from "elysia";
+import { DomainError } from "../domain/errors.ts";
+import type { Log } from "../log.ts";
+import { replyError } from "./errors.ts";
+import { type Exchange, reply, startExchange } from "./exchange.ts";
+
+/** What both listeners share: the exchange of each request, and errors in one shape. Routes are added to it. */
+export function listener(options: {
+  log: Log;
+  /** Headers that every answer carries. */
+  headers: Readonly<Record<string, string>>;
+}) {
+  const none = null as unknown as Exchange; // set by onRequest before anything reads it
+  return new Elysia({ strictPath: true, normalize: false })
+    .decorate("exchange", none)
+    .onError({ as: "global" }, ({ exchange, error, code }) => {
+      if (code === "NOT_FOUND")
+        return replyError(exchange, new DomainError("not_found", "There is nothing at this path"));
+      return replyError(exchange, error);
+    })
+    .onRequest((context) => {
+      const { request } = context;
+      context.exchange = startExchange(request, addressOf(request), options.log, options.headers);
+      // The router looks for the path from the eleventh character on: a shorter host would let it see another path.
+      if (request.url.indexOf("/", 8) < 11)
+        throw new DomainError("invalid_parameter", "The Host header is too short");
+    });
+}
+
+export type Listener = ReturnType<typeof listener>;
+
+const addresses = new WeakMap<Request, string>();
+
+function addressOf(request: Request): string {
+  return addresses.get(request) ?? "";
+}
+
+/**
+ * Completes an app whose routes are all registered: a wrong method is 405 with `Allow`, and OPTIONS answers, with
+ * `preflight` as further headers.
+ */
+export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<string, string>>): void {
+  const methods = new Map<string, Set<string>>();
+  for (const { method, path } of app.routes) {
+    const known = methods.get(path) ?? new Set();
+    methods.set(path, known.add(method));
+    if (method === "GET") known.add("HEAD");
+  }
+  for (const [path, known] of methods) {
+    if (known.has("ALL")) continue;
+    const allow = [...known, "OPTIONS"].join(", ");
+    app.all(
+      path,
+      (context) => {
+        const { exchange, request } = context as unknown as { exchange: Exchange; request: Request };
+        if (request.method === "OPTIONS") {
+          const headers = { ...preflight, allow, "access-control-allow-methods": allow };
+          return reply(exchange, 204, null, headers);
+        }
+        throw new DomainError("method_not_allowed", `This path answers ${allow}`, { allow });
+      },
+      { detail: { hide: true }, parse: "none" },
+    );
+  }
+}
+
+/** A listener that accepts connections. */
+export interface Listening {
+  /** Its address as a URL without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting, lets requests in flight finish for up to `graceMs`, then cuts them off. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Serves an app. HEAD is answered by its GET route; Bun leaves the body out. Throws when the port is taken.
+ * Bun's own size limit is off, because its answer would have no body: the readers of bodies have theirs.
+ */
+export function listen(app: AnyElysia, hostname: string, port: number): Listening {
+  const { fetch } = app.compile();
+  const server = Bun.serve({
+    hostname,
+    port,
+    reusePort: false,
+    development: false,
+    idleTimeout: 60,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch(request, bun) {
+      const head = request.method === "HEAD";
+      const routed = head ? new Request(request, { method: "GET" }) : request;
+      const address = bun.requestIP(request)?.address;
+      if (address) addresses.set(routed, address);
+      return fetch(routed);
+    },
+  });
+  const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
+    port: server.port ?? port,
+    async stop(graceMs) {
+      const graceful = server.stop();
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, graceMs);
+      await Promise.race([graceful, late.promise]);
+      clearTimeout(timer);
+      await server.stop(true);
+    },
+  };
+}

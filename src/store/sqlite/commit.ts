@@ -1,0 +1,64 @@
+import type { Database } from "bun:sqlite";
+import { storeFault } from "./faults.ts";
+
+interface Waiting {
+  readonly work: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Runs a piece of synchronous work inside the next transaction; resolves once that is synced to disk. */
+export type Commit = <T>(work: () => T) => Promise<T>;
+
+/**
+ * Group commit: all work that arrives in one turn of the event loop shares one transaction and one sync, which is
+ * what makes durable single writes cheap. Each piece has a savepoint of its own: one that throws is undone and
+ * rejected alone. When the transaction itself cannot be had or committed, all are rejected and nothing is kept.
+ */
+export function groupCommit(db: Database): Commit {
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  const commit = db.prepare("COMMIT");
+  const rollback = db.prepare("ROLLBACK");
+  const save = db.prepare("SAVEPOINT work");
+  const release = db.prepare("RELEASE work");
+  const undo = db.prepare("ROLLBACK TO work");
+  let queue: Waiting[] = [];
+
+  const attempt = ({ work, resolve, reject }: Waiting): (() => void) => {
+    save.run();
+    try {
+      const value = work();
+      release.run();
+      return () => resolve(value as never);
+    } catch (error) {
+      // A full disk makes SQLite roll back the whole transaction by itself: then no savepoint is left, and the
+      // rest of the group must not run outside of one.
+      if (!db.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return () => reject(storeFault(error));
+    }
+  };
+
+  const flush = () => {
+    const group = queue;
+    queue = [];
+    let settle: (() => void)[];
+    try {
+      begin.run();
+      settle = group.map(attempt);
+      commit.run();
+    } catch (error) {
+      if (db.inTransaction) rollback.run();
+      for (const { reject } of group) reject(storeFault(error));
+      return;
+    }
+    for (const done of settle) done();
+  };
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      if (queue.length === 0) setImmediate(flush);
+      queue.push({ work, resolve, reject });
+    });
+}

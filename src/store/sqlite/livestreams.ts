@@ -1,0 +1,127 @@
+import { eq, inArray, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { Channel, NewLivestream } from "../../domain/livestreams.ts";
+import type { Store } from "../store.ts";
+import type { Commit } from "./commit.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
+import { categories, channels, livestreams, users } from "./schema.ts";
+
+export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["channels"] {
+  const bySlug = orm
+    .select({ id: channels.id })
+    .from(channels)
+    .where(eq(channels.slug, sql.placeholder("slug")))
+    .limit(1)
+    .prepare();
+  const upsert = orm
+    .insert(channels)
+    .values({
+      id: sql.placeholder("id"),
+      user_id: sql.placeholder("user_id"),
+      slug: sql.placeholder("slug"),
+      name: sql.placeholder("name"),
+      profile_image: sql.placeholder("profile_image"),
+    })
+    .onConflictDoUpdate({
+      target: channels.id,
+      set: {
+        user_id: sql`excluded.user_id`,
+        slug: sql`excluded.slug`,
+        name: sql`excluded.name`,
+        profile_image: sql`excluded.profile_image`,
+      },
+    })
+    .prepare();
+
+  const keep = (channel: Channel): string | null => {
+    try {
+      upsert.run({ ...channel });
+      return null;
+    } catch (error) {
+      if (isForeignKeyViolation(error))
+        return `user_id ${channel.user_id} is not a known user: import users first`;
+      if (!isUniqueViolation(error)) throw error;
+      return `slug "${channel.slug}" is taken by channel ${bySlug.get({ slug: channel.slug })?.id}`;
+    }
+  };
+
+  return {
+    upsert: (batch) => commit(() => batch.map(keep)),
+    byIds: async (ids) =>
+      orm
+        .select({
+          id: channels.id,
+          user_id: channels.user_id,
+          slug: channels.slug,
+          name: channels.name,
+          profile_image: sql<string | null>`coalesce(${channels.profile_image}, ${users.profile_picture})`,
+        })
+        .from(channels)
+        .innerJoin(users, eq(users.id, channels.user_id))
+        .where(inArray(channels.id, [...ids]))
+        .all(),
+  };
+}
+
+export function livestreamStore(orm: BunSQLiteDatabase, commit: Commit): Store["livestreams"] {
+  const channelExists = orm
+    .select({ id: channels.id })
+    .from(channels)
+    .where(eq(channels.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const categoryExists = orm
+    .select({ id: categories.id })
+    .from(categories)
+    .where(eq(categories.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const upsert = orm
+    .insert(livestreams)
+    .values({
+      channel_id: sql.placeholder("channel_id"),
+      category_id: sql.placeholder("category_id"),
+      viewers: sql.placeholder("viewers"),
+      title: sql.placeholder("title"),
+      language: sql.placeholder("language"),
+      started_at: sql`coalesce(${sql.placeholder("started_at")}, ${sql.placeholder("now")})`,
+    })
+    .onConflictDoUpdate({
+      target: livestreams.channel_id,
+      set: {
+        category_id: sql`excluded.category_id`,
+        viewers: sql`excluded.viewers`,
+        title: sql`excluded.title`,
+        language: sql`excluded.language`,
+        started_at: sql`coalesce(${sql.placeholder("started_at")}, ${livestreams.started_at})`,
+      },
+    })
+    .prepare();
+  const end = orm
+    .delete(livestreams)
+    .where(eq(livestreams.channel_id, sql.placeholder("id")))
+    .prepare();
+
+  const keep = (stream: NewLivestream, now: string): string | null => {
+    try {
+      upsert.run({ ...stream, now });
+      return null;
+    } catch (error) {
+      if (!isForeignKeyViolation(error)) throw error;
+      if (!channelExists.get({ id: stream.channel_id }))
+        return `channel_id ${stream.channel_id} is not a known channel`;
+      if (!categoryExists.get({ id: stream.category_id }))
+        return `category_id ${stream.category_id} is not a known category`;
+      throw error;
+    }
+  };
+
+  return {
+    upsert: (batch, now) => commit(() => batch.map((stream) => keep(stream, now))),
+    end: (ids) =>
+      commit(() => {
+        for (const id of ids) end.run({ id });
+      }),
+    all: async () => orm.select().from(livestreams).all(),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Database } from "bun:sqlite";
+import { createHash } from "node:crypto";
+import start from "../../../drizzle/0000_start.sql" with { type: "text" };
+import search from "../../../drizzle/0001_search.sql" with { type: "text" };
+import { StoreError } from "./open.ts";
+
+export interface Migration {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** All migrations in order; imported as text, so that they are inside the executable. */
+export const migrations: readonly Migration[] = [
+  { name: "0000_start", sql: start },
+  { name: "0001_search", sql: search },
+];
+
+const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");
+
+/**
+ * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` when the database
+ * knows a migration that this list does not (a newer version wrote it), or knows one in another wording.
+ */
+export function migrate(db: Database, list: readonly Migration[] = migrations): void {
+  db.run(
+    "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)",
+  );
+  const applied = db
+    .query<{ name: string; hash: string }, []>("SELECT name, hash FROM migrations ORDER BY number")
+    .all();
+  for (const [i, done] of applied.entries()) {
+    const known = list[i];
+    if (!known) {
+      throw new StoreError(
+        `The data was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version, or restore a backup from before the upgrade.`,
+      );
+    }
+    if (known.name !== done.name || hash(known.sql) !== done.hash) {
+      throw new StoreError(
+        `The data was written by another build of onair: its migration ${done.name} is not the one known here. Use the build that wrote it.`,
+      );
+    }
+  }
+  if (applied.length === list.length) return;
+  // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
+  // transaction the pragma does nothing.
+  db.run("PRAGMA foreign_keys = OFF");
+  try {
+    db.transaction(() => apply(db, list, applied.length)).immediate();
+  } finally {
+    db.run("PRAGMA foreign_keys = ON");
+  }
+}
+
+function apply(db: Database, list: readonly Migration[], from: number): void {
+  for (const [number, { name, sql }] of list.entries()) {
+    if (number < from) continue;
+    for (const statement of sql.split("--> statement-breakpoint")) {
+      if (statement.trim()) db.run(statement);
+    }
+    db.run("INSERT INTO migrations (number, name, hash) VALUES (?, ?, ?)", [number, name, hash(sql)]);
+  }
+  const broken = db.query("PRAGMA foreign_key_check").all();
+  if (broken.length > 0)
+    throw new StoreError("A migration left rows that refer to nothing; nothing was changed.");
+}

@@ -1,0 +1,100 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { migrate } from "./migrations.ts";
+
+/** The data directory cannot be used; the message says why and what to do. */
+export class StoreError extends Error {
+  override name = "StoreError";
+}
+
+/** An open data directory: the database, and the lock that keeps other servers out until `close`. */
+export interface OpenDatabase {
+  readonly db: Database;
+  close(): void;
+}
+
+/**
+ * Opens the database of a data directory, creating both where missing, and brings it to the newest form.
+ * Directory and files are for their owner alone, because they hold signing secrets. Throws `StoreError`.
+ */
+export function openDatabase(directory: string): OpenDatabase {
+  const lock = lockDirectory(directory);
+  try {
+    const file = join(directory, "onair.db");
+    const db = new Database(file, { create: true, strict: true });
+    // Waits for a backup or an operator's shell; FULL, because what was acknowledged must survive a power cut.
+    db.run("PRAGMA busy_timeout = 5000");
+    db.run("PRAGMA journal_mode = WAL");
+    db.run("PRAGMA synchronous = FULL");
+    db.run("PRAGMA cache_size = -65536");
+    db.run("PRAGMA foreign_keys = ON");
+    migrate(db);
+    chmodSync(file, 0o600);
+    return {
+      db,
+      close() {
+        db.run("PRAGMA optimize");
+        db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+        db.close();
+        lock.close();
+      },
+    };
+  } catch (error) {
+    lock.close();
+    throw explain(error, directory);
+  }
+}
+
+/**
+ * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
+ * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
+ */
+function lockDirectory(directory: string): Database {
+  const pidFile = join(directory, "onair.pid");
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const lock = new Database(join(directory, "onair.lock"), { create: true });
+    lock.run("PRAGMA busy_timeout = 0");
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    lock.run("BEGIN EXCLUSIVE");
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    return lock;
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code === "SQLITE_BUSY") {
+      const pid = readPid(pidFile);
+      const owner = pid === null ? "another process" : `process ${pid}`;
+      throw new StoreError(
+        `The data directory ${directory} is in use by ${owner}. Stop it, or name another directory with --data.`,
+      );
+    }
+    throw explain(error, directory);
+  }
+}
+
+function readPid(file: string): number | null {
+  try {
+    return Number.parseInt(readFileSync(file, "utf8"), 10) || null;
+  } catch {
+    return null;
+  }
+}
+
+function explain(error: unknown, directory: string): unknown {
+  if (error instanceof StoreError) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (/^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(code)) {
+    return new StoreError(
+      `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,
+    );
+  }
+  if (/^(ENOTDIR|EEXIST)/.test(code)) {
+    return new StoreError(`${directory} is not a directory. Name another one with --data.`);
+  }
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    return new StoreError(
+      `${join(directory, "onair.db")} is not a database of onair, or is damaged (${code}).`,
+    );
+  }
+  return error;
+}

@@ -1,0 +1,200 @@
+import { sql } from "drizzle-orm";
+import {
+  blob,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import type { Tag } from "../../domain/categories.ts";
+import type { DeliveryStatus } from "../../domain/deliveries.ts";
+import type { Scope } from "../../domain/tokens.ts";
+
+// After a change: `bun run migration` writes the next file of drizzle/, which src/store/sqlite/migrations.ts lists.
+// Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
+
+export const settings = sqliteTable("settings", {
+  key: text().primaryKey(),
+  value: text().notNull(),
+});
+
+export const users = sqliteTable(
+  "users",
+  {
+    id: integer().primaryKey(),
+    username: text().notNull(),
+    display_name: text().notNull(),
+    bio: text().notNull(),
+    profile_picture: text(),
+    followers_count: integer().notNull(),
+    following_count: integer().notNull(),
+    is_verified: integer({ mode: "boolean" }).notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [uniqueIndex("users_username").on(sql`${table.username} COLLATE NOCASE`)],
+);
+
+export const tags = sqliteTable("tags", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  name: text().notNull().unique(),
+});
+
+export const categories = sqliteTable("categories", {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  slug: text().notNull().unique(),
+  icon: text(),
+  banner: text(),
+  description: text().notNull(),
+  tags: text({ mode: "json" }).$type<readonly Tag[]>().notNull(),
+});
+
+export const channels = sqliteTable(
+  "channels",
+  {
+    id: integer().primaryKey(),
+    user_id: integer()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    slug: text().notNull().unique(),
+    name: text().notNull(),
+    profile_image: text(),
+  },
+  (table) => [index("channels_user").on(table.user_id)],
+);
+
+export const livestreams = sqliteTable(
+  "livestreams",
+  {
+    channel_id: integer()
+      .primaryKey()
+      .references(() => channels.id, { onDelete: "cascade" }),
+    category_id: integer()
+      .notNull()
+      .references(() => categories.id, { onDelete: "cascade" }),
+    viewers: integer().notNull(),
+    title: text().notNull(),
+    language: text().notNull(),
+    started_at: text().notNull(),
+  },
+  (table) => [index("livestreams_category").on(table.category_id)],
+);
+
+export const applications = sqliteTable("applications", {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  client_secret_hash: blob({ mode: "buffer" }).notNull(),
+  webhook_url: text(),
+  webhook_secret: text().notNull(),
+  scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+  redirect_uris: text({ mode: "json" }).$type<readonly string[]>().notNull(),
+  rate_limit: integer(),
+  subscription_limit: integer(),
+  created_at: text().notNull(),
+  updated_at: text().notNull(),
+});
+
+export const tokens = sqliteTable(
+  "tokens",
+  {
+    hash: blob({ mode: "buffer" }).primaryKey(),
+    application_id: text()
+      .notNull()
+      .references(() => applications.id, { onDelete: "cascade" }),
+    user_id: integer().references(() => users.id, { onDelete: "cascade" }),
+    scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+    expires_at: integer().notNull(),
+  },
+  (table) => [
+    index("tokens_expiry").on(table.expires_at),
+    index("tokens_application").on(table.application_id),
+    index("tokens_user").on(table.user_id),
+  ],
+);
+
+export const subscriptions = sqliteTable(
+  "subscriptions",
+  {
+    id: text().primaryKey(),
+    app_id: text()
+      .notNull()
+      .references(() => applications.id, { onDelete: "cascade" }),
+    broadcaster_user_id: integer().references(() => users.id, { onDelete: "cascade" }),
+    event: text().notNull(),
+    version: integer().notNull(),
+    /** Deliveries made for it so far: the last `Onair-Sequence`. */
+    sequence: integer().notNull().default(0),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [
+    // 0 stands for "no broadcaster", because NULLs would all be distinct.
+    uniqueIndex("subscriptions_key").on(
+      table.app_id,
+      sql`ifnull(${table.broadcaster_user_id}, 0)`,
+      table.event,
+      table.version,
+    ),
+    index("subscriptions_event").on(table.broadcaster_user_id, table.event, table.version),
+  ],
+);
+
+export const events = sqliteTable("events", {
+  /** The order of publishing. */
+  seq: integer().primaryKey({ autoIncrement: true }),
+  id: text().notNull().unique(),
+  name: text().notNull(),
+  version: integer().notNull(),
+  broadcaster_user_id: integer().notNull(),
+  body: text().notNull(),
+  fingerprint: blob({ mode: "buffer" }).notNull(),
+  deliveries: integer().notNull(),
+  published_at: integer().notNull(),
+});
+
+export const deliveries = sqliteTable(
+  "deliveries",
+  {
+    id: text().primaryKey(),
+    event_seq: integer()
+      .notNull()
+      .references(() => events.seq),
+    application_id: text().notNull(),
+    /** Outlives the subscription: what was sent can still be told. */
+    subscription_id: text().notNull(),
+    sequence: integer().notNull(),
+    status: text().$type<DeliveryStatus>().notNull(),
+    attempts: integer().notNull(),
+    next_attempt_at: integer(),
+    expires_at: integer(),
+    finished_at: integer(),
+  },
+  (table) => [
+    index("deliveries_due")
+      .on(table.application_id, table.next_attempt_at, table.event_seq)
+      .where(sql`${table.next_attempt_at} IS NOT NULL`),
+    index("deliveries_subscription").on(table.subscription_id, table.event_seq),
+    index("deliveries_event").on(table.event_seq),
+  ],
+);
+
+export const attempts = sqliteTable(
+  "attempts",
+  {
+    delivery_id: text().notNull(),
+    number: integer().notNull(),
+    at: integer().notNull(),
+    outcome: text().notNull(),
+    status: integer(),
+    duration_ms: integer().notNull(),
+    error: text(),
+    response: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.delivery_id, table.number] }),
+    foreignKey({ columns: [table.delivery_id], foreignColumns: [deliveries.id] }).onDelete("cascade"),
+  ],
+);

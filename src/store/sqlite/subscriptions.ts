@@ -1,0 +1,94 @@
+import { and, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { newId } from "../../domain/ids.ts";
+import type { SubscriptionKey } from "../../domain/subscriptions.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { Store, SubscribeResult } from "../store.ts";
+import type { Commit } from "./commit.ts";
+import { deliveries, subscriptions, users } from "./schema.ts";
+
+export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store["subscriptions"] {
+  const shown = {
+    id: subscriptions.id,
+    app_id: subscriptions.app_id,
+    broadcaster_user_id: subscriptions.broadcaster_user_id,
+    event: subscriptions.event,
+    version: subscriptions.version,
+    method: sql<"webhook">`'webhook'`,
+    created_at: subscriptions.created_at,
+    updated_at: subscriptions.updated_at,
+  };
+  const ofApplication = orm
+    .select(shown)
+    .from(subscriptions)
+    .where(eq(subscriptions.app_id, sql.placeholder("app_id")))
+    .orderBy(subscriptions.id)
+    .prepare();
+  const existing = orm
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.app_id, sql.placeholder("app_id")),
+        sql`ifnull(${subscriptions.broadcaster_user_id}, 0) = ifnull(${sql.placeholder("broadcaster")}, 0)`,
+        eq(subscriptions.event, sql.placeholder("event")),
+        eq(subscriptions.version, sql.placeholder("version")),
+      ),
+    )
+    .limit(1)
+    .prepare();
+  const userExists = orm
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const count = (applicationId: string) => orm.$count(subscriptions, eq(subscriptions.app_id, applicationId));
+  const countNow = orm
+    .select({ n: sql<number>`count(*)` })
+    .from(subscriptions)
+    .where(eq(subscriptions.app_id, sql.placeholder("app_id")))
+    .limit(1)
+    .prepare();
+
+  const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
+    const { app_id, broadcaster_user_id, event, version } = key;
+    const found = existing.get({ app_id, broadcaster: broadcaster_user_id, event, version });
+    if (found) return found;
+    if (broadcaster_user_id !== null && !userExists.get({ id: broadcaster_user_id })) {
+      return { error: `broadcaster_user_id ${broadcaster_user_id} is not a known user` };
+    }
+    if ((countNow.get({ app_id })?.n ?? 0) >= limit) {
+      return {
+        error: `The limit of ${limit} subscriptions of this application is reached; delete some first`,
+      };
+    }
+    const id = newId();
+    orm
+      .insert(subscriptions)
+      .values({ id, ...key, created_at: now, updated_at: now })
+      .run();
+    return { id };
+  };
+
+  return {
+    subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
+    ofApplication: async (app_id) => ofApplication.all({ app_id }),
+    count,
+    remove: (applicationId, ids, now) =>
+      commit(() => {
+        const removed = orm
+          .delete(subscriptions)
+          .where(and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids])))
+          .returning({ id: subscriptions.id })
+          .all();
+        if (removed.length === 0) return;
+        const gone = removed.map(({ id }) => id);
+        orm
+          .update(deliveries)
+          .set({ status: "canceled", next_attempt_at: null, finished_at: now })
+          .where(and(inArray(deliveries.subscription_id, gone), isNotNull(deliveries.next_attempt_at)))
+          .run();
+      }),
+  };
+}

@@ -1,0 +1,62 @@
+import { errorFields, type Log } from "./log.ts";
+
+/** Something that works for as long as the server does. */
+export interface Service {
+  readonly name: string;
+  /** Works until the signal and resolves when it has stopped; a rejection means that it broke down. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface Supervised {
+  /** Stops all services and waits for them. */
+  stop(): Promise<void>;
+}
+
+const startAgainAfterMs = 1_000;
+
+/** Runs services side by side. One that breaks down is logged and started again. */
+export function supervise(services: readonly Service[], log: Log): Supervised {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const keepRunning = async ({ name, run }: Service): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        return await run(signal);
+      } catch (error) {
+        log.error("service_failed", { service: name, ...errorFields(error) });
+        await Bun.sleep(startAgainAfterMs);
+      }
+    }
+  };
+  const running = services.map(keepRunning);
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+/** A service that does something again and again, `everyMs` after it last finished. */
+export function repeating(name: string, everyMs: number, work: () => Promise<void>): Service {
+  return {
+    name,
+    async run(signal) {
+      while (!signal.aborted) {
+        await work();
+        await pause(everyMs, signal);
+      }
+    },
+  };
+}
+
+/** Waits for a time or until the signal. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { PublishedEvent } from "../domain/deliveries.ts";
+import { invalidFields } from "../domain/errors.ts";
+import { checkPayload, findEventType } from "../domain/events/catalogue.ts";
+import { Id } from "../domain/fields.ts";
+import { newId } from "../domain/ids.ts";
+import { isoTime } from "../domain/time.ts";
+import { problems } from "../domain/validation.ts";
+import type { Store } from "../store/store.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+
+/** An event as the platform publishes it. */
+export const EventInput = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 100 }),
+  version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+  broadcaster_user_id: Id,
+  data: Type.Object({}),
+  id: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9._:-]{1,64}$",
+      errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -",
+    }),
+  ),
+});
+export type EventInput = Static<typeof EventInput>;
+
+const check = TypeCompiler.Compile(EventInput);
+
+export interface Publisher {
+  /**
+   * Keeps an event and its deliveries, then has them sent. The same `id` again answers as before and sends nothing.
+   * Throws `invalid_parameter` with all wrong fields, `conflict` for the id of another event.
+   */
+  publish(input: unknown): Promise<Pick<PublishedEvent, "id" | "deliveries">>;
+}
+
+export function createPublisher(
+  store: Pick<Store, "events">,
+  dispatcher: Pick<Dispatcher, "wake">,
+  now: () => number,
+): Publisher {
+  return {
+    async publish(input) {
+      const event = readEvent(input);
+      const publishedAt = now();
+      const { name, version, broadcaster_user_id, data } = event;
+      const body = { type: name, version, timestamp: isoTime(publishedAt), data };
+      const timeToLiveMs = findEventType(name, version)?.timeToLiveMs ?? null;
+      const { id, deliveries, applications } = await store.events.publish({
+        id: event.id ?? newId(),
+        name,
+        version,
+        broadcaster_user_id,
+        body: JSON.stringify(body),
+        fingerprint: createHash("sha256")
+          .update(JSON.stringify([name, version, broadcaster_user_id, data]))
+          .digest(),
+        published_at: publishedAt,
+        expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
+      });
+      dispatcher.wake(applications);
+      return { id, deliveries };
+    },
+  };
+}
+
+function readEvent(input: unknown): EventInput {
+  const wrong = problems(check, input, { in: "body" });
+  if (wrong.length > 0) throw invalidFields(wrong);
+  const event = input as EventInput;
+  const type = findEventType(event.name, event.version);
+  if (!type) {
+    const known = findEventType(event.name, 1) !== undefined;
+    throw invalidFields([
+      known
+        ? { in: "body", field: "version", message: `is not one of event ${event.name}` }
+        : {
+            in: "body",
+            field: "name",
+            message: "is not a known event; GET /public/v1/events/types lists them",
+          },
+    ]);
+  }
+  const misfits = checkPayload(type, event.data);
+  if (misfits.length > 0) throw invalidFields(misfits);
+  return event;
+}

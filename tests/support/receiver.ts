@@ -1,0 +1,47 @@
+/** A delivery as a receiver saw it. */
+export interface Received {
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** Answers a delivery; the number counts from 1. */
+export type Answer = (received: Received, number: number) => Response | Promise<Response>;
+
+/** A real webhook receiver on loopback that keeps what arrives. */
+export class Receiver {
+  readonly received: Received[] = [];
+  readonly #waiting: { count: number; resolve: () => void }[] = [];
+  readonly #server: Bun.Server<undefined>;
+
+  constructor(answer: Answer = () => new Response(null, { status: 204 })) {
+    this.#server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        const received = { headers: Object.fromEntries(request.headers), body: await request.text() };
+        this.received.push(received);
+        for (const { count, resolve } of this.#waiting) if (this.received.length >= count) resolve();
+        return answer(received, this.received.length);
+      },
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.port}/webhook`;
+  }
+
+  /** Resolves when `count` deliveries have arrived in all; rejects after 10 seconds. */
+  async arrived(count: number): Promise<readonly Received[]> {
+    if (this.received.length < count) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const timer = setTimeout(() => reject(new Error(`only ${this.received.length} of ${count} arrived`)), 10_000);
+      this.#waiting.push({ count, resolve });
+      await promise.finally(() => clearTimeout(timer));
+    }
+    return this.received;
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop(true);
+  }
+}

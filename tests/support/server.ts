@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type App, startApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+
+export const adminKey = "test-operator-key";
+
+/** A clock that stands still until it is moved. */
+export class Clock {
+  constructor(public ms = Date.parse("2026-01-14T16:00:00.000Z")) {}
+  readonly now = () => this.ms;
+  advance(ms: number): void {
+    this.ms += ms;
+  }
+}
+
+export function temporaryDirectory(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "onair-test-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface TestServerOptions {
+  /** Arguments of `onair serve` beside the data directory and the ports. */
+  readonly args?: readonly string[];
+  /** A data directory that outlives the server. */
+  readonly data?: string;
+  readonly clock?: Clock;
+}
+
+/** A real server on free ports of loopback with a real data directory, in this process. */
+export async function startServer({ args = [], data, clock }: TestServerOptions = {}): Promise<TestServer> {
+  const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
+  const config = readConfig(
+    ["--data", directory.path, "--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
+    { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" },
+    { rateLimit: "0" },
+  );
+  const app = await startApp({ config, log: createLog("off"), ...(clock && { now: clock.now, random: () => 0.5 }) });
+  return new TestServer(app, directory.remove);
+}
+
+export class TestServer {
+  constructor(
+    readonly app: App,
+    readonly removeData: () => void,
+  ) {}
+
+  /** A request to the public listener; `token` is sent as a bearer token. */
+  get(path: string, token?: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (token) headers.set("authorization", `Bearer ${token}`);
+    return fetch(this.app.publicUrl + path, { redirect: "manual", ...init, headers });
+  }
+
+  /** A request with a JSON body to the public listener. */
+  post(path: string, body: unknown, token?: string): Promise<Response> {
+    const init = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    return this.get(path, token, init);
+  }
+
+  /** A request to the admin listener with the operator key. */
+  admin(method: string, path: string, body?: unknown): Promise<Response> {
+    const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
+    const type = typeof body === "string" ? "application/x-ndjson" : "application/json";
+    return fetch(this.app.adminUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": type },
+      ...(text !== undefined && { body: text }),
+    });
+  }
+
+  /** Sends rows to a batch route of the admin API and fails on a refused one. */
+  async load(kind: "users" | "categories" | "channels" | "livestreams", rows: readonly object[]): Promise<void> {
+    const ndjson = rows.map((row) => JSON.stringify(row)).join("\n");
+    const response =
+      kind === "livestreams"
+        ? await this.admin("PUT", "/admin/v1/livestreams", ndjson)
+        : await this.admin("POST", `/admin/v1/${kind}/batch`, ndjson);
+    const report = await response.json();
+    if (report.rejected !== 0) throw new Error(`refused: ${JSON.stringify(report)}`);
+  }
+
+  /** A new application with an access token for all its scopes. */
+  async application(fields: Record<string, unknown> = {}): Promise<TestApplication> {
+    const created = await this.admin("POST", "/admin/v1/applications", { name: "Test", ...fields });
+    if (created.status !== 201) throw new Error(await created.text());
+    const { id, client_id, client_secret, webhook_secret } = await created.json();
+    const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+    const { access_token } = await (await this.get("/oauth/token", undefined, { method: "POST", body })).json();
+    return { id, client_id, client_secret, webhook_secret, token: access_token };
+  }
+
+  async stop(): Promise<void> {
+    await this.app.stop();
+    this.removeData();
+  }
+}
+
+export interface TestApplication {
+  readonly id: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly webhook_secret: string;
+  readonly token: string;
+}

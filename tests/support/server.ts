@@ -21,6 +21,11 @@ export function temporaryDirectory(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** The body of an answer, of the shape that the test expects. */
+export async function json<T>(response: Response): Promise<T> {
+  return (await response.json()) as T;
+}
+
 export interface TestServerOptions {
   /** Arguments of `onair serve` beside the data directory and the ports. */
   readonly args?: readonly string[];
@@ -78,7 +83,7 @@ export class TestServer {
       kind === "livestreams"
         ? await this.admin("PUT", "/admin/v1/livestreams", ndjson)
         : await this.admin("POST", `/admin/v1/${kind}/batch`, ndjson);
-    const report = await response.json();
+    const report = await json<{ rejected: number }>(response);
     if (report.rejected !== 0) throw new Error(`refused: ${JSON.stringify(report)}`);
   }
 
@@ -86,9 +91,10 @@ export class TestServer {
   async application(fields: Record<string, unknown> = {}): Promise<TestApplication> {
     const created = await this.admin("POST", "/admin/v1/applications", { name: "Test", ...fields });
     if (created.status !== 201) throw new Error(await created.text());
-    const { id, client_id, client_secret, webhook_secret } = await created.json();
+    const { id, client_id, client_secret, webhook_secret } = await json<Omit<TestApplication, "token">>(created);
     const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-    const { access_token } = await (await this.get("/oauth/token", undefined, { method: "POST", body })).json();
+    const answer = await this.get("/oauth/token", undefined, { method: "POST", body });
+    const { access_token } = await json<{ access_token: string }>(answer);
     return { id, client_id, client_secret, webhook_secret, token: access_token };
   }
 

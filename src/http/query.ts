@@ -30,7 +30,7 @@ export function readQuery<T extends TObject>(
   for (const [field, property] of Object.entries(schema.properties)) {
     if (problems.some((problem) => problem.field === field)) continue;
     const texts = given.get(field);
-    if (!texts || (texts[0] === "" && !required.has(field) && property.type === "string")) {
+    if (!texts || (isBlank(property, texts) && !required.has(field))) {
       if (required.has(field)) fault(field, "is required");
       else if ("default" in property) result[field] = property["default"];
       continue;
@@ -45,12 +45,15 @@ export function readQuery<T extends TObject>(
   return result as Static<T>;
 }
 
-/** Reads one path parameter, as it stands in the path. */
-export function readParam<T extends TSchema>(field: string, raw: string, schema: T): Static<T> {
-  const text = decode(raw);
-  const value = text === null ? { message: "is not valid percent-encoding" } : readValue(schema, [text]);
-  if (value.message) throw invalidFields([{ in: "path", field, message: value.message }]);
-  return value.value as Static<T>;
+function isBlank(schema: TSchema, [text = ""]: readonly string[]): boolean {
+  return schema["type"] === "string" && (schema["trim"] ? text.trim() : text) === "";
+}
+
+/** Reads one path parameter, which the router has decoded. */
+export function readParam<T extends TSchema>(field: string, text: string, schema: T): Static<T> {
+  const { value, message } = readValue(schema, [text]);
+  if (message) throw invalidFields([{ in: "path", field, message }]);
+  return value as Static<T>;
 }
 
 function refused(problems: FieldProblem[]): DomainError {

@@ -1,9 +1,13 @@
 import "./production.ts";
 import { type AnyElysia, Elysia } from "elysia";
-import { DomainError } from "../domain/errors.ts";
+import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import { replyError } from "./errors.ts";
 import { type Exchange, reply, startExchange } from "./exchange.ts";
+
+const undecodablePath = invalidFields([
+  { in: "path", field: "path", message: "is not valid percent-encoding" },
+]);
 
 /** What both listeners share: the exchange of each request, and errors in one shape. Routes are added to it. */
 export function listener(options: {
@@ -17,6 +21,8 @@ export function listener(options: {
     .onError({ as: "global" }, ({ exchange, error, code }) => {
       if (code === "NOT_FOUND")
         return replyError(exchange, new DomainError("not_found", "There is nothing at this path"));
+      // Thrown by the router itself.
+      if (error instanceof URIError) return replyError(exchange, undecodablePath);
       return replyError(exchange, error);
     })
     .onRequest((context) => {

@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Position } from "./ranking.ts";
 
+const signatureBytes = 12;
+const markBytes = 6;
+
 /**
  * Makes and reads the cursors of the category list: opaque, URL-safe, and signed, so that nobody can make one. A
  * cursor holds the position it continues after and the filter it was made with.
@@ -10,21 +13,25 @@ export class Cursors {
   constructor(readonly key: string) {}
 
   make({ viewers, id }: Position, filter: string): string {
-    const payload = `${viewers}.${id}.${this.#sign(`filter ${filter}`, 6)}`;
-    return `${Buffer.from(payload).toString("base64url")}.${this.#sign(payload, 12)}`;
+    const payload = `${viewers}.${id}.${this.#mark(filter)}`;
+    return `${Buffer.from(payload).toString("base64url")}.${this.#sign(payload, signatureBytes)}`;
   }
 
-  /** What is wrong with a cursor that comes with this filter, or its position. */
-  read(cursor: string, filter: string): Position | string {
-    const [encoded = "", signature = ""] = cursor.split(".");
+  /** What a cursor holds, or null for one that was not made here. */
+  read(cursor: string): { readonly position: Position; isFor(filter: string): boolean } | null {
+    const [encoded = ""] = cursor.split(".", 1);
     const payload = Buffer.from(encoded, "base64url").toString();
-    const expected = `${encoded}.${this.#sign(payload, 12)}`;
-    if (!sameBytes(`${encoded}.${signature}`, expected) || cursor !== expected) {
-      return "is not one that this server made; take it from the previous answer";
-    }
-    const [viewers, id, filterMark = ""] = payload.split(".");
-    if (filterMark !== this.#sign(`filter ${filter}`, 6)) return "belongs to another name filter";
-    return { viewers: Number(viewers), id: Number(id) };
+    if (!sameBytes(cursor, `${encoded}.${this.#sign(payload, signatureBytes)}`)) return null;
+    const [viewers, id, mark] = payload.split(".");
+    return {
+      position: { viewers: Number(viewers), id: Number(id) },
+      isFor: (filter) => mark === this.#mark(filter),
+    };
+  }
+
+  /** Stands for a filter of any length. */
+  #mark(filter: string): string {
+    return this.#sign(`filter ${filter}`, markBytes);
   }
 
   #sign(text: string, bytes: number): string {

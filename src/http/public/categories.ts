@@ -7,7 +7,6 @@ import type { Cursors } from "../../ranking/cursor.ts";
 import {
   indexAfter,
   type Page,
-  type Position,
   type RankedCategory,
   type Ranking,
   type Snapshot,
@@ -101,6 +100,14 @@ const exampleCategory = {
 const cacheControl = "public, max-age=1";
 const longestKeptQuery = 300;
 
+const notOurs = "is not one that this server made; take it from the previous answer";
+
+function invalidCursor(message: string): DomainError {
+  return new DomainError("invalid_cursor", `cursor ${message}`, {
+    errors: [{ in: "query", field: "cursor", message }],
+  });
+}
+
 /** Get Categories and Get Category, answered from the ranking in memory. */
 export function categoryRoutes(
   app: PublicListener,
@@ -115,29 +122,20 @@ export function categoryRoutes(
   };
 
   const list = (snapshot: Snapshot, url: string): Page => {
-    let after: Position | null = null;
-    // The cursor is checked together with the other parameters, and needs the filter for it.
-    const filterOf = (query: { name?: string; q?: string }) => fold(query.name ?? query.q ?? "");
-    const { cursor: _, ...FilterFields } = ListQuery.properties;
-    const readCursor = (cursor: string) => {
-      const read = cursors.read(cursor, filterOf(readQuery(url, Type.Object(FilterFields))));
-      if (typeof read === "string") return read;
-      after = read;
-      return null;
-    };
-    const query = readQuery(url, ListQuery, { cursor: readCursor });
-    const filter = filterOf(query);
+    const query = readQuery(url, ListQuery, { cursor: (text) => (cursors.read(text) ? null : notOurs) });
+    const filter = fold(query.name ?? query.q ?? "");
+    const cursor = query.cursor === undefined ? null : cursors.read(query.cursor);
+    if (cursor && !cursor.isFor(filter)) throw invalidCursor("belongs to another name filter");
     const limit = query.limit ?? categoryLimits.defaultResults;
     const matching = filter
       ? snapshot.order.filter(({ category }) => fold(category.name).includes(filter))
       : snapshot.order;
-    const start = after ? indexAfter(matching, after) : 0;
+    const start = cursor ? indexAfter(matching, cursor.position) : 0;
     const page = matching.slice(start, start + limit);
     const last = page.at(-1);
     const hasMore = start + limit < matching.length;
-    const cursor =
-      hasMore && last ? cursors.make({ viewers: last.viewers, id: last.category.id }, filter) : "";
-    return pageOf({ categories: page.map(shown), pagination: { cursor, has_more: hasMore } });
+    const next = hasMore && last ? cursors.make({ viewers: last.viewers, id: last.category.id }, filter) : "";
+    return pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } });
   };
 
   const detail = async (snapshot: Snapshot, id: number): Promise<Page> => {

@@ -91,6 +91,8 @@ export function userSearch(db: Database): UserSearch {
 
     find(query, limit) {
       const text = fold(query);
+      // No name contains one, and FTS5 would take it for the end of the query.
+      if (text.includes("\0")) return [];
       const phrase = `"${text.replaceAll('"', '""')}"`;
       const exact = byName.all(text);
       const seen = new Set(exact.map((row) => row.id));

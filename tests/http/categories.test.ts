@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { categories, channels, livestreams, users } from "../support/real-data.ts";
+import { Clock, json, startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+const clock = new Clock();
+
+beforeAll(async () => {
+  server = await startServer({ clock });
+  await server.load("users", users);
+  await server.load("categories", categories);
+  await server.load("channels", channels);
+  await server.load("livestreams", livestreams);
+});
+afterAll(() => server.stop());
+
+interface Category {
+  id: number;
+  name: string;
+  viewers: number;
+  [field: string]: unknown;
+}
+interface List {
+  categories: Category[];
+  pagination: { cursor: string; has_more: boolean };
+}
+
+const list = async (query = "") => json<List>(await server.get(`/public/v1/categories${query}`));
+const viewersOf = (id: number) =>
+  livestreams.filter((live) => live.category_id === id).reduce((sum, { viewers }) => sum + viewers, 0);
+
+/** Every page of a walk. */
+async function walk(query: string): Promise<Category[]> {
+  const found: Category[] = [];
+  for (let cursor = ""; ; ) {
+    const page = await list(`?${query}${cursor && `&cursor=${cursor}`}`);
+    found.push(...page.categories);
+    expect(page.pagination.cursor === "").toBe(!page.pagination.has_more);
+    cursor = page.pagination.cursor;
+    if (!page.pagination.has_more) return found;
+    expect(cursor.length).toBeLessThanOrEqual(200);
+    expect(encodeURIComponent(cursor)).toBe(cursor);
+  }
+}
+
+describe("GET /public/v1/categories", () => {
+  test("needs no token and answers with exactly the fields of the list form", async () => {
+    const response = await server.get("/public/v1/categories?limit=1");
+    expect(response.status).toBe(200);
+    const body = await json<List>(response);
+    expect(Object.keys(body).sort()).toEqual(["categories", "pagination"]);
+    expect(Object.keys(body.pagination).sort()).toEqual(["cursor", "has_more"]);
+    const fields = ["banner", "icon", "id", "name", "slug", "tags", "viewers"];
+    expect(Object.keys(body.categories[0] ?? {}).sort()).toEqual(fields);
+    for (const field of ["icon", "banner"]) {
+      const picture = await fetch(String(body.categories[0]?.[field]));
+      expect(picture.headers.get("content-type")).toBe("image/png");
+    }
+  });
+
+  test("shows more viewers first, then the lower id, and the sum over the live channels", async () => {
+    const all = await walk("limit=100");
+    const expected = categories
+      .map(({ id, name }) => ({ id, name, viewers: viewersOf(id) }))
+      .sort((a, b) => b.viewers - a.viewers || a.id - b.id);
+    expect(all.map(({ id, name, viewers }) => ({ id, name, viewers }))).toEqual(expected);
+  });
+
+  test("has 25 on a page unless told otherwise", async () => {
+    expect((await list()).categories).toHaveLength(25);
+    expect((await list("?limit=100")).categories).toHaveLength(Math.min(100, categories.length));
+  });
+
+  test.each([1, 7, 25, 64, 65, 66])(
+    "a walk with limit %i shows every category exactly once",
+    async (limit) => {
+      const ids = (await walk(`limit=${limit}`)).map(({ id }) => id);
+      expect(ids.toSorted((a, b) => a - b)).toEqual(categories.map(({ id }) => id).toSorted((a, b) => a - b));
+    },
+  );
+
+  test.each<[string, string[]]>([
+    ["name=pokemon", ["Pokémon Scarlet/Violet"]],
+    ["name=POKÉ", ["Pokémon Scarlet/Violet"]],
+    ["q=pokemon", ["Pokémon Scarlet/Violet"]],
+    ["name=pokemon&q=fortnite", ["Pokémon Scarlet/Violet"]],
+    ["name=zzz", []],
+  ])("?%s filters by a part of the name", async (query, expected) => {
+    const found = await walk(`${query}&limit=10`);
+    expect(found.map(({ name }) => name)).toEqual(expected);
+  });
+
+  test.each(["name=", "name=%20%20", "cursor="])("?%s is no filter and no cursor", async (query) => {
+    expect((await list(`?${query}`)).categories).toEqual((await list()).categories);
+  });
+
+  test("a filter holds for the whole walk", async () => {
+    const found = await walk("name=of&limit=3");
+    expect(found.length).toBeGreaterThan(3);
+    expect(found.every(({ name }) => name.toLowerCase().includes("of"))).toBe(true);
+  });
+
+  describe("refuses", () => {
+    const code = async (query: string) => {
+      const response = await server.get(`/public/v1/categories?${query}`);
+      expect(response.status).toBe(400);
+      const body = await json<{ code: string; errors: { field: string }[] }>(response);
+      return [body.code, body.errors.map(({ field }) => field)];
+    };
+    test.each(["0", "101", "-1", "1e1", "0x1", "5.0", "%205", "%2B5", "", "ten"])(
+      "limit=%s",
+      async (limit) => {
+        expect(await code(`limit=${limit}`)).toEqual(["invalid_parameter", ["limit"]]);
+      },
+    );
+    test("a repeated limit", async () => {
+      expect(await code("limit=1&limit=1")).toEqual(["invalid_parameter", ["limit"]]);
+    });
+    test("a forged cursor", async () => {
+      const { cursor } = (await list("?limit=2")).pagination;
+      const [payload = "", signature = ""] = cursor.split(".");
+      const other = Buffer.from(`9${Buffer.from(payload, "base64url").toString()}`).toString("base64url");
+      for (const forged of [
+        "x",
+        `${other}.${signature}`,
+        payload,
+        `${payload}.`,
+        `${cursor}x`,
+        `${cursor}.x`,
+      ]) {
+        expect([forged, await code(`cursor=${forged}`)]).toEqual([forged, ["invalid_cursor", ["cursor"]]]);
+      }
+    });
+    test("a cursor over 200 characters", async () => {
+      expect(await code(`cursor=${"x".repeat(201)}`)).toEqual(["invalid_cursor", ["cursor"]]);
+    });
+    test("the cursor of another filter", async () => {
+      const { cursor } = (await list("?name=of&limit=2")).pagination;
+      expect(await code(`cursor=${cursor}`)).toEqual(["invalid_cursor", ["cursor"]]);
+      expect(await code(`cursor=${cursor}&name=the`)).toEqual(["invalid_cursor", ["cursor"]]);
+      expect((await server.get(`/public/v1/categories?cursor=${cursor}&q=OF`)).status).toBe(200);
+    });
+    test("all wrong parameters at once", async () => {
+      expect(await code(`limit=x&cursor=y&name=${"n".repeat(101)}`)).toEqual([
+        "invalid_parameter",
+        ["limit", "cursor", "name"],
+      ]);
+    });
+  });
+});
+
+describe("GET /public/v1/categories/{id}", () => {
+  test("answers with exactly the fields of the detail form", async () => {
+    const body = await json<{ category: Category }>(await server.get("/public/v1/categories/56"));
+    const fields = ["banner", "description", "icon", "id", "name", "slug", "tags", "top_channels", "viewers"];
+    expect(Object.keys(body)).toEqual(["category"]);
+    expect(Object.keys(body.category).sort()).toEqual(fields);
+    expect(body.category).toMatchObject({ id: 56, viewers: viewersOf(56), description: "", tags: [] });
+    expect(body.category["top_channels"]).toEqual([
+      {
+        id: 1001,
+        name: "xQcOW",
+        slug: "xqcow",
+        profile_image: `${server.app.publicUrl}/assets/profile-picture.png`,
+        viewers: 27716,
+      },
+    ]);
+  });
+
+  test("shows the ten live channels with the most viewers", async () => {
+    const crowd = Array.from({ length: 12 }, (_, i) => ({
+      id: 5000 + i,
+      username: `crowd${i}`,
+      profile_picture: `https://img.example/${i}.png`,
+    }));
+    await server.load("users", crowd);
+    await server.load(
+      "channels",
+      crowd.map(({ id, username }) => ({ id: id + 1000, user_id: id, slug: username })),
+    );
+    await server.load("categories", [
+      { id: 9000, name: "Crowded", slug: "crowded", description: "Many.", tags: ["fps", "team"] },
+    ]);
+    await server.load(
+      "livestreams",
+      crowd.map(({ id }, i) => ({ channel_id: id + 1000, category_id: 9000, viewers: i < 2 ? 50 : i })),
+    );
+    clock.advance(1_000);
+    const { category } = await json<{ category: Category & { top_channels: Record<string, unknown>[] } }>(
+      await server.get("/public/v1/categories/9000"),
+    );
+    expect(category.top_channels.map(({ id }) => id)).toEqual([
+      6000, 6001, 6011, 6010, 6009, 6008, 6007, 6006, 6005, 6004,
+    ]);
+    expect(category.top_channels[0]).toEqual({
+      id: 6000,
+      name: "crowd0",
+      slug: "crowd0",
+      profile_image: "https://img.example/0.png",
+      viewers: 50,
+    });
+    expect(category).toMatchObject({
+      viewers: 100 + 65,
+      description: "Many.",
+      tags: [{ name: "fps" }, { name: "team" }],
+    });
+  });
+
+  test.each(["abc", "1e2", "0x10", "-1", "0", "+5", "%205", "5.0", "05", "9007199254740992", "1/2"])(
+    "id %s is refused",
+    async (id) => {
+      const response = await server.get(`/public/v1/categories/${id}`);
+      expect(response.status).toBe(id === "1/2" ? 404 : 400);
+    },
+  );
+
+  test("an unknown id is 404", async () => {
+    const response = await server.get("/public/v1/categories/9007199254740991");
+    expect(response.status).toBe(404);
+    expect((await json<{ code: string }>(response)).code).toBe("category_not_found");
+  });
+});
+
+describe("freshness and caching", () => {
+  const viewers = async (id: number) =>
+    (await json<{ category: Category }>(await server.get(`/public/v1/categories/${id}`))).category.viewers;
+
+  test("a report shows within two seconds, a new category at once", async () => {
+    const before = await viewers(1);
+    await server.load("livestreams", [{ channel_id: 1001, category_id: 1, viewers: 100_000 }]);
+    clock.advance(2_000);
+    expect(await viewers(1)).toBe(before + 100_000);
+    expect(await viewers(56)).toBe(0);
+    await server.load("categories", [{ id: 9001, name: "Brand new", slug: "brand-new" }]);
+    expect(await viewers(9001)).toBe(0);
+    expect((await list("?name=brand new")).categories).toHaveLength(1);
+  });
+
+  test("a snapshot ends whatever it does not name", async () => {
+    const only = JSON.stringify({ channel_id: 1001, category_id: 56, viewers: 5 });
+    const response = await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", only);
+    expect(response.status).toBe(200);
+    clock.advance(2_000);
+    expect((await walk("limit=100")).filter((category) => category.viewers > 0)).toMatchObject([
+      { id: 56, viewers: 5 },
+    ]);
+  });
+
+  test("carries an ETag and answers 304 while nothing changed", async () => {
+    for (const path of ["/public/v1/categories?limit=3", "/public/v1/categories/56"]) {
+      const first = await server.get(path);
+      const etag = first.headers.get("etag") ?? "";
+      expect(etag).toMatch(/^"[^"]+"$/);
+      expect(first.headers.get("cache-control")).toMatch(/^public, max-age=\d+$/);
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const again = await server.get(path, undefined, { headers: { "if-none-match": known } });
+        expect([known, again.status, await again.text()]).toEqual([known, 304, ""]);
+        expect(again.headers.get("etag")).toBe(etag);
+      }
+      const other = await server.get(path, undefined, { headers: { "if-none-match": '"other"' } });
+      expect(other.status).toBe(200);
+    }
+    const etag = (await server.get("/public/v1/categories/56")).headers.get("etag") ?? "";
+    await server.load("livestreams", [{ channel_id: 1001, category_id: 56, viewers: 6 }]);
+    clock.advance(2_000);
+    const changed = await server.get("/public/v1/categories/56", undefined, {
+      headers: { "if-none-match": etag },
+    });
+    expect(changed.status).toBe(200);
+  });
+
+  test("a name changed beside the ranking shows too", async () => {
+    await server.load("channels", [{ id: 1001, user_id: 1001, slug: "xqcow", name: "Renamed" }]);
+    clock.advance(2_000);
+    const { category } = await json<{ category: { top_channels: { name: string }[] } }>(
+      await server.get("/public/v1/categories/56"),
+    );
+    expect(category.top_channels[0]?.name).toBe("Renamed");
+  });
+});

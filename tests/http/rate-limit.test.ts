@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { users } from "../support/real-data.ts";
+import { Clock, json, startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+const clock = new Clock();
+
+beforeAll(async () => {
+  server = await startServer({ clock, args: ["--rate-limit", "60"] });
+  await server.load("users", users);
+});
+afterAll(() => server.stop());
+
+const limits = ({ headers }: Response) =>
+  ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));
+
+test("counts down, refuses with 429 and Retry-After, and refills evenly", async () => {
+  const { token } = await server.application({ rate_limit: 6 });
+  for (const remaining of [5, 4, 3, 2, 1, 0]) {
+    const response = await server.get("/public/v1/users/xqcow", token);
+    expect(response.status).toBe(200);
+    expect(limits(response)).toEqual([6, remaining, (6 - remaining) * 10]);
+  }
+  const refused = await server.get("/public/v1/users/xqcow", token);
+  expect(refused.status).toBe(429);
+  expect(refused.headers.get("retry-after")).toBe("10");
+  expect(limits(refused)).toEqual([6, 0, 60]);
+  expect(await json<object>(refused)).toMatchObject({ code: "rate_limited", errors: [] });
+  clock.advance(10_000);
+  expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
+  expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(429);
+  clock.advance(60_000);
+  expect(limits(await server.get("/public/v1/users/xqcow", token))).toEqual([6, 5, 10]);
+});
+
+test("each application has a bucket of its own, shared by all its routes", async () => {
+  const [one, two] = [
+    await server.application({ rate_limit: 2 }),
+    await server.application({ rate_limit: 2 }),
+  ];
+  expect((await server.get("/public/v1/users/xqcow", one.token)).status).toBe(200);
+  expect((await server.get("/public/v1/events/subscriptions", one.token)).status).toBe(200);
+  expect((await server.get("/public/v1/users/search?query=game", one.token)).status).toBe(429);
+  expect((await server.get("/public/v1/users/xqcow", two.token)).status).toBe(200);
+});
+
+test("errors count and carry the headers too", async () => {
+  const { token } = await server.application({ rate_limit: 10 });
+  expect(limits(await server.get("/public/v1/users/nobody", token))).toEqual([10, 9, 6]);
+  expect(limits(await server.get("/public/v1/users/search?query=x", token))).toEqual([10, 8, 12]);
+});
+
+test("without a token, or with a bad one, the address is limited", async () => {
+  clock.advance(60_000);
+  const first = await server.get("/public/v1/categories");
+  expect(limits(first)).toEqual([60, 59, 1]);
+  expect(limits(await server.get("/public/v1/users/xqcow"))[1]).toBe(58);
+  expect(limits(await server.get("/public/v1/users/xqcow", "onair_at_bad"))[1]).toBe(57);
+  expect(limits(await server.get("/public/v1/categories", undefined, { method: "HEAD" }))[1]).toBe(56);
+});
+
+test("a clock that jumps back neither refills nor locks", async () => {
+  const { token } = await server.application({ rate_limit: 2 });
+  await server.get("/public/v1/users/xqcow", token);
+  clock.advance(-3_600_000);
+  expect(limits(await server.get("/public/v1/users/xqcow", token))[1]).toBe(0);
+  clock.advance(60_000);
+  expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
+});

@@ -1,0 +1,173 @@
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { day } from "../../src/domain/time.ts";
+import { users } from "../support/real-data.ts";
+import {
+  Clock,
+  json,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+
+/** RFC 6749: client credentials (4.4), client authentication (2.3.1), success (5.1) and error (5.2). */
+let server: TestServer;
+let app: TestApplication;
+const clock = new Clock();
+const data = temporaryDirectory();
+
+beforeAll(async () => {
+  server = await startServer({ clock, data: data.path });
+  await server.load("users", users);
+  app = await server.application();
+});
+afterAll(async () => {
+  await server.stop();
+  data.remove();
+});
+
+type Fields = Record<string, string>;
+interface Answer {
+  access_token?: string;
+  token_type?: string;
+  expires_in?: number;
+  scope?: string;
+  error?: string;
+  error_description?: string;
+}
+
+async function token(fields: Fields | string, headers: Fields = {}) {
+  const body = typeof fields === "string" ? fields : new URLSearchParams(fields).toString();
+  const type = { "content-type": "application/x-www-form-urlencoded" };
+  const response = await server.get("/oauth/token", undefined, {
+    method: "POST",
+    body,
+    headers: { ...type, ...headers },
+  });
+  return { status: response.status, headers: response.headers, body: await json<Answer>(response) };
+}
+const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`,
+});
+const grant = { grant_type: "client_credentials" };
+const posted = () => ({ client_id: app.client_id, client_secret: app.client_secret });
+
+describe("a token", () => {
+  test.each(["client_secret_post", "client_secret_basic"])("is issued by %s", async (way) => {
+    const { status, headers, body } =
+      way === "client_secret_post"
+        ? await token({ ...grant, ...posted() })
+        : await token(grant, basic(app.client_id, app.client_secret));
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^onair_at_[A-Za-z0-9_-]{43}$/),
+      token_type: "Bearer",
+      expires_in: 60 * 24 * 3600,
+      scope: "users:read events:subscribe",
+    });
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("pragma")).toBe("no-cache");
+    expect((await server.get("/public/v1/users/xqcow", body.access_token)).status).toBe(200);
+  });
+
+  test("has the scopes that were asked for; user:read means users:read", async () => {
+    expect((await token({ ...grant, ...posted(), scope: "events:subscribe" })).body.scope).toBe(
+      "events:subscribe",
+    );
+    expect((await token({ ...grant, ...posted(), scope: "user:read" })).body.scope).toBe("users:read");
+  });
+
+  test("ends after 60 days", async () => {
+    const { body } = await token({ ...grant, ...posted() });
+    clock.advance(60 * day - 1);
+    expect((await server.get("/public/v1/users/xqcow", body.access_token)).status).toBe(200);
+    clock.advance(1);
+    const late = await server.get("/public/v1/users/xqcow", body.access_token);
+    expect(late.status).toBe(401);
+    expect((await json<{ code: string }>(late)).code).toBe("invalid_token");
+  });
+
+  test("neither it nor a client secret nor the operator key is stored readable", async () => {
+    const { body } = await token({ ...grant, ...posted() });
+    const db = new Database(join(data.path, "onair.db"), { readonly: true });
+    const tables = db
+      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all();
+    const rows = tables.map(({ name }) => JSON.stringify(db.query(`SELECT * FROM "${name}"`).all())).join();
+    db.close();
+    expect(rows).toContain(app.webhook_secret); // it must be readable to sign: the search itself works
+    for (const secret of [body.access_token, app.client_secret, "test-operator-key"])
+      expect(rows).not.toContain(String(secret));
+  });
+});
+
+describe("is refused", () => {
+  const cases: [string, () => [Fields | string, Fields?], number, string][] = [
+    ["without a grant type", () => [posted()], 400, "invalid_request"],
+    ["another grant type", () => [{ ...posted(), grant_type: "password" }], 400, "unsupported_grant_type"],
+    ["an unknown client", () => [{ ...grant, client_id: "x", client_secret: "y" }], 401, "invalid_client"],
+    ["a wrong secret", () => [{ ...grant, ...posted(), client_secret: "wrong" }], 401, "invalid_client"],
+    [
+      "the secret of another client",
+      () => [grant, basic(app.id, `${app.client_secret}x`)],
+      401,
+      "invalid_client",
+    ],
+    ["no client at all", () => [grant], 401, "invalid_client"],
+    ["no secret", () => [{ ...grant, client_id: app.client_id }], 401, "invalid_client"],
+    [
+      "two ways at once",
+      () => [{ ...grant, ...posted() }, basic(app.client_id, app.client_secret)],
+      400,
+      "invalid_request",
+    ],
+    [
+      "a bearer token for a client",
+      () => [grant, { authorization: `Bearer ${app.token}` }],
+      401,
+      "invalid_client",
+    ],
+    [
+      "Basic that is none",
+      () => [grant, { authorization: `Basic ${btoa("nocolon")}` }],
+      401,
+      "invalid_client",
+    ],
+    ["an unknown scope", () => [{ ...grant, ...posted(), scope: "users:write" }], 400, "invalid_scope"],
+    [
+      "a scope named like a property",
+      () => [{ ...grant, ...posted(), scope: "constructor" }],
+      400,
+      "invalid_scope",
+    ],
+    [
+      "a repeated parameter",
+      () => [`grant_type=client_credentials&grant_type=client_credentials`],
+      400,
+      "invalid_request",
+    ],
+  ];
+  test.each(cases)("%s", async (_, request, status, error) => {
+    const answer = await token(...request());
+    expect([answer.status, answer.body.error]).toEqual([status, error]);
+    expect(Object.keys(answer.body).sort()).toEqual(["error", "error_description"]);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    if (status === 401) expect(answer.headers.get("www-authenticate")).toBe('Basic realm="onair"');
+  });
+
+  test("a scope that the application may not have", async () => {
+    const reader = await server.application({ scopes: ["users:read"] });
+    const { client_id, client_secret } = reader;
+    const answer = await token({ ...grant, client_id, client_secret, scope: "users:read events:subscribe" });
+    expect([answer.status, answer.body.error]).toEqual([400, "invalid_scope"]);
+  });
+
+  test("JSON instead of a form", async () => {
+    const answer = await token(JSON.stringify({ ...grant, ...posted() }), {
+      "content-type": "application/json",
+    });
+    expect(answer.status).toBe(415);
+  });
+});

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { users } from "../support/real-data.ts";
+import { json, startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let token: string;
+
+const invented = [
+  {
+    id: 1,
+    username: "Ada_L-9",
+    display_name: "Àdà Łovelace",
+    bio: "",
+    profile_picture: "https://img.example/ada.png",
+    followers_count: 10,
+    following_count: 7,
+    is_verified: false,
+    created_at: "2016-09-15T12:30:00Z",
+  },
+  { id: 2, username: "gamer", followers_count: 5 },
+  { id: 3, username: "gamer_two", followers_count: 9_000_000 },
+  { id: 4, username: "gamer_one", followers_count: 9_000_000 },
+  { id: 5, username: "old_gamer", followers_count: 90_000_000 },
+  { id: 6, username: "straße_none".replace("ß", "ss"), display_name: "Große Straße" },
+  { id: 7, username: "greek", display_name: "ΟΔΥΣΣΕΥΣ" },
+  { id: 8, username: "thai", display_name: "กินข้าว" },
+  { id: 9, username: "quote", display_name: 'say "hi" 100%' },
+];
+
+beforeAll(async () => {
+  server = await startServer();
+  await server.load("users", [...users, ...invented]);
+  ({ token } = await server.application());
+});
+afterAll(() => server.stop());
+
+interface UserBody {
+  user: Record<string, unknown>;
+  message: string;
+}
+
+describe("GET /public/v1/users/{username}", () => {
+  test("answers with exactly the nine fields and a message", async () => {
+    const response = await server.get("/public/v1/users/Ada_L-9", token);
+    expect(response.status).toBe(200);
+    expect(await json<UserBody>(response)).toEqual({
+      user: {
+        id: 1,
+        username: "Ada_L-9",
+        display_name: "Àdà Łovelace",
+        bio: "",
+        profile_picture: "https://img.example/ada.png",
+        followers_count: 10,
+        following_count: 7,
+        is_verified: false,
+        created_at: "2016-09-15T12:30:00Z",
+      },
+      message: "OK",
+    });
+  });
+
+  test("finds every real user, with the real numbers", async () => {
+    for (const user of users) {
+      const body = await json<UserBody>(await server.get(`/public/v1/users/${user.username}`, token));
+      expect(body.user).toMatchObject(user);
+    }
+  });
+
+  test("no field is ever missing or null; a picture that was not given is one that this server serves", async () => {
+    const { user } = await json<UserBody>(await server.get("/public/v1/users/gamer", token));
+    expect(Object.values(user)).not.toContain(null);
+    expect(Object.keys(user)).toHaveLength(9);
+    expect(user).toMatchObject({ display_name: "gamer", bio: "", following_count: 0, is_verified: false });
+    expect(user["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const picture = await fetch(String(user["profile_picture"]));
+    expect(picture.status).toBe(200);
+    expect(picture.headers.get("content-type")).toBe("image/png");
+  });
+
+  test.each(["ada_l-9", "ADA_L-9", "aDa_L-9"])("looks up %s without regard to ASCII case", async (name) => {
+    const { user } = await json<UserBody>(await server.get(`/public/v1/users/${name}`, token));
+    expect(user["username"]).toBe("Ada_L-9");
+  });
+
+  test("takes a percent-encoded name", async () => {
+    expect((await server.get("/public/v1/users/%67amer", token)).status).toBe(200);
+    expect((await server.get("/public/v1/users/%2567amer", token)).status).toBe(400);
+  });
+
+  test.each<[string, number, string]>([
+    ["nobody", 404, "user_not_found"],
+    ["x".repeat(64), 404, "user_not_found"],
+    ["x".repeat(65), 400, "invalid_parameter"],
+    ["with%20space", 400, "invalid_parameter"],
+    ["caf%C3%A9", 400, "invalid_parameter"],
+    ["a.b", 400, "invalid_parameter"],
+    ["%27%20OR%201=1", 400, "invalid_parameter"],
+  ])("%s is %i %s", async (name, status, code) => {
+    const response = await server.get(`/public/v1/users/${name}`, token);
+    expect(response.status).toBe(status);
+    expect((await json<{ code: string }>(response)).code).toBe(code);
+  });
+
+  test("shows a change as soon as it was acknowledged, and keeps created_at", async () => {
+    await server.admin("PUT", "/admin/v1/users/77", {
+      username: "changing",
+      created_at: "2020-02-29T00:00:00Z",
+    });
+    const before = await json<UserBody>(await server.get("/public/v1/users/changing", token));
+    await server.admin("PUT", "/admin/v1/users/77", { username: "Changed", followers_count: 12 });
+    const after = await json<UserBody>(await server.get("/public/v1/users/changed", token));
+    expect(after.user).toEqual({
+      ...before.user,
+      username: "Changed",
+      display_name: "Changed",
+      followers_count: 12,
+    });
+    expect((await server.get("/public/v1/users/changing", token)).status).toBe(404);
+  });
+});
+
+describe("GET /public/v1/users/search", () => {
+  const search = async (query: string, more = "") => {
+    const response = await server.get(
+      `/public/v1/users/search?query=${encodeURIComponent(query)}${more}`,
+      token,
+    );
+    const body = await json<{ data: Record<string, unknown>[]; message: string }>(response);
+    return { response, body, names: body.data?.map(({ username }) => username) };
+  };
+
+  test("answers with exactly the five fields of a summary and a message", async () => {
+    const { response, body } = await search("ada_l-9");
+    expect(response.status).toBe(200);
+    expect(body).toEqual({
+      data: [
+        {
+          id: 1,
+          username: "Ada_L-9",
+          display_name: "Àdà Łovelace",
+          profile_picture: "https://img.example/ada.png",
+          is_verified: false,
+        },
+      ],
+      message: "OK",
+    });
+  });
+
+  test("puts the exact username first, then those that start with it, then the rest; more followers, lower id", async () => {
+    expect((await search("gamer")).names).toEqual(["gamer", "gamer_two", "gamer_one", "old_gamer"]);
+  });
+
+  test.each<[string, string, string[]]>([
+    ["a part in the middle", "sdonequ", ["gamesdonequick"]],
+    ["another case", "RIOTgames", ["riotgames", "riotgamesbrazil", "riotgamesru", "riotgamesjp"]],
+    ["Korean", "풍월량", ["hanryang1125"]],
+    ["Chinese", "木棉花", ["muse_tw"]],
+    ["Chinese, in the middle", "花官方頻", ["muse_tw"]],
+    ["Japanese", "スタン", ["sutanmi"]],
+    ["accents in the name", "ada", ["Ada_L-9"]],
+    ["accents in the query", "Àdà", ["Ada_L-9"]],
+    ["decomposed accents in the query", "A\u0300da\u0300", ["Ada_L-9"]],
+    ["ss for ß", "STRASSE", ["strasse_none"]],
+    ["ß itself", "straße", ["strasse_none"]],
+    ["the final sigma", "οδυσσευς", ["greek"]],
+    ["a vowel sign that is a letter", "กินข", ["thai"]],
+    ["without that vowel sign it is another word", "กนข", []],
+    ["a double quote", 'say "hi"', ["quote"]],
+    ["a percent sign", "100%", ["quote"]],
+    ["operators of the index", "a OR gamer", []],
+    ["a star", "gam*", []],
+    ["a caret", "^gamer", []],
+    ["a backslash and a quote", '\\"gamer', []],
+    ["nothing of the kind", "zzzzzz", []],
+    ["outer white space", "  ada_l-9 ", ["Ada_L-9"]],
+    ["a hundred characters", "x".repeat(100), []],
+    ["a NUL", "gam\u0000er", []],
+  ])("finds %s", async (_, query, expected) => {
+    const { response, names } = await search(query);
+    expect(response.status).toBe(200);
+    expect(names).toEqual(expected);
+  });
+
+  test("returns 25 users unless told otherwise, at most 100", async () => {
+    const many = Array.from({ length: 120 }, (_, i) => ({ id: 10_000 + i, username: `crowd_${i}` }));
+    await server.load("users", many);
+    expect((await search("crowd")).body.data).toHaveLength(25);
+    expect((await search("crowd", "&limit=1")).body.data).toHaveLength(1);
+    expect((await search("crowd", "&limit=100")).body.data).toHaveLength(100);
+    expect((await search("crowd")).names).toEqual(many.slice(0, 25).map(({ username }) => username));
+  });
+
+  const tooShort = "query must be at least 3 characters";
+  test.each<[string, string, string[]]>([
+    ["", "query is required", ["query"]],
+    ["query=", tooShort, ["query"]],
+    ["query=ab", tooShort, ["query"]],
+    ["query=%20ab%20", tooShort, ["query"]],
+    ["query=%F0%9F%98%80%F0%9F%98%80", tooShort, ["query"]],
+    ["query=e%CC%81e%CC%81", `${tooShort}, not counting accents`, ["query"]],
+    [`query=${"x".repeat(101)}`, "query must be at most 100 characters", ["query"]],
+    ["query=%FF%FE%FD", "query is not valid percent-encoding", ["query"]],
+    ["query=abc&query=abd", "query must be given only once", ["query"]],
+    ["query=abc&limit=101", "limit must be an integer from 1 to 100", ["limit"]],
+    ["query=ab&limit=0", tooShort, ["query", "limit"]],
+    ...[
+      "-1",
+      "0",
+      "1e2",
+      "0x10",
+      "%205",
+      "%2B5",
+      "5.0",
+      "05",
+      "",
+      "five",
+      "1&limit=2",
+      "9007199254740993",
+    ].map((limit): [string, string, string[]] => [
+      `query=abc&limit=${limit}`,
+      limit.includes("&") ? "limit must be given only once" : "limit must be an integer from 1 to 100",
+      ["limit"],
+    ]),
+  ])("?%s is refused", async (query, message, fields) => {
+    const response = await server.get(`/public/v1/users/search?${query}`, token);
+    expect(response.status).toBe(400);
+    const body = await json<{ message: string; code: string; errors: { field: string; in: string }[] }>(
+      response,
+    );
+    expect(body).toMatchObject({ code: "invalid_parameter", message });
+    expect(body.errors.map(({ field }) => field)).toEqual(fields);
+    expect(body.errors.every((error) => error.in === "query")).toBe(true);
+  });
+
+  test("ignores parameters that it does not know", async () => {
+    expect((await search("gamer", "&foo=1&foo=2&__proto__=x")).response.status).toBe(200);
+  });
+
+  test("follows a changed name and a changed count of followers", async () => {
+    await server.admin("PUT", "/admin/v1/users/88", { username: "shifting_a", followers_count: 3 });
+    await server.admin("PUT", "/admin/v1/users/89", { username: "shifting_b", followers_count: 4 });
+    expect((await search("shifting")).names).toEqual(["shifting_b", "shifting_a"]);
+    await server.admin("PUT", "/admin/v1/users/88", { username: "shifting_a", followers_count: 1_000_000 });
+    expect((await search("shifting")).names).toEqual(["shifting_a", "shifting_b"]);
+    await server.admin("PUT", "/admin/v1/users/88", { username: "moved_away", followers_count: 1_000_000 });
+    expect((await search("shifting")).names).toEqual(["shifting_b"]);
+    expect((await search("moved_away")).names).toEqual(["moved_away"]);
+  });
+});

@@ -24,7 +24,7 @@ export function supervise(services: readonly Service[], log: Log): Supervised {
         return await run(signal);
       } catch (error) {
         log.error("service_failed", { service: name, ...errorFields(error) });
-        await Bun.sleep(startAgainAfterMs);
+        await pause(startAgainAfterMs, signal);
       }
     }
   };
@@ -51,12 +51,15 @@ export function repeating(name: string, everyMs: number, work: () => Promise<voi
 }
 
 /** Waits for a time or until the signal. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    if (signal.aborted) return resolve();
+    const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
   });
 }

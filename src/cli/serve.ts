@@ -13,6 +13,8 @@ ${settingsHelp()}
 `,
   async run(args: readonly string[], env: Environment) {
     const config = readConfig(args, env);
+    // Before anything else, because Bun takes a moment to install the handlers, and the ready line invites signals.
+    const terminated = onTermination();
     const log = createLog(config.logLevel);
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
     const app = await startApp({ config, log });
@@ -20,14 +22,14 @@ ${settingsHelp()}
       process.stderr.write(`Operator key, shown only this once: ${app.newAdminKey}\n`);
     }
     process.stdout.write(`onair ready public=${app.publicUrl} admin=${app.adminUrl}\n`);
-    await terminated();
+    await terminated;
     await app.stop();
     return 0;
   },
 };
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-export function terminated(): Promise<void> {
+export function onTermination(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.once(signal, () => {

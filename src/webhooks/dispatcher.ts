@@ -92,6 +92,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       // While this was awaited, a wake may have set an earlier time.
       if (nextDueAt !== null) endpoint.dueAt = Math.min(nextDueAt, endpoint.dueAt ?? nextDueAt);
       const application = due.length > 0 ? await store.applications.find(id) : null;
+      if (stopping?.aborted) return; // they stay pending
       for (const delivery of due) {
         endpoint.inFlight++;
         void attempt(delivery, application, endpoint);

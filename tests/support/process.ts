@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { adminKey } from "./server.ts";
+
+const root = join(import.meta.dir, "../..");
+
+/** How to start the server: from the checkout, or as the compiled file. */
+export const fromSource: readonly string[] = [process.execPath, join(root, "src/main.ts")];
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly publicUrl: string;
+  readonly adminUrl: string;
+  readonly pid: number;
+  /** Ends it by a signal and gives its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface RunOptions {
+  readonly command?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** Runs a command of the executable to its end. */
+export async function run(
+  args: readonly string[],
+  { command = fromSource, env = {}, cwd = root }: RunOptions = {},
+) {
+  const child = Bun.spawn([...command, ...args], {
+    cwd,
+    env: { PATH: process.env["PATH"], ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { stdout, stderr, code };
+}
+
+/** Starts `onair serve` on free ports and waits for its ready line. */
+export async function serve(
+  args: readonly string[],
+  { command = fromSource, env = {}, cwd = root }: RunOptions = {},
+): Promise<ServerProcess> {
+  const child = Bun.spawn([...command, "serve", "--port", "0", "--admin-port", "0", ...args], {
+    cwd,
+    env: { PATH: process.env["PATH"], ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const line = await firstLine(child.stdout);
+  const [, publicUrl, adminUrl] = /^onair ready public=(\S+) admin=(\S+)$/.exec(line) ?? [];
+  if (!publicUrl || !adminUrl) throw new Error(`not ready: ${line}`);
+  return {
+    publicUrl,
+    adminUrl,
+    pid: child.pid,
+    async end(signal) {
+      child.kill(signal);
+      await child.exited;
+      return child.exitCode;
+    },
+  };
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += new TextDecoder().decode(chunk);
+    if (text.includes("\n")) break;
+  }
+  return text.trimEnd();
+}
+
+/** Sends requests to the two listeners of a server process. */
+export function client({ publicUrl, adminUrl }: ServerProcess) {
+  return {
+    admin: (method: string, path: string, body?: unknown): Promise<Response> =>
+      fetch(adminUrl + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${adminKey}`,
+          "content-type": typeof body === "string" ? "application/x-ndjson" : "application/json",
+        },
+        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      }),
+    api: (method: string, path: string, token?: string, body?: unknown): Promise<Response> =>
+      fetch(publicUrl + path, {
+        method,
+        headers: {
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { "content-type": "application/json" }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+  };
+}

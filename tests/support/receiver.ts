@@ -34,7 +34,10 @@ export class Receiver {
   async arrived(count: number): Promise<readonly Received[]> {
     if (this.received.length < count) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const timer = setTimeout(() => reject(new Error(`only ${this.received.length} of ${count} arrived`)), 10_000);
+      const timer = setTimeout(
+        () => reject(new Error(`only ${this.received.length} of ${count} arrived`)),
+        10_000,
+      );
       this.#waiting.push({ count, resolve });
       await promise.finally(() => clearTimeout(timer));
     }

@@ -32,17 +32,22 @@ export interface TestServerOptions {
   /** A data directory that outlives the server. */
   readonly data?: string;
   readonly clock?: Clock;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A real server on free ports of loopback with a real data directory, in this process. */
-export async function startServer({ args = [], data, clock }: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer({ args = [], data, clock, env }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   const config = readConfig(
     ["--data", directory.path, "--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
-    { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" },
+    { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true", ...env },
     { rateLimit: "0" },
   );
-  const app = await startApp({ config, log: createLog("off"), ...(clock && { now: clock.now, random: () => 0.5 }) });
+  const app = await startApp({
+    config,
+    log: createLog("off"),
+    ...(clock && { now: clock.now, random: () => 0.5 }),
+  });
   return new TestServer(app, directory.remove);
 }
 
@@ -61,7 +66,11 @@ export class TestServer {
 
   /** A request with a JSON body to the public listener. */
   post(path: string, body: unknown, token?: string): Promise<Response> {
-    const init = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    const init = {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    };
     return this.get(path, token, init);
   }
 
@@ -77,7 +86,10 @@ export class TestServer {
   }
 
   /** Sends rows to a batch route of the admin API and fails on a refused one. */
-  async load(kind: "users" | "categories" | "channels" | "livestreams", rows: readonly object[]): Promise<void> {
+  async load(
+    kind: "users" | "categories" | "channels" | "livestreams",
+    rows: readonly object[],
+  ): Promise<void> {
     const ndjson = rows.map((row) => JSON.stringify(row)).join("\n");
     const response =
       kind === "livestreams"
@@ -91,7 +103,8 @@ export class TestServer {
   async application(fields: Record<string, unknown> = {}): Promise<TestApplication> {
     const created = await this.admin("POST", "/admin/v1/applications", { name: "Test", ...fields });
     if (created.status !== 201) throw new Error(await created.text());
-    const { id, client_id, client_secret, webhook_secret } = await json<Omit<TestApplication, "token">>(created);
+    const { id, client_id, client_secret, webhook_secret } =
+      await json<Omit<TestApplication, "token">>(created);
     const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
     const answer = await this.get("/oauth/token", undefined, { method: "POST", body });
     const { access_token } = await json<{ access_token: string }>(answer);

@@ -83,7 +83,7 @@ function readPid(file: string): number | null {
 function explain(error: unknown, directory: string): unknown {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (/^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(code)) {
+  if (/^(EACCES|EPERM|EROFS|ENOENT|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(code)) {
     return new StoreError(
       `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,
     );

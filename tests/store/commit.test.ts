@@ -1,0 +1,84 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { join } from "node:path";
+import { DomainError } from "../../src/domain/errors.ts";
+import { type Commit, groupCommit } from "../../src/store/sqlite/commit.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let db: Database;
+let commit: Commit;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  db = new Database(join(directory.path, "test.db"));
+  db.run("PRAGMA journal_mode = WAL");
+  db.run("CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)");
+  commit = groupCommit(db);
+});
+afterEach(() => {
+  db.close();
+  directory.remove();
+});
+
+const insert =
+  (n: number, text = "") =>
+  () =>
+    db.run("INSERT INTO t VALUES (?, ?)", [n, text]);
+const rows = () =>
+  db
+    .query<{ n: number }, []>("SELECT n FROM t ORDER BY n")
+    .all()
+    .map(({ n }) => n);
+
+test("work that arrives together shares one transaction, and sees what came before it", async () => {
+  const seen = await Promise.all([
+    commit(insert(1)).then(() => "first"),
+    commit(() => {
+      expect(rows()).toEqual([1]);
+      expect(db.inTransaction).toBe(true);
+      return "second";
+    }),
+  ]);
+  expect(seen).toEqual(["first", "second"]);
+});
+
+test("a piece that throws is undone and rejected alone", async () => {
+  const results = await Promise.allSettled([
+    commit(insert(1)),
+    commit(() => {
+      insert(2)();
+      throw new DomainError("conflict", "no");
+    }),
+    commit(insert(1)),
+    commit(insert(3)),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+  expect(rows()).toEqual([1, 3]);
+});
+
+test("when the disk is full all are rejected as unavailable, nothing is half-written, and it recovers", async () => {
+  const { page_count } = db.query<{ page_count: number }, []>("PRAGMA page_count").get() ?? { page_count: 0 };
+  db.run(`PRAGMA max_page_count = ${page_count + 2}`);
+  const results = await Promise.allSettled([
+    commit(insert(1)),
+    commit(insert(2, "x".repeat(100_000))),
+    commit(insert(3)),
+  ]);
+  const reasons = results.map((result) => (result.status === "rejected" ? result.reason.code : "kept"));
+  expect(reasons[1]).toBe("unavailable");
+  expect(rows()).toEqual(reasons.flatMap((reason, i) => (reason === "kept" ? [i + 1] : [])));
+  expect(db.inTransaction).toBe(false);
+  db.run("PRAGMA max_page_count = 1000000");
+  await commit(insert(4, "x".repeat(100_000)));
+  expect(rows()).toContain(4);
+});
+
+test("a database that another process keeps locked is unavailable, not a crash", async () => {
+  const other = new Database(join(directory.path, "test.db"));
+  other.run("BEGIN IMMEDIATE");
+  await expect(commit(insert(1))).rejects.toMatchObject({ code: "unavailable" });
+  other.run("ROLLBACK");
+  other.close();
+  await commit(insert(1));
+  expect(rows()).toEqual([1]);
+});

@@ -1,0 +1,93 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Migration, migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { run, serve } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+afterEach(() => directory.remove());
+
+describe("the data directory", () => {
+  test("is made where missing, for its owner alone", async () => {
+    const path = join(directory.path, "deep", "data");
+    await openStore(path).close();
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+    expect(statSync(join(path, "onair.db")).mode & 0o777).toBe(0o600);
+  });
+
+  test("in use by another server says so, with its pid, and is free again when that was killed", async () => {
+    const server = await serve(["--data", directory.path]);
+    const second = await run(["serve", "--data", directory.path, "--port", "0", "--admin-port", "0"]);
+    expect([second.code, second.stdout]).toEqual([1, ""]);
+    expect(second.stderr).toContain(`is in use by process ${server.pid}`);
+    await server.end("SIGKILL");
+    await openStore(directory.path).close();
+  });
+
+  test("that is no directory, holds no database, or is not writable is named with what to do", () => {
+    const file = join(directory.path, "file");
+    writeFileSync(file, "");
+    expect(() => openStore(file)).toThrow(`${file} is not a directory`);
+    expect(() => openStore(join(file, "below"))).toThrow("is not a directory");
+    mkdirSync(join(directory.path, "garbage"));
+    writeFileSync(join(directory.path, "garbage", "onair.db"), "not a database at all ".repeat(100));
+    expect(() => openStore(join(directory.path, "garbage"))).toThrow("is not a database of onair");
+  });
+
+  test.skipIf(process.getuid?.() === 0)(
+    "that is not writable (not for root, who may write everywhere)",
+    () => {
+      chmodSync(directory.path, 0o500);
+      expect(() => openStore(directory.path)).toThrow("is not writable");
+    },
+  );
+
+  test("that cannot be made is named with what to do", () => {
+    // Not even root can make a directory there.
+    expect(() => openStore("/proc/onair")).toThrow("The data directory /proc/onair is not writable");
+  });
+});
+
+describe("migrations", () => {
+  test("a database of a newer version is refused and not touched", async () => {
+    await openStore(directory.path).close();
+    const db = new Database(join(directory.path, "onair.db"));
+    db.run("INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')");
+    db.close();
+    expect(() => openStore(directory.path)).toThrow(
+      "written by a newer version of onair (its migration 0999_future",
+    );
+  });
+
+  test("a migration that was applied in other words is refused", () => {
+    const db = new Database(":memory:");
+    migrate(db);
+    const changed = migrations.map(
+      (one, i): Migration => (i === 0 ? { ...one, sql: `${one.sql}\n-- changed` } : one),
+    );
+    expect(() => migrate(db, changed)).toThrow("written by another build");
+  });
+
+  test("all steps are applied or none", () => {
+    const db = new Database(":memory:");
+    const broken = [
+      ...migrations,
+      { name: "0099_broken", sql: "CREATE TABLE half (id);--> statement-breakpoint\nNONSENSE" },
+    ];
+    expect(() => migrate(db, broken)).toThrow();
+    expect(db.query("SELECT name FROM sqlite_schema WHERE name IN ('half', 'users')").all()).toEqual([]);
+    migrate(db);
+    expect(db.query("PRAGMA foreign_keys").get()).toEqual({ foreign_keys: 1 });
+  });
+
+  test("every file of drizzle/ is listed, in order", async () => {
+    const files = [...new Bun.Glob("*.sql").scanSync(join(import.meta.dir, "../../drizzle"))].sort();
+    expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files);
+  });
+});

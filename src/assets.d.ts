@@ -2,7 +2,15 @@ declare module "*.sql" {
   const text: string;
   export default text;
 }
+declare module "*.md" {
+  const text: string;
+  export default text;
+}
 declare module "*.png" {
+  const path: string;
+  export default path;
+}
+declare module "*/standalone.js" {
   const path: string;
   export default path;
 }

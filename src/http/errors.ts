@@ -58,6 +58,7 @@ function errorHeaders({ code, message, details }: DomainError): Record<string, s
       `Bearer realm="onair", error="${code}", error_description="${message}"${scope}`;
   }
   if (details.allow) headers["allow"] = details.allow;
-  if (details.retryAfterSeconds !== undefined) headers["retry-after"] = String(details.retryAfterSeconds);
+  const retryAfter = details.retryAfterSeconds ?? (code === "unavailable" ? 5 : null);
+  if (retryAfter !== null) headers["retry-after"] = String(retryAfter);
   return headers;
 }

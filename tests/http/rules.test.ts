@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
@@ -141,6 +142,21 @@ describe("every failure has the one shape", () => {
       expect(JSON.stringify(body)).not.toContain("secret detail");
     } finally {
       users.find = find;
+    }
+  });
+
+  test("a storage that cannot take it now is 503 with Retry-After, without details", async () => {
+    const subscriptionStore = server.app.store.subscriptions as { subscribe: unknown };
+    const { subscribe } = subscriptionStore;
+    subscriptionStore.subscribe = () => Promise.reject(new DomainError("unavailable", "Not now."));
+    try {
+      const bot = await server.application({ webhook_url: "http://127.0.0.1:9/x" });
+      const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1001 };
+      const response = await server.post(subscriptions, body, bot.token);
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect((await errorOf(response)).code).toBe("unavailable");
+    } finally {
+      subscriptionStore.subscribe = subscribe;
     }
   });
 

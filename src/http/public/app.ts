@@ -2,9 +2,13 @@ import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
 import { tokenRoute } from "../oauth/token.ts";
 import { answerOtherMethods } from "../server.ts";
+import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
+import { docsRoutes } from "./docs.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
+import { openApiRoute } from "./openapi.ts";
+import { tokenDetail } from "./reference-oauth.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
 
@@ -22,7 +26,10 @@ export function publicApp(
   categoryRoutes(app, deps, deps.ranking, deps.cursors);
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
-  tokenRoute(app, deps, {});
+  tokenRoute(app, deps, tokenDetail);
+  openApiRoute(app, deps);
+  docsRoutes(app, deps);
+  assetRoutes(app);
   answerOtherMethods(app, preflight);
   return app;
 }

@@ -1,7 +1,41 @@
-export function defaultPictures(publicUrl: string) {
-  return {
-    profile: `${publicUrl}/assets/profile-picture.png`,
-    icon: `${publicUrl}/assets/category-icon.png`,
-    banner: `${publicUrl}/assets/category-banner.png`,
-  };
+import { readFileSync } from "node:fs";
+import bannerFile from "./assets/category-banner.png" with { type: "file" };
+import iconFile from "./assets/category-icon.png" with { type: "file" };
+import profileFile from "./assets/profile-picture.png" with { type: "file" };
+import type { PublicListener } from "./base.ts";
+import { cached, replyCached } from "./cached.ts";
+
+const paths = {
+  profile: "/assets/profile-picture.png",
+  icon: "/assets/category-icon.png",
+  banner: "/assets/category-banner.png",
+} as const;
+
+const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
+
+/** Addresses of the pictures that stand in where the platform gave none. */
+export type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
+
+let latest: { readonly publicUrl: string; readonly pictures: DefaultPictures } | null = null;
+
+/** The default pictures of a server that is reached at `publicUrl`. */
+export function defaultPictures(publicUrl: string): DefaultPictures {
+  if (latest?.publicUrl !== publicUrl) {
+    const { profile, icon, banner } = paths;
+    const pictures = { profile: publicUrl + profile, icon: publicUrl + icon, banner: publicUrl + banner };
+    latest = { publicUrl, pictures };
+  }
+  return latest.pictures;
+}
+
+/** Serves the default pictures, from memory. */
+export function assetRoutes(app: PublicListener): void {
+  for (const name of ["profile", "icon", "banner"] as const) {
+    const picture = cached(new Uint8Array(readFileSync(files[name])));
+    const headers = { "content-type": "image/png", "cache-control": "public, max-age=604800" };
+    app.get(paths[name], ({ exchange, request }) => replyCached(exchange, request, picture, headers), {
+      parse: "none",
+      detail: { hide: true },
+    });
+  }
 }

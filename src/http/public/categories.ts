@@ -11,10 +11,10 @@ import {
   type Ranking,
   type Snapshot,
 } from "../../ranking/ranking.ts";
-import { type Exchange, reply } from "../exchange.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
+import { cached, replyCached } from "./cached.ts";
 import { answer, operation, WebUrl } from "./reference.ts";
 
 const closed = { additionalProperties: false };
@@ -84,7 +84,12 @@ const ListQuery = Type.Object({
   q: Type.Optional(Type.String({ ...NameFilter, description: "Another word for `name`, which wins." })),
 });
 
-const CategoryId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] });
+const CategoryId = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: "Id of the category.",
+  examples: [1],
+});
 
 const exampleCategory = {
   id: 1,
@@ -97,7 +102,7 @@ const exampleCategory = {
 };
 
 // With the second that a snapshot may be old, a cached answer is at most 2 seconds behind.
-const cacheControl = "public, max-age=1";
+const fresh = { "cache-control": "public, max-age=1" };
 const longestKeptQuery = 300;
 
 const notOurs = "is not one that this server made; take it from the previous answer";
@@ -162,9 +167,14 @@ export function categoryRoutes(
       const at = request.url.indexOf("?");
       const key = at === -1 ? "" : request.url.slice(at);
       const kept = snapshot.pages.get(key);
-      if (kept) return replyPage(exchange, request, kept);
+      if (kept) return replyCached(exchange, request, kept, fresh);
       const page = list(snapshot, request.url);
-      return replyPage(exchange, request, key.length > longestKeptQuery ? page : snapshot.keep(key, page));
+      return replyCached(
+        exchange,
+        request,
+        key.length > longestKeptQuery ? page : snapshot.keep(key, page),
+        fresh,
+      );
     },
     operation({
       id: "getCategories",
@@ -195,7 +205,7 @@ export function categoryRoutes(
       const snapshot = ranking.current();
       const key = `/${id}`;
       const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
-      return replyPage(exchange, request, kept);
+      return replyCached(exchange, request, kept, fresh);
     },
     operation({
       id: "getCategory",
@@ -231,21 +241,5 @@ export function categoryRoutes(
 }
 
 function pageOf(value: unknown): Page {
-  const body = new TextEncoder().encode(JSON.stringify(value));
-  return { body, etag: `"${Bun.hash(body).toString(36)}"` };
-}
-
-function replyPage(exchange: Exchange, request: Request, { body, etag }: Page): Response {
-  const headers = { etag, "cache-control": cacheControl };
-  const known = request.headers.get("if-none-match");
-  if (known !== null && matches(known, etag)) return reply(exchange, 304, null, headers);
-  return reply(exchange, 200, body, headers);
-}
-
-/** Weak comparison of If-None-Match (RFC 9110, section 13.1.2). */
-function matches(header: string, etag: string): boolean {
-  return header.split(",").some((part) => {
-    const tag = part.trim();
-    return tag === "*" || tag === etag || tag === `W/${etag}`;
-  });
+  return cached(new TextEncoder().encode(JSON.stringify(value)));
 }

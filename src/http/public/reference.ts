@@ -1,6 +1,18 @@
 import { type TObject, type TSchema, Type } from "@sinclair/typebox";
-import type { ErrorCode } from "../../domain/errors.ts";
 import type { Scope } from "../../domain/tokens.ts";
+import {
+  budgetHeaders,
+  commonHeaders,
+  errorResponses,
+  header,
+  type PublicErrorCode,
+} from "./reference-errors.ts";
+import { component, documentSchema, type Json } from "./reference-schemas.ts";
+
+/*
+ * What the OpenAPI document says of a route. Answers are not checked against it at run time, which would cost up to
+ * 0.38 of the throughput: the tests do that.
+ */
 
 export const Message = Type.String({ description: "A human-readable status.", examples: ["OK"] });
 export const IsoTimestamp = Type.String({ format: "date-time", description: "ISO 8601, UTC." });
@@ -28,14 +40,116 @@ export interface Operation {
   readonly access: Scope | "anyone";
   readonly params?: TObject;
   readonly query?: TObject;
-  readonly body?: { readonly schema: TSchema; readonly example: unknown };
+  readonly body?: {
+    readonly schema: TSchema;
+    readonly example: unknown;
+    /** `application/json` unless said otherwise. */
+    readonly mediaType?: string;
+  };
   readonly answers: Readonly<Record<number, Answer>>;
   /** It has an ETag and answers 304. */
   readonly notModified?: boolean;
-  readonly errors?: readonly ErrorCode[];
+  readonly errors?: readonly PublicErrorCode[];
 }
 
 /** The hook of a route: who may call it, and its part of the OpenAPI document. */
 export function operation(of: Operation) {
-  return { access: of.access, parse: "none" as const, detail: { operationId: of.id, summary: of.summary } };
+  return { access: of.access, parse: "none" as const, detail: operationDetail(of) as object };
+}
+
+/** The name of the security scheme for access tokens. */
+export const tokenScheme = "accessToken";
+
+/** The OpenAPI operation of a route, with components where they are used: see `hoist`. */
+export function operationDetail(of: Operation): Json & { responses: Record<number, Json> } {
+  const parameters = [
+    ...parametersOf("path", of.params),
+    ...parametersOf("query", of.query),
+    ...(of.notModified ? [ifNoneMatch] : []),
+  ];
+  return {
+    operationId: of.id,
+    summary: of.summary,
+    description: of.description,
+    tags: [of.tag],
+    security: of.access === "anyone" ? [] : [{ [tokenScheme]: [of.access] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(of.body && {
+      requestBody: {
+        required: true,
+        content: {
+          [of.body.mediaType ?? "application/json"]: {
+            schema: documentSchema(of.body.schema),
+            example: of.body.example,
+          },
+        },
+      },
+    }),
+    responses: { ...answersOf(of), ...errorResponses(errorsOf(of)) },
+  };
+}
+
+function parametersOf(place: "path" | "query", schema: TObject | undefined): Json[] {
+  const required = new Set<string>(schema?.required ?? []);
+  return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
+    const { description, examples, ...rest } = documentSchema(property);
+    const example = Array.isArray(examples) ? examples[0] : rest["default"];
+    return {
+      name,
+      in: place,
+      required: required.has(name),
+      ...(description !== undefined && { description }),
+      ...(rest["type"] === "array" && { style: "form", explode: true }),
+      schema: rest,
+      ...(example !== undefined && { example }),
+    };
+  });
+}
+
+const ifNoneMatch = component("parameters/If-None-Match", {
+  name: "If-None-Match",
+  in: "header",
+  required: false,
+  description:
+    "The `ETag` of an answer that you have: you get 304 without a body as long as nothing changed.",
+  schema: { type: "string" },
+});
+
+const cacheHeaders: Json = {
+  ETag: header(
+    "ETag",
+    "Names this state of the answer; send it back as `If-None-Match`.",
+    "string",
+    '"2ke8x0q1v7fmz"',
+  ),
+  "Cache-Control": header(
+    "Cache-Control",
+    "For how many seconds the answer may be kept.",
+    "string",
+    "public, max-age=1",
+  ),
+};
+
+function answersOf(of: Operation): Record<number, Json> {
+  const always = { ...commonHeaders, ...(of.notModified && cacheHeaders) };
+  const answers = Object.entries(of.answers).map(([status, { description, schema, example, budget }]) => {
+    const content = schema && { "application/json": { schema: documentSchema(schema), example } };
+    return [
+      status,
+      { description, headers: { ...always, ...(budget && budgetHeaders) }, ...(content && { content }) },
+    ];
+  });
+  const notModified = component("responses/NotModified", {
+    description: "Nothing changed since the answer whose `ETag` you sent.",
+    headers: always,
+  });
+  return { ...Object.fromEntries(answers), ...(of.notModified && { 304: notModified }) };
+}
+
+function errorsOf(of: Operation): PublicErrorCode[] {
+  const codes: PublicErrorCode[] = [];
+  if (of.params || of.query || of.body) codes.push("invalid_parameter");
+  if (of.body) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
+  if (of.access !== "anyone") codes.push("missing_token", "invalid_token", "insufficient_scope");
+  return [...codes, ...(of.errors ?? []), "rate_limited", "internal_error", "unavailable"];
 }

@@ -77,6 +77,7 @@ const DeleteQuery = Type.Object({
     minItems: 1,
     maxItems: subscriptionLimits.maxIds,
     description: "Ids of subscriptions: repeated, or separated by commas.",
+    examples: [["01KATJ1V2GQ5Z8N1F4T7Y0XW3C"]],
   }),
 });
 

@@ -1,0 +1,62 @@
+/*
+ * Makes the one executable: bun scripts/build.ts [--target bun-linux-arm64] [--outfile dist/onair]
+ */
+import { mkdirSync, rmSync, statSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+const usage = "Usage: bun run build [--target bun-<os>-<architecture>] [--outfile FILE]";
+const root = resolve(import.meta.dir, "..");
+
+/** Builds into `outfile`, for this machine where `target` is undefined. Throws when anything goes wrong. */
+async function build(outfile: string, target: string | undefined): Promise<void> {
+  process.chdir(root); // the source map names files as seen from here
+  mkdirSync(dirname(outfile), { recursive: true });
+  const { outputs } = await Bun.build({
+    entrypoints: ["src/main.ts"],
+    target: "bun",
+    format: "esm",
+    // First answer 66 ms after the start, 120 ms without, for 4 MB more of file.
+    bytecode: true,
+    // Never identifiers: Elysia knows errors by `error.constructor.name`, and without it validation lets all pass.
+    minify: { whitespace: true, syntax: true, identifiers: false },
+    // Inside the executable, so that stacks in the log name the source; 0.8 MB and no slower start.
+    sourcemap: "linked",
+    // Bun would write "development" into the code.
+    define: { "process.env.NODE_ENV": '"production"' },
+    compile: {
+      outfile,
+      // What lies in the working directory is not the server's to obey.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+      ...(target !== undefined && { target: target as Bun.Build.CompileTarget }),
+    },
+  });
+  for (const { kind, path } of outputs) {
+    if (kind === "sourcemap") rmSync(path);
+    else if (kind !== "entry-point") throw new Error(`${path} was left outside of the executable`);
+  }
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options: { target: { type: "string" }, outfile: { type: "string" } } }).values;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n${usage}\n`);
+    process.exit(2);
+  }
+}
+
+const { target, outfile = resolve(root, "dist/onair") } = readArguments();
+const path = resolve(outfile);
+const shown = relative(process.cwd(), path);
+try {
+  await build(path, target);
+  process.stdout.write(`${shown}  ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);
+} catch (error) {
+  const reasons = error instanceof AggregateError ? error.errors : [error];
+  process.stderr.write(`The build failed:\n${reasons.map((reason) => `  ${reason}\n`).join("")}`);
+  process.exit(1);
+}

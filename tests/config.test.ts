@@ -1,0 +1,134 @@
+import { describe, expect, test } from "bun:test";
+import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/config.ts";
+import { run } from "./support/process.ts";
+import { temporaryDirectory } from "./support/server.ts";
+
+const mistakes = (args: string[], env: Record<string, string> = {}) => {
+  try {
+    readConfig(args, env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split("\n");
+  }
+};
+
+describe("settings", () => {
+  test("have defaults that are safe for production", () => {
+    expect(readConfig([], {})).toEqual({
+      data: "onair-data",
+      host: "127.0.0.1",
+      port: 8080,
+      adminHost: "127.0.0.1",
+      adminPort: 8081,
+      publicUrl: null,
+      adminKey: null,
+      allowPrivateWebhooks: false,
+      rateLimit: 800,
+      subscriptionLimit: 10_000,
+      logLevel: "info",
+    });
+  });
+
+  test("come from arguments before environment before defaults of the command", () => {
+    const env = { ONAIR_PORT: "1", ONAIR_HOST: "::1", ONAIR_ADMIN_KEY: "a-long-enough-key" };
+    const config = readConfig(["--port", "2", "--data=x"], env, { port: "3", host: "h", rateLimit: "7" });
+    expect(config).toMatchObject({
+      port: 2,
+      host: "::1",
+      data: "x",
+      rateLimit: 7,
+      adminKey: "a-long-enough-key",
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test.each<[string, string[], Record<string, string>, RegExp[]]>([
+    ["a port that is none", ["--port", "x"], {}, [/^--port must be an integer from 0 to 65535$/]],
+    [
+      "a port over its limit, from the environment",
+      [],
+      { ONAIR_ADMIN_PORT: "65536" },
+      [/^ONAIR_ADMIN_PORT must be/],
+    ],
+    [
+      "an unknown option",
+      ["--prot", "1"],
+      {},
+      [/^--prot is not a known option$/, /^"1" is not expected here$/],
+    ],
+    ["a word too many", ["now"], {}, [/^"now" is not expected here$/]],
+    ["an option without its value", ["--data"], {}, [/^--data needs a value$/]],
+    ["a switch with a value", ["--allow-private-webhooks=yes"], {}, [/takes no value$/]],
+    [
+      "the key as an argument",
+      ["--admin-key", "secret-secret"],
+      {},
+      [/--admin-key is not a known option/, /not expected/],
+    ],
+    ["a short key", [], { ONAIR_ADMIN_KEY: "short" }, [/^ONAIR_ADMIN_KEY must be 8 to 200/]],
+    ["a public URL that is none", ["--public-url", "api.example.com"], {}, [/^--public-url must be an http/]],
+    ["the same port twice", ["--port", "9", "--admin-port", "9"], {}, [/must differ/]],
+    [
+      "a log level that is none",
+      [],
+      { ONAIR_LOG_LEVEL: "loud" },
+      [/must be one of debug, info, warn, error, off/],
+    ],
+    [
+      "everything at once",
+      ["--port", "-1"],
+      { ONAIR_ADMIN_PORT: "x", ONAIR_RATE_LIMIT: "-1", ONAIR_ALLOW_PRIVATE_WEBHOOKS: "maybe" },
+      [/--port/, /ONAIR_ADMIN_PORT/, /ONAIR_ALLOW_PRIVATE_WEBHOOKS/, /ONAIR_RATE_LIMIT/],
+    ],
+  ])("%s is told", (_, args, env, expected) => {
+    const found = mistakes(args, env);
+    for (const pattern of expected) expect(found.some((line) => pattern.test(line))).toBe(true);
+    expect(found.join()).not.toContain("short,");
+  });
+
+  test("a misspelt variable is found", () => {
+    expect(unknownVariables({ ONAIR_PROT: "1", ONAIR_PORT: "1", PATH: "" })).toEqual(["ONAIR_PROT"]);
+  });
+
+  test("the help names every setting and its variable, and no key as an argument", () => {
+    const help = settingsHelp();
+    for (const name of [
+      "--data DIR",
+      "ONAIR_DATA",
+      "--admin-port PORT",
+      "ONAIR_ADMIN_KEY",
+      "(default: 800)",
+    ]) {
+      expect(help).toContain(name);
+    }
+    expect(help).not.toContain("--admin-key");
+  });
+});
+
+describe("the command line", () => {
+  test.each<[string[], number, RegExp]>([
+    [["version"], 0, /^onair \d+\.\d+\.\d+\n$/],
+    [["--help"], 0, /serve +run the server/],
+    [["serve", "--help"], 0, /ONAIR_ALLOW_PRIVATE_WEBHOOKS/],
+    [[], 2, /Usage: onair <command>/],
+    [["fly"], 2, /there is no command "fly"/],
+    [["constructor"], 2, /there is no command/],
+    [["serve", "--port", "x", "--rate-limit", "y"], 2, /--port must be.*\n--rate-limit must be/s],
+  ])("onair %p ends with %i", async (args, code, output) => {
+    const result = await run(args);
+    expect([result.code, result.stdout + result.stderr]).toEqual([code, expect.stringMatching(output)]);
+    expect(code === 0 ? result.stderr : result.stdout).toBe("");
+  });
+
+  test("a port that is taken is a clear failure", async () => {
+    const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const data = temporaryDirectory();
+    const port = String(other.port);
+    const result = await run(["serve", "--data", data.path, "--port", port, "--admin-port", "0"]);
+    await other.stop(true);
+    data.remove();
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toContain(port);
+  });
+});

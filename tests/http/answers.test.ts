@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { find, lint, type MediaType, type OpenApiDocument, response } from "../support/openapi.ts";
+import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+/*
+ * The server does not check its answers against the document, because that would cost too much. Here every route is
+ * asked, and status, headers and body of its answer are held against what the document says.
+ */
+
+let server: TestServer;
+let document: OpenApiDocument;
+let application: TestApplication;
+let limited: TestApplication;
+
+beforeAll(async () => {
+  server = await startServer({ args: ["--rate-limit", "6000"] });
+  await server.load("users", [{ id: 7, username: "maya", display_name: "Maya", followers_count: 5 }]);
+  await server.load("categories", [
+    { id: 3, name: "Chess", slug: "chess", tags: ["Board game"] },
+    { id: 4, name: "Go", slug: "go" },
+  ]);
+  await server.load("channels", [{ id: 70, user_id: 7, slug: "maya" }]);
+  await server.load("livestreams", [{ channel_id: 70, category_id: 3, viewers: 12 }]);
+  application = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+  limited = await server.application({ scopes: ["events:subscribe"] });
+  document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
+});
+afterAll(() => server.stop());
+
+interface Call {
+  readonly operation: string;
+  readonly status: number;
+  readonly path: string;
+  readonly token?: string;
+  readonly init?: RequestInit;
+}
+
+const subscriptions = "/public/v1/events/subscriptions";
+
+function posted(body: unknown, type = "application/json"): RequestInit {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return { method: "POST", headers: { "content-type": type }, body: text };
+}
+
+function userCalls(token: string): Call[] {
+  const get = "GET /public/v1/users/{username}";
+  const search = "GET /public/v1/users/search";
+  return [
+    { operation: get, status: 200, path: "/public/v1/users/maya", token },
+    { operation: get, status: 404, path: "/public/v1/users/nobody", token },
+    { operation: get, status: 400, path: "/public/v1/users/no%20body", token },
+    { operation: get, status: 401, path: "/public/v1/users/maya" },
+    { operation: get, status: 401, path: "/public/v1/users/maya", token: "wrong" },
+    { operation: get, status: 403, path: "/public/v1/users/maya", token: limited.token },
+    { operation: search, status: 200, path: "/public/v1/users/search?query=may", token },
+    { operation: search, status: 400, path: "/public/v1/users/search?query=a&limit=0", token },
+  ];
+}
+
+function subscriptionCalls(token: string): Call[] {
+  const post = { operation: `POST ${subscriptions}`, path: subscriptions, token };
+  const remove = { operation: `DELETE ${subscriptions}`, token, init: { method: "DELETE" } };
+  const events = [
+    { name: "channel.followed", version: 1 },
+    { name: "no.such.event", version: 1 },
+  ];
+  return [
+    { ...post, status: 200, init: posted({ events, broadcaster_user_id: 7 }) },
+    { ...post, status: 400, init: posted({ events }) },
+    { ...post, status: 400, init: posted({ events: [{}] }) },
+    { ...post, status: 400, init: posted("{") },
+    { ...post, status: 413, init: posted("x".repeat(70_000)) },
+    { ...post, status: 415, init: posted("x", "text/plain") },
+    { operation: `GET ${subscriptions}`, status: 200, path: subscriptions, token },
+    { ...remove, status: 400, path: subscriptions },
+    { ...remove, status: 204, path: `${subscriptions}?id=none` },
+  ];
+}
+
+function openCalls(): Call[] {
+  const list = "GET /public/v1/categories";
+  const get = "GET /public/v1/categories/{id}";
+  const known = { headers: { "if-none-match": "*" } };
+  return [
+    { operation: list, status: 200, path: "/public/v1/categories?limit=1" },
+    { operation: list, status: 304, path: "/public/v1/categories", init: known },
+    { operation: list, status: 400, path: "/public/v1/categories?cursor=forged" },
+    { operation: list, status: 400, path: "/public/v1/categories?limit=0" },
+    { operation: get, status: 200, path: "/public/v1/categories/3" },
+    { operation: get, status: 304, path: "/public/v1/categories/3", init: known },
+    { operation: get, status: 400, path: "/public/v1/categories/x" },
+    { operation: get, status: 404, path: "/public/v1/categories/5" },
+    { operation: "GET /public/v1/events/types", status: 200, path: "/public/v1/events/types" },
+    { operation: "GET /public/v1/public-key", status: 200, path: "/public/v1/public-key" },
+  ];
+}
+
+function tokenCalls({ client_id, client_secret }: TestApplication): Call[] {
+  const form = (fields: Record<string, string>): RequestInit => {
+    return { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials", ...fields }) };
+  };
+  const token = { operation: "POST /oauth/token", path: "/oauth/token" };
+  return [
+    { ...token, status: 200, init: form({ client_id, client_secret }) },
+    { ...token, status: 400, init: form({ client_id, client_secret, scope: "none" }) },
+    { ...token, status: 400, init: form({ client_id, client_secret, grant_type: "password" }) },
+    { ...token, status: 401, init: form({ client_id, client_secret: "wrong" }) },
+    { ...token, status: 413, init: form({ client_id: "x".repeat(70_000) }) },
+    { ...token, status: 415, init: posted({}) },
+  ];
+}
+
+/** Sends the requests and gives the bodies of the answers by operation and status. */
+async function bodiesOf(calls: readonly Call[], of: TestServer): Promise<Map<string, unknown[]>> {
+  const bodies = new Map<string, unknown[]>();
+  for (const { operation, status, path, token, init } of calls) {
+    const answer = await of.get(path, token, init);
+    const label = `${operation} ${status}`;
+    expect([label, path, answer.status]).toEqual([label, path, status]);
+    const documented = response(document, find(document, operation), status);
+    const body = await answer.text();
+    // The budget comes only with some of the errors that share the status 400.
+    const headers = Object.keys(documented.headers ?? {}).filter((name) => {
+      return status !== 400 || !name.startsWith("Onair-");
+    });
+    expect([label, headers.filter((name) => !answer.headers.has(name))]).toEqual([label, []]);
+    const type = documented.content ? "application/json" : null;
+    expect([label, answer.headers.get("content-type")]).toEqual([label, type]);
+    if (type) bodies.set(label, [...(bodies.get(label) ?? []), JSON.parse(body)]);
+    else expect(body).toBe("");
+  }
+  return bodies;
+}
+
+/** The document with what was really answered as its examples, which the linter checks against the schemas. */
+function withExamples(bodies: ReadonlyMap<string, readonly unknown[]>): OpenApiDocument {
+  const copy = structuredClone(document);
+  for (const [label, answers] of bodies) {
+    const [method = "", path = "", status = ""] = label.split(" ");
+    const operation = find(copy, `${method} ${path}`);
+    const media = response(copy, operation, Number(status)).content?.["application/json"];
+    if (!media) throw new Error(`${label} is not documented`);
+    const examples: MediaType["examples"] = {};
+    answers.forEach((value, i) => {
+      examples[`answer${i}`] = { value };
+    });
+    const content = { "application/json": { schema: media.schema, examples } };
+    operation.responses[status] = { description: "As answered.", content };
+  }
+  return copy;
+}
+
+test("every route answers as the document says", async () => {
+  const { token } = application;
+  const calls = [
+    ...userCalls(token),
+    ...subscriptionCalls(token),
+    ...openCalls(),
+    ...tokenCalls(application),
+  ];
+  const asked = new Set(calls.map(({ operation }) => operation));
+  const documented = Object.entries(document.paths).flatMap(([path, item]) => {
+    return Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`);
+  });
+  expect(asked).toEqual(new Set(documented));
+  const bodies = await bodiesOf(calls, server);
+  const problems = await lint(withExamples(bodies));
+  expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
+});
+
+test("a caller over the limit is answered as the document says", async () => {
+  const strict = await startServer({ args: ["--rate-limit", "1"] });
+  try {
+    const call = { operation: "GET /public/v1/public-key", path: "/public/v1/public-key" };
+    const bodies = await bodiesOf(
+      [
+        { ...call, status: 200 },
+        { ...call, status: 429 },
+      ],
+      strict,
+    );
+    const problems = await lint(withExamples(bodies));
+    expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
+  } finally {
+    await strict.stop();
+  }
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { client, run, type ServerProcess, serve } from "../support/process.ts";
+import { categories, channels, livestreams, users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { json, temporaryDirectory } from "../support/server.ts";
+
+/** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
+const command = [join(import.meta.dir, "../../dist/onair")];
+const built = existsSync(command[0] ?? "");
+if (!built) console.warn("SKIPPED: tests of the compiled executable, because dist/onair is missing: bun run build");
+
+describe.skipIf(!built)("dist/onair", () => {
+  const directory = temporaryDirectory();
+  const options = { command, cwd: directory.path, env: { HOME: directory.path } };
+  let server: ServerProcess;
+  let receiver: Receiver;
+  let token: string;
+  let secret: string;
+
+  beforeAll(async () => {
+    server = await serve(["--data", "data", "--allow-private-webhooks"], options);
+    receiver = new Receiver();
+    const { admin } = client(server);
+    const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+    await admin("POST", "/admin/v1/users/batch", lines(users));
+    await admin("POST", "/admin/v1/categories/batch", lines(categories));
+    await admin("POST", "/admin/v1/channels/batch", lines(channels));
+    await admin("PUT", "/admin/v1/livestreams", lines(livestreams));
+    const created = await admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url: receiver.url });
+    const { client_id = "", client_secret = "", webhook_secret = "" } = await json<Record<string, string>>(created);
+    secret = webhook_secret;
+    const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+    const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
+    token = (await json<{ access_token: string }>(answer)).access_token;
+  });
+  afterAll(async () => {
+    await server.end("SIGKILL");
+    await receiver.stop();
+    directory.remove();
+  });
+
+  const get = (path: string, withToken = true) => client(server).api("GET", path, withToken ? token : undefined);
+
+  test("writes nothing but its data directory", () => {
+    expect(readdirSync(directory.path)).toEqual(["data"]);
+  });
+
+  // The same answers as from source: a minified identifier, for one, would silently switch validation off.
+  test.each<[string, number, RegExp]>([
+    ["/public/v1/users/XQCOW", 200, /"username":"xqcow"/],
+    ["/public/v1/users/search?query=riot&limit=2", 200, /"riotgames".*"riotgamesbrazil"/],
+    ["/public/v1/users/search?query=ri&limit=101", 400, /at least 3.*1 to 100/],
+    ["/public/v1/users/search?query=riot&limit=1e1", 400, /invalid_parameter/],
+    ["/public/v1/users/nobody", 404, /user_not_found/],
+    ["/public/v1/users/%00", 400, /invalid_parameter/],
+    ["/public/v1/categories?limit=1", 200, /"has_more":true/],
+    ["/public/v1/categories?cursor=x", 400, /invalid_cursor/],
+    ["/public/v1/categories/56", 200, /"top_channels":\[\{"id":1001/],
+    ["/public/v1/events/subscriptions", 200, /"data":\[/],
+    ["/public/v1/events/types", 200, /"chat\.message\.sent"/],
+    ["/public/v1/public-key", 200, /whpk_/],
+    ["/nothing", 404, /not_found/],
+    ["/openapi.json", 200, /"openapi":"3\.1/],
+    ["/docs", 200, /<html/i],
+  ])("GET %s is %i", async (path, status, body) => {
+    const response = await get(path);
+    expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(body)]);
+  });
+
+  test("asks for a token", async () => {
+    expect((await get("/public/v1/users/xqcow", false)).status).toBe(401);
+  });
+
+  test("has its pictures inside", async () => {
+    for (const name of ["profile-picture", "category-icon", "category-banner"]) {
+      const response = await get(`/assets/${name}.png`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, "image/png"]);
+    }
+  });
+
+  test("delivers a webhook that verifies", async () => {
+    const { api, admin } = client(server);
+    const events = [{ name: "channel.followed", version: 1 }];
+    await api("POST", "/public/v1/events/subscriptions", token, { events, broadcaster_user_id: 1001 });
+    const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
+    const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1001, data };
+    expect((await admin("POST", "/admin/v1/events", event)).status).toBe(202);
+    const [delivery] = await receiver.arrived(1);
+    expect(new Webhook(secret).verify(delivery?.body ?? "", delivery?.headers ?? {})).toMatchObject({ data });
+  });
+
+  test("reads neither .env nor bunfig.toml of its directory", async () => {
+    await Bun.write(join(directory.path, ".env"), "ONAIR_PORT=nonsense\n");
+    await Bun.write(join(directory.path, "bunfig.toml"), 'preload = ["./missing.ts"]\n');
+    const result = await run(["version"], options);
+    expect(result).toEqual({ code: 0, stdout: expect.stringMatching(/^onair /), stderr: "" });
+    const second = await serve(["--data", "other"], options);
+    expect(await second.end("SIGTERM")).toBe(0);
+  });
+});

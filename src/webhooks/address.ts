@@ -1,0 +1,220 @@
+/**
+ * What a webhook may be sent to: no address that is not public, in whatever notation and by
+ * whatever name. A URL is judged when it is set and before every attempt; the addresses that its
+ * name resolves to are judged when the connection is made, which then goes to those addresses.
+ */
+
+import dns from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+
+/** Whether addresses inside the operator's own network may be called: on in development only. */
+export interface AddressPolicy {
+  readonly allowPrivate: boolean;
+}
+
+/** The longest webhook URL, in characters of its normalised form. */
+export const maxWebhookUrlLength = 2048;
+
+/** The `code` of the error that {@link guardedLookup} fails with. */
+export const blockedAddressCode = "ONAIR_BLOCKED_ADDRESS";
+
+/** A host name that leads to an address that may not be called. The message does not say which. */
+export class BlockedAddressError extends Error {
+  override readonly name = "BlockedAddressError";
+  readonly code = blockedAddressCode;
+
+  constructor() {
+    super("The host name resolves to an address that is not public.");
+  }
+}
+
+/** Every block of the IANA IPv4 Special-Purpose Address Registry, and multicast. */
+const reserved4 = [
+  "0.0.0.0/8", // this network (RFC 791)
+  "10.0.0.0/8", // private (RFC 1918)
+  "100.64.0.0/10", // shared, carrier-grade NAT (RFC 6598)
+  "127.0.0.0/8", // loopback (RFC 1122)
+  "169.254.0.0/16", // link-local, cloud metadata (RFC 3927)
+  "172.16.0.0/12", // private (RFC 1918)
+  "192.0.0.0/24", // protocol assignments (RFC 6890)
+  "192.0.2.0/24", // documentation (RFC 5737)
+  "192.31.196.0/24", // AS112 (RFC 7535): anycast, answered by the nearest node, often the own network's
+  "192.52.193.0/24", // AMT (RFC 7450): anycast likewise
+  "192.88.99.0/24", // 6to4 relays (RFC 7526)
+  "192.168.0.0/16", // private (RFC 1918)
+  "192.175.48.0/24", // AS112 (RFC 7534)
+  "198.18.0.0/15", // benchmarking (RFC 2544)
+  "198.51.100.0/24", // documentation (RFC 5737)
+  "203.0.113.0/24", // documentation (RFC 5737)
+  "224.0.0.0/4", // multicast (RFC 5771)
+  "240.0.0.0/4", // reserved, broadcast (RFC 1112, RFC 919)
+].map(block);
+
+/** All that IANA has given out for global unicast. What lies outside is not public, known or not. */
+const global6 = block("2000::/3");
+
+/** What is not public within {@link global6}. */
+const reserved6 = [
+  "2001::/23", // protocol assignments (RFC 2928): Teredo, benchmarking, AMT, ORCHID, …
+  "2001:db8::/32", // documentation (RFC 3849)
+  "2002::/16", // 6to4 (RFC 3056), deprecated: carries an IPv4 address
+  "2620:4f:8000::/48", // AS112 (RFC 7534)
+  "3fff::/20", // documentation (RFC 9637)
+].map(block);
+
+/** IPv6 forms of an IPv4 address in the last 32 bits that is the one to be judged. */
+const carriers4 = [
+  "::ffff:0:0/96", // IPv4-mapped (RFC 4291)
+  "64:ff9b::/96", // NAT64 (RFC 6052): how a host without IPv4 sees every IPv4 address
+].map(block);
+
+/**
+ * Whether an address is one that anybody on the Internet can have: global unicast, and in no block
+ * of the IANA special-purpose registries. Anything that is not an IP address, or has a zone, is not.
+ */
+export function isPublicAddress(ip: string): boolean {
+  if (ip.includes("%")) return false;
+  const version = isIP(ip);
+  if (version === 0) return false;
+  return version === 4 ? isPublic4(bits4(ip)) : isPublic6(bits6(ip));
+}
+
+function isPublic4(bits: bigint): boolean {
+  return !reserved4.some((reserved) => within(bits, reserved));
+}
+
+function isPublic6(bits: bigint): boolean {
+  if (carriers4.some((carrier) => within(bits, carrier))) return isPublic4(bits & 0xffff_ffffn);
+  return within(bits, global6) && !reserved6.some((reserved) => within(bits, reserved));
+}
+
+/** The bits of a network that all its addresses share, and how many an address has besides. */
+interface Block {
+  readonly network: bigint;
+  readonly hostBits: bigint;
+}
+
+// node:net's BlockList is no help: it takes IPv4 rules for IPv6 and the reverse (::ffff:0:0/96 then
+// holds all of IPv4), and cannot judge an embedded address.
+function block(cidr: string): Block {
+  const slash = cidr.indexOf("/");
+  const base = cidr.slice(0, slash);
+  const [bits, size] = base.includes(":") ? [bits6(base), 128] : [bits4(base), 32];
+  const hostBits = BigInt(size - Number(cidr.slice(slash + 1)));
+  return { network: bits >> hostBits, hostBits };
+}
+
+function within(bits: bigint, { network, hostBits }: Block): boolean {
+  return bits >> hostBits === network;
+}
+
+function bits4(ip: string): bigint {
+  return ip.split(".").reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
+}
+
+function bits6(ip: string): bigint {
+  const [head = "", tail] = ip.split("::");
+  const front = groups6(head);
+  const back = tail === undefined ? [] : groups6(tail);
+  const gap = new Array<bigint>(8 - front.length - back.length).fill(0n);
+  return [...front, ...gap, ...back].reduce((bits, group) => (bits << 16n) | group, 0n);
+}
+
+function groups6(text: string): bigint[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((group) => {
+    if (!group.includes(".")) return [BigInt(`0x${group}`)];
+    const bits = bits4(group);
+    return [bits >> 16n, bits & 0xffffn];
+  });
+}
+
+/** A URL that may be called, or one sentence that tells its owner why not. */
+export type UrlVerdict =
+  | { readonly ok: true; readonly url: URL }
+  | { readonly ok: false; readonly reason: string };
+
+/** Names that are local by definition: RFC 6761, RFC 6762, RFC 8375, and `internal` by ICANN. */
+const localName = /(^|\.)(localhost|local|internal|home\.arpa)$/;
+
+/**
+ * 1 to 253 characters of labels of 1 to 63 each (RFC 1035). Underscores occur in practice; a final dot
+ * does not, and certificates and TLS server names cannot hold one.
+ */
+const hostName = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
+
+/**
+ * Judges a URL by its text alone: nothing is resolved, so a name that it accepts may still lead to
+ * an address that {@link guardedLookup} refuses. Addresses are judged in every notation that URLs
+ * know (decimal, octal, hexadecimal, shortened, full-width).
+ */
+export function checkWebhookUrl(raw: string, policy: AddressPolicy): UrlVerdict {
+  const refuse = (reason: string): UrlVerdict => ({ ok: false, reason });
+  const tooLong = `The URL is longer than ${maxWebhookUrlLength} characters.`;
+  if (raw.length > maxWebhookUrlLength) return refuse(tooLong);
+
+  // The parser drops tabs and newlines, turns \ into / and supplies missing slashes: what one reads
+  // would not be what is called.
+  const scheme = /^(https?):\/\/[^/]/i.exec(raw)?.[1]?.toLowerCase();
+  if (scheme === undefined || /[\s\\]|\p{Cc}/u.test(raw) || !URL.canParse(raw)) {
+    return refuse(`This is not a valid ${policy.allowPrivate ? "http or https" : "https"} URL.`);
+  }
+  if (scheme === "http" && !policy.allowPrivate) return refuse("The URL must start with https://.");
+
+  const url = new URL(raw);
+  if (url.href.length > maxWebhookUrlLength) return refuse(tooLong);
+  if (url.username !== "" || url.password !== "")
+    return refuse("The URL must not contain a user name or password.");
+  if (raw.includes("#")) return refuse("The URL must not contain a fragment (#).");
+  if (url.port === "0") return refuse("The URL has an impossible port.");
+
+  const host = bareHost(url);
+  const isAddress = isIP(host) !== 0;
+  if (!isAddress && !hostName.test(host)) return refuse("The URL has an unusable host name.");
+  if (policy.allowPrivate) return { ok: true, url };
+  if (isAddress && !isPublicAddress(host)) return refuse("The URL leads to an address that is not public.");
+  if (localName.test(host)) return refuse("The URL leads to a host name that is not public.");
+  return { ok: true, url };
+}
+
+/** The host of a URL as sockets want it: without the brackets of an IPv6 address. */
+export function bareHost(url: URL): string {
+  return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+/** Resolves a name to all its addresses, as `dns.lookup` does. */
+export type Resolve = (
+  hostname: string,
+  options: dns.LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]) => void,
+) => void;
+
+/**
+ * A `lookup` option for `node:http(s)` that resolves by `resolve` and fails with
+ * {@link BlockedAddressError} if any address of the answer may not be called. The connection goes
+ * to the addresses that were judged: nothing resolves the name a second time.
+ *
+ * Sockets do not call it for a host that is an address: judge that by {@link checkWebhookUrl}.
+ */
+export function guardedLookup(policy: AddressPolicy, resolve: Resolve = dns.lookup): LookupFunction {
+  return (hostname, options, callback) => {
+    const answer: Parameters<Resolve>[2] = (error, addresses) => {
+      if (error) return callback(error, []);
+      const first = addresses[0];
+      if (first === undefined) return callback(notFound(hostname), []);
+      if (!policy.allowPrivate && !addresses.every(({ address }) => isPublicAddress(address))) {
+        return callback(new BlockedAddressError(), []);
+      }
+      if (options.all === true) return callback(null, addresses);
+      return callback(null, first.address, first.family);
+    };
+    resolve(hostname, { ...options, all: true }, answer);
+  };
+}
+
+function notFound(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), {
+    code: "ENOTFOUND",
+    syscall: "getaddrinfo",
+  });
+}

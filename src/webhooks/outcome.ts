@@ -1,0 +1,110 @@
+/** What went wrong with an attempt: from an error of sockets, TLS or HTTP to a class and a sentence. */
+
+import { blockedAddressCode } from "./address.ts";
+import type { OutcomeClass } from "./retry.ts";
+
+/** How far an attempt had come, in words that complete "while …". */
+export type Stage =
+  | "resolving the host name"
+  | "connecting"
+  | "agreeing on encryption"
+  | "waiting for the answer";
+
+/** Why an attempt got no status. */
+export interface Failure {
+  readonly class: OutcomeClass;
+  /**
+   * One sentence for the owner of the endpoint. It names no address, for the owner may not be meant
+   * to know what a name resolves to inside the operator's network.
+   */
+  readonly error: string;
+}
+
+const resolverCodes = new Set([
+  "ENOTFOUND",
+  "ENODATA",
+  "ENONAME",
+  "ESERVFAIL",
+  "EREFUSED",
+  "EFORMERR",
+  "ENOTIMP",
+  "EBADNAME",
+  "EBADRESP",
+  "ETIMEOUT",
+]);
+
+const unreachableCodes = new Set([
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ENETDOWN",
+  "ETIMEDOUT",
+  "EACCES",
+  "EPERM",
+]);
+
+const resetCodes = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_SOCKET_CLOSED"]);
+
+/** Of the TLS layer, and of the certificate check (X509_V_ERR_… without its prefix). */
+const tlsCode =
+  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_|INVALID_|PATH_LENGTH_|HOSTNAME_|EPROTO)/;
+
+/** Classes the error of a request that had come to `stage` without any status. */
+export function failureOf(error: unknown, stage: Stage): Failure {
+  const { code, syscall } = describe(error);
+
+  if (code === blockedAddressCode) {
+    return { class: "blocked", error: "The host name resolves to an address that is not public." };
+  }
+  if (syscall === "getaddrinfo" || code.startsWith("EAI_") || resolverCodes.has(code)) {
+    return { class: "dns", error: `The host name could not be resolved (${code}).` };
+  }
+  if (code === "ECONNREFUSED") return { class: "refused", error: "The connection was refused." };
+  if (unreachableCodes.has(code))
+    return { class: "unreachable", error: `No connection could be made (${code}).` };
+  if (resetCodes.has(code)) return { class: "reset", error: `The connection was closed while ${stage}.` };
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return { class: "tls", error: "The certificate is not valid for this host name." };
+  }
+  if (tlsCode.test(code))
+    return { class: "tls", error: `No trusted TLS connection could be made (${code}).` };
+  if (code === "HPE_HEADER_OVERFLOW")
+    return { class: "too_large", error: "The headers of the answer are too long." };
+  if (code.startsWith("HPE_")) return { class: "protocol", error: `The answer is not valid HTTP (${code}).` };
+  return { class: "internal", error: `The request could not be made (${code}).` };
+}
+
+/** An attempt that had only come to `stage` when its time was up. */
+export function timedOut(timeoutMs: number, stage: Stage): Failure {
+  return { class: "timeout", error: `The time of ${timeoutMs / 1_000} s was over while ${stage}.` };
+}
+
+/** An attempt that this process cut short. */
+export const canceled: Failure = { class: "canceled", error: "The attempt was cut short by the sender." };
+
+/** An answer whose headers, or what came before them, had no end. */
+export const tooLarge: Failure = { class: "too_large", error: "The headers of the answer are too long." };
+
+/** An answer with status 101, which nothing asked for. */
+export const switchedProtocols: Failure = {
+  class: "protocol",
+  error: "The answer switches to another protocol.",
+};
+
+/** What to tell of a status; null for a 2xx. */
+export function statusError(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  const redirect = status >= 300 && status < 400 ? " Redirects are not followed." : "";
+  return `The answer was ${status}.${redirect}`;
+}
+
+function describe(error: unknown): { code: string; syscall: string } {
+  const { code, syscall } = (typeof error === "object" && error !== null ? error : {}) as Record<
+    string,
+    unknown
+  >;
+  return {
+    code: typeof code === "string" ? code : "unknown",
+    syscall: typeof syscall === "string" ? syscall : "",
+  };
+}

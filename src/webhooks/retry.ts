@@ -1,0 +1,166 @@
+/**
+ * What follows an attempt to deliver: done, again later, or given up. Pure; times are
+ * milliseconds since the epoch, waits are milliseconds.
+ */
+
+import { hour, minute, second } from "../domain/time.ts";
+
+/**
+ * How an attempt ended, by the stage that ended it.
+ *
+ * - `ok`: a 2xx. `status`: any other final status.
+ * - `dns`: the name did not resolve. `blocked`: it may not be called (see address.ts).
+ * - `refused`, `unreachable`: no connection. `tls`: no trusted encryption.
+ * - `reset`: the connection broke before a status. `timeout`: no status in time.
+ * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
+ * - `canceled`: this process cut the attempt short. `internal`: it could not make one.
+ */
+export type OutcomeClass =
+  | "ok"
+  | "status"
+  | "dns"
+  | "blocked"
+  | "refused"
+  | "unreachable"
+  | "tls"
+  | "reset"
+  | "timeout"
+  | "protocol"
+  | "too_large"
+  | "canceled"
+  | "internal";
+
+/** What the rules below need to know of an attempt. */
+export interface Outcome {
+  readonly class: OutcomeClass;
+  /** The HTTP status; null when none arrived. Set for the classes `ok` and `status` only. */
+  readonly status: number | null;
+  /** The wait that `Retry-After` asks for; null when it was absent or unreadable. */
+  readonly retryAfterMs: number | null;
+}
+
+/** What to do with the delivery, and with the endpoint that it went to. */
+export type Decision =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "retry"; readonly at: number; readonly slowDownEndpoint: boolean }
+  | { readonly kind: "failed"; readonly slowDownEndpoint: boolean; readonly disableEndpoint: boolean }
+  | { readonly kind: "expired"; readonly slowDownEndpoint: boolean };
+
+/** The wait after the first, second, … failed attempt: the schedule of the Standard Webhooks specification. */
+export const retrySchedule: readonly number[] = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+
+/** Attempts in all, the first one included. */
+export const maxAttempts = retrySchedule.length + 1;
+
+/** The longest `Retry-After` that is honoured; a longer one counts as this. */
+export const maxRetryAfterMs = 24 * hour;
+
+/** Every wait is spread by this share, so that what failed together does not come back together. */
+const jitter = 0.2;
+
+/** Statuses of a receiver, or of the proxy before it, that has too much to do. */
+const overloaded: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
+
+const gone = 410;
+
+/**
+ * Decides what follows attempt number `attempt` (1 is the first) that ended as `outcome` at `now`.
+ *
+ * The next attempt is due after the wait of the schedule, ±20 %, and never before the moment that
+ * `Retry-After` names, on whichever failure it came. It may lengthen a wait but not shorten one: a
+ * receiver that answers `Retry-After: 0` while it is down would use up all attempts in seconds.
+ *
+ * An attempt beyond the schedule (a manual one) is delivered or failed. A `canceled` attempt tells
+ * nothing about the receiver: it is due again at once, and its number should be used again.
+ *
+ * @param input.expiresAt when the message loses its worth; null for never
+ * @param input.random from 0 to 1, chosen by the caller
+ */
+export function nextStep(input: {
+  readonly attempt: number;
+  readonly outcome: Outcome;
+  readonly now: number;
+  readonly expiresAt: number | null;
+  readonly random: number;
+}): Decision {
+  const { attempt, outcome, now, expiresAt, random } = input;
+  if (outcome.class === "ok") return { kind: "delivered" };
+
+  const slowDownEndpoint = overloaded.has(outcome.status);
+  if (outcome.status === gone) return { kind: "failed", slowDownEndpoint, disableEndpoint: true };
+
+  const wait = outcome.class === "canceled" ? 0 : waitAfter(attempt, outcome.retryAfterMs, random);
+  if (wait === null) return { kind: "failed", slowDownEndpoint, disableEndpoint: false };
+
+  const at = now + wait;
+  if (expiresAt !== null && at > expiresAt) return { kind: "expired", slowDownEndpoint };
+  return { kind: "retry", at, slowDownEndpoint };
+}
+
+function waitAfter(attempt: number, retryAfterMs: number | null, random: number): number | null {
+  const scheduled = retrySchedule[attempt - 1];
+  if (scheduled === undefined) return null;
+  const spread = scheduled * (1 - jitter + 2 * jitter * random);
+  // Only ever later than asked, or a wave that was told "in 60 seconds" returns as one, half of it early.
+  const asked = Math.min(retryAfterMs ?? 0, maxRetryAfterMs) * (1 + jitter * random);
+  return Math.round(Math.max(spread, asked));
+}
+
+/**
+ * Reads `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or an HTTP date in any of the
+ * three forms of section 5.6.7.
+ *
+ * @returns the wait from `now` on, from 0 to {@link maxRetryAfterMs}; null when absent or unreadable
+ */
+export function parseRetryAfter(value: string | null | undefined, now: number): number | null {
+  const text = value?.trim() ?? "";
+  const wait = /^[0-9]+$/.test(text) ? Number(text) * second : parseHttpDate(text, now) - now;
+  if (Number.isNaN(wait)) return null;
+  return Math.min(Math.max(wait, 0), maxRetryAfterMs);
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+const time = "(?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})";
+const httpDateForms = [
+  // IMF-fixdate: Sun, 06 Nov 1994 08:49:37 GMT
+  new RegExp(`^[A-Z][a-z]{2}, (?<day>[0-9]{2}) (?<month>[A-Z][a-z]{2}) (?<year>[0-9]{4}) ${time} GMT$`),
+  // RFC 850: Sunday, 06-Nov-94 08:49:37 GMT
+  new RegExp(`^[A-Z][a-z]{5,8}, (?<day>[0-9]{2})-(?<month>[A-Z][a-z]{2})-(?<year>[0-9]{2}) ${time} GMT$`),
+  // asctime: Sun Nov  6 08:49:37 1994
+  new RegExp(`^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[0-9 ][0-9]) ${time} (?<year>[0-9]{4})$`),
+];
+
+/** The moment that an HTTP date names; NaN when it is none. */
+function parseHttpDate(text: string, now: number): number {
+  for (const form of httpDateForms) {
+    const part = form.exec(text)?.groups;
+    if (part === undefined) continue;
+    const month = months.indexOf(part["month"] ?? "");
+    if (month < 0) return Number.NaN;
+    const year = fullYear(part["year"] ?? "", now);
+    const [day, hours, minutes, seconds] = ["day", "hour", "minute", "second"].map((key) =>
+      Number(part[key]),
+    );
+    return Date.UTC(year, month, day, hours, minutes, seconds);
+  }
+  return Number.NaN;
+}
+
+/** RFC 9110, section 5.6.7: a two-digit year more than 50 years ahead is the latest past one that ends so. */
+function fullYear(digits: string, now: number): number {
+  if (digits.length === 4) return Number(digits);
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
+}

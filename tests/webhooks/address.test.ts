@@ -1,0 +1,371 @@
+import { describe, expect, test } from "bun:test";
+import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
+import {
+  BlockedAddressError,
+  blockedAddressCode,
+  checkWebhookUrl,
+  guardedLookup,
+  isPublicAddress,
+  type Resolve,
+} from "../../src/webhooks/address.ts";
+
+const strict = { allowPrivate: false };
+const lax = { allowPrivate: true };
+
+/** First and last address of each block, and the public neighbours on both sides where there are any. */
+const blocks4: [first: string, last: string, before: string | null, after: string | null][] = [
+  ["0.0.0.0", "0.255.255.255", null, "1.0.0.0"],
+  ["10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"],
+  ["100.64.0.0", "100.127.255.255", "100.63.255.255", "100.128.0.0"],
+  ["127.0.0.0", "127.255.255.255", "126.255.255.255", "128.0.0.0"],
+  ["169.254.0.0", "169.254.255.255", "169.253.255.255", "169.255.0.0"],
+  ["172.16.0.0", "172.31.255.255", "172.15.255.255", "172.32.0.0"],
+  ["192.0.0.0", "192.0.0.255", "191.255.255.255", "192.0.1.0"],
+  ["192.0.2.0", "192.0.2.255", "192.0.1.255", "192.0.3.0"],
+  ["192.31.196.0", "192.31.196.255", "192.31.195.255", "192.31.197.0"],
+  ["192.52.193.0", "192.52.193.255", "192.52.192.255", "192.52.194.0"],
+  ["192.88.99.0", "192.88.99.255", "192.88.98.255", "192.88.100.0"],
+  ["192.168.0.0", "192.168.255.255", "192.167.255.255", "192.169.0.0"],
+  ["192.175.48.0", "192.175.48.255", "192.175.47.255", "192.175.49.0"],
+  ["198.18.0.0", "198.19.255.255", "198.17.255.255", "198.20.0.0"],
+  ["198.51.100.0", "198.51.100.255", "198.51.99.255", "198.51.101.0"],
+  ["203.0.113.0", "203.0.113.255", "203.0.112.255", "203.0.114.0"],
+  ["224.0.0.0", "239.255.255.255", "223.255.255.255", null],
+  ["240.0.0.0", "255.255.255.255", null, null],
+];
+
+const blocks6: typeof blocks4 = [
+  ["::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", null, "2000::"],
+  ["2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", "2000:ffff::", "2001:200::"],
+  ["2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db7:ffff::", "2001:db9::"],
+  ["2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001:ffff::", "2003::"],
+  ["2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff", "2620:4f:7fff::", "2620:4f:8001::"],
+  ["3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", "3ffe:ffff::", "3fff:1000::"],
+  ["4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:ffff::", null],
+];
+
+const publicAddresses = [
+  "1.1.1.1",
+  "8.8.8.8",
+  "93.184.216.34",
+  "172.217.16.46",
+  "192.0.32.10",
+  "198.41.0.4",
+  "2001:4860:4860::8888",
+  "2606:4700:4700::1111",
+  "2A00:1450:4001:82A::200E",
+  "2620:fe::fe",
+  // The IPv4 address inside is the one that counts.
+  "::ffff:8.8.8.8",
+  "::ffff:808:808",
+  "0:0:0:0:0:ffff:8.8.8.8",
+  "64:ff9b::8.8.8.8",
+  "64:ff9b::808:808",
+];
+
+const otherAddresses = [
+  "10.1.2.3",
+  "127.0.0.1",
+  "127.8.9.10",
+  "169.254.169.254",
+  "192.168.1.1",
+  "255.255.255.255",
+  "::1",
+  "0:0:0:0:0:0:0:1",
+  "::ffff:127.0.0.1",
+  "::ffff:7f00:1",
+  "::FFFF:10.0.0.1",
+  "0000:0000:0000:0000:0000:ffff:c0a8:0101",
+  "::ffff:169.254.169.254",
+  "64:ff9b::127.0.0.1",
+  "64:ff9b::a9fe:a9fe",
+  // NAT64 prefixes of one's own (RFC 8215), discard-only (RFC 6666), its neighbour (RFC 9780), SRv6 (RFC 9602).
+  "64:ff9b:1::8.8.8.8",
+  "100::1",
+  "100:0:0:1::1",
+  "5f00::1",
+  // IPv4-compatible and IPv4-translated, whatever they hold.
+  "::127.0.0.1",
+  "::8.8.8.8",
+  "::ffff:0:127.0.0.1",
+  "::ffff:0:8.8.8.8",
+  // Teredo, benchmarking, ORCHID, 6to4 around 127.0.0.1 and around 8.8.8.8.
+  "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+  "2001:2::1",
+  "2001:20::1",
+  "2002:7f00:1::",
+  "2002:808:808::",
+  // Unique local, link-local with and without a zone, site-local, multicast.
+  "fc00::1",
+  "fd00:ec2::254",
+  "fe80::1",
+  "fe80::1%eth0",
+  "2606:4700:4700::1111%eth0",
+  "fec0::1",
+  "ff02::1",
+  // Not addresses as sockets write them.
+  "",
+  "localhost",
+  "0x7f.1",
+  "127.1",
+  "2130706433",
+  "0177.0.0.1",
+  "8.8.8.8 ",
+  "8.8.8.8:443",
+  "8.8.8",
+  "8.8.8.256",
+  "[2606:4700:4700::1111]",
+  "2606:4700:4700::1111::1",
+];
+
+describe("isPublicAddress", () => {
+  test.each([...blocks4, ...blocks6])(
+    "%s to %s is not, what is beside it is",
+    (first, last, before, after) => {
+      expect(isPublicAddress(first)).toBe(false);
+      expect(isPublicAddress(last)).toBe(false);
+      if (before !== null) expect(isPublicAddress(before)).toBe(true);
+      if (after !== null) expect(isPublicAddress(after)).toBe(true);
+    },
+  );
+
+  test.each(blocks4)("%s to %s is not inside IPv6 either", (first, last, before, after) => {
+    for (const carrier of ["::ffff:", "64:ff9b::"]) {
+      expect(isPublicAddress(carrier + first)).toBe(false);
+      expect(isPublicAddress(carrier + last)).toBe(false);
+      if (before !== null) expect(isPublicAddress(carrier + before)).toBe(true);
+      if (after !== null) expect(isPublicAddress(carrier + after)).toBe(true);
+    }
+  });
+
+  test.each(publicAddresses)("%s is", (ip) => {
+    expect(isPublicAddress(ip)).toBe(true);
+  });
+
+  test.each(otherAddresses)("%p is not", (ip) => {
+    expect(isPublicAddress(ip)).toBe(false);
+  });
+});
+
+function reasonFor(raw: string, policy = strict): string {
+  const verdict = checkWebhookUrl(raw, policy);
+  return verdict.ok ? "" : verdict.reason;
+}
+
+describe("checkWebhookUrl", () => {
+  test.each([
+    "https://example.com",
+    "https://example.com/",
+    "HTTPS://Example.COM/Hook",
+    "https://example.com:8443/hook?token=a%20b&c=d",
+    "https://münchen.example/straße",
+    "https://_hooks.example.com/",
+    "https://8.8.8.8/",
+    "https://0x8.0x8.0x8.0x8/",
+    "https://134744072/",
+    "https://[2606:4700:4700::1111]:8443/",
+    "https://[::ffff:8.8.8.8]/",
+    "https://localhost.example.com/",
+    "https://mylocal/",
+    "https://internal.example/",
+  ])("accepts %s", (raw) => {
+    const verdict = checkWebhookUrl(raw, strict);
+    expect(verdict).toEqual({ ok: true, url: new URL(raw) });
+  });
+
+  test.each([
+    "https://127.0.0.1/",
+    "https://127.0.0.1./",
+    "https://127.1/",
+    "https://127.0.1/",
+    "https://0x7f.0.0.1/",
+    "https://0x7f000001/",
+    "https://0X7F.1/",
+    "https://0177.0.0.1/",
+    "https://017700000001/",
+    "https://00000000177.0.0.01/",
+    "https://2130706433/",
+    "https://0/",
+    "https://%31%32%37.0.0.1/",
+    "https://１２７.0.0.1/",
+    "https://127。0。0。1/",
+    "https://①②⑦.⓪.⓪.①/",
+    "https://0xa9fea9fe/",
+    "https://2852039166/",
+    "https://0251.0376.0251.0376/",
+    "https://169.254.43518/",
+    "https://10.1/",
+    "https://012.0.0.1/",
+    "https://3232235777/",
+    "https://0xc0.0xa8.1.1/",
+    "https://4294967295/",
+    "https://[::1]/",
+    "https://[::]/",
+    "https://[0:0:0:0:0:0:0:1]/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://[::ffff:7f00:1]/",
+    "https://[::127.0.0.1]/",
+    "https://[64:ff9b::10.0.0.1]/",
+    "https://[2002:7f00:1::]/",
+    "https://[fd00::1]:8443/",
+    "https://[fe80::1]/",
+  ])("refuses %s: not a public address", (raw) => {
+    expect(reasonFor(raw)).toBe("The URL leads to an address that is not public.");
+    expect(checkWebhookUrl(raw, lax).ok).toBe(true);
+  });
+
+  test.each([
+    "https://localhost/",
+    "https://LOCALHOST:8443/",
+    "https://ｌocalhost/",
+    "https://app.localhost/",
+    "https://printer.local/",
+    "https://metadata.google.internal/",
+    "https://router.home.arpa/",
+  ])("refuses %s: not a public name", (raw) => {
+    expect(reasonFor(raw)).toBe("The URL leads to a host name that is not public.");
+    expect(checkWebhookUrl(raw, lax).ok).toBe(true);
+  });
+
+  test.each([
+    "",
+    "example.com",
+    "//example.com/",
+    "https:",
+    "https://",
+    "https:///example.com/",
+    "https:example.com",
+    "https:\\\\example.com\\",
+    "https://example.com\\@127.0.0.1/",
+    " https://example.com/",
+    "https://example.com/ ",
+    "https://exa\tmple.com/",
+    "https://example.com/\n",
+    "https://example.com/\u0000",
+    "https://exa mple.com/",
+    "https://256.1.1.1/",
+    "https://1.2.3.4.5/",
+    "https://example.com:99999/",
+    "https://[::1",
+    "https://[fe80::1%25eth0]/",
+    "ftp://example.com/",
+    "file:///etc/passwd",
+    "data:text/plain,x",
+    "javascript:alert(1)",
+    "gopher://127.0.0.1:6379/",
+  ])("refuses %p: not a URL to call", (raw) => {
+    expect(reasonFor(raw)).toBe("This is not a valid https URL.");
+    expect(reasonFor(raw, lax)).toBe("This is not a valid http or https URL.");
+  });
+
+  test.each<[string, string]>([
+    ["https://user@example.com/", "user name"],
+    ["https://user:password@example.com/", "user name"],
+    ["https://:password@example.com/", "user name"],
+    ["https://example.com@127.0.0.1/", "user name"],
+    ["https://example.com/#part", "fragment"],
+    ["https://example.com/#", "fragment"],
+    ["https://example.com:0/", "port"],
+    ["https://../", "host name"],
+    ["https://example.com./", "host name"],
+    ["https://localhost./", "host name"],
+    ["https://a..example.com/", "host name"],
+    [`https://${"a".repeat(64)}.example/`, "host name"],
+    [`https://${"a.".repeat(127)}example/`, "host name"],
+    [`https://example.com/${"a".repeat(2029)}`, "2048"],
+    [`https://example.com/${"é".repeat(400)}`, "2048"],
+  ])("refuses %s, naming the %s", (raw, what) => {
+    expect(reasonFor(raw)).toContain(what);
+    expect(reasonFor(raw, lax)).toContain(what);
+  });
+
+  test("takes 2048 characters", () => {
+    expect(checkWebhookUrl(`https://example.com/${"a".repeat(2028)}`, strict).ok).toBe(true);
+  });
+
+  test("http is for private use only", () => {
+    expect(reasonFor("http://example.com/")).toBe("The URL must start with https://.");
+    expect(checkWebhookUrl("http://127.0.0.1:3000/hook", lax)).toMatchObject({ ok: true });
+  });
+
+  test("what it accepts with an address as host is a public one", () => {
+    for (const ip of [...publicAddresses, ...otherAddresses]) {
+      const verdict = checkWebhookUrl(`https://${ip.includes(":") ? `[${ip}]` : ip}/`, strict);
+      if (isIP(ip) !== 0) expect({ ip, ok: verdict.ok }).toEqual({ ip, ok: isPublicAddress(ip) });
+    }
+  });
+});
+
+type Answer = {
+  error: NodeJS.ErrnoException | null;
+  address: string | LookupAddress[];
+  family: number | undefined;
+};
+
+function lookup(
+  addresses: string[] | Error,
+  options: { all?: boolean; allowPrivate?: boolean } = {},
+): Answer {
+  const { all = true, allowPrivate = false } = options;
+  const resolve: Resolve = (hostname, asked, callback) => {
+    expect(hostname).toBe("hook.test");
+    expect(asked).toEqual({ hints: 32, all: true });
+    if (addresses instanceof Error) return callback(addresses, []);
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
+  };
+  const answers: Answer[] = [];
+  guardedLookup({ allowPrivate }, resolve)("hook.test", { hints: 32, all }, (error, address, family) => {
+    answers.push({ error, address, family });
+  });
+  const [answer] = answers;
+  if (answer === undefined || answers.length > 1) throw new Error(`answered ${answers.length} times`);
+  return answer;
+}
+
+describe("guardedLookup", () => {
+  test("hands on all public addresses, in their order", () => {
+    expect(lookup(["8.8.8.8", "2606:4700:4700::1111"]).address).toEqual([
+      { address: "8.8.8.8", family: 4 },
+      { address: "2606:4700:4700::1111", family: 6 },
+    ]);
+  });
+
+  test("hands on the first where one is asked for", () => {
+    const { error, address, family } = lookup(["2606:4700:4700::1111", "8.8.8.8"], { all: false });
+    expect({ error, address, family }).toEqual({ error: null, address: "2606:4700:4700::1111", family: 6 });
+  });
+
+  test("one address that is not public spoils the answer", () => {
+    for (const addresses of [
+      ["127.0.0.1"],
+      ["8.8.8.8", "10.0.0.1"],
+      ["8.8.8.8", "::ffff:127.0.0.1"],
+      ["0x7f.1"],
+    ]) {
+      for (const all of [true, false]) {
+        const { error, address } = lookup(addresses, { all });
+        expect(error).toBeInstanceOf(BlockedAddressError);
+        expect(error?.code).toBe(blockedAddressCode);
+        for (const ip of addresses) expect(error?.message).not.toContain(ip);
+        expect(address).toEqual([]);
+      }
+    }
+  });
+
+  test("lets everything pass where private addresses are allowed", () => {
+    expect(lookup(["127.0.0.1"], { allowPrivate: true })).toMatchObject({
+      error: null,
+      address: [{ address: "127.0.0.1", family: 4 }],
+    });
+  });
+
+  test("an empty answer is no such name; an error stays what it is", () => {
+    expect(lookup([]).error?.code).toBe("ENOTFOUND");
+    const failed = Object.assign(new Error("server failed"), { code: "ESERVFAIL" });
+    expect(lookup(failed).error).toBe(failed);
+  });
+});

@@ -12,8 +12,8 @@ const allowed: Record<string, readonly string[]> = {
   webhooks: ["domain", "store", "*"],
   batch: ["domain", "store", "ranking"],
   http: ["domain", "store", "ranking", "webhooks", "batch", "*"],
-  dev: ["domain", "store", "webhooks", "batch", "*"],
-  cli: ["domain", "store", "batch", "dev", "webhooks", "*"],
+  dev: ["domain", "store", "webhooks", "batch", "http", "*"],
+  cli: ["domain", "store", "ranking", "webhooks", "batch", "http", "dev", "*"],
 };
 
 const room = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");

@@ -193,6 +193,35 @@ describe("who gets what", () => {
     }
   });
 
+  test("an endpoint that never answers holds up nobody else", async () => {
+    const release = Promise.withResolvers<Response>();
+    const [dead, healthy] = [new Receiver(() => release.promise), new Receiver()];
+    try {
+      await subscribe(
+        server,
+        await server.application({ webhook_url: dead.url }),
+        ["moderation.banned"],
+        1018,
+      );
+      await subscribe(
+        server,
+        await server.application({ webhook_url: healthy.url }),
+        ["moderation.banned"],
+        1018,
+      );
+      const lines = Array.from({ length: 300 }, () =>
+        JSON.stringify(event("moderation.banned", { broadcaster_user_id: 1018 })),
+      );
+      await server.admin("POST", "/admin/v1/events", lines.join("\n"));
+      await healthy.arrived(300);
+      expect(dead.received.length).toBeLessThan(300);
+    } finally {
+      release.resolve(new Response(null, { status: 204 }));
+      await dead.arrived(300);
+      await Promise.all([dead.stop(), healthy.stop()]);
+    }
+  });
+
   test("a deleted subscription gets nothing that was still pending", async () => {
     const receiver = new Receiver(() => new Response(null, { status: 500 }));
     try {

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
 import start from "../../../drizzle/0000_start.sql" with { type: "text" };
 import search from "../../../drizzle/0001_search.sql" with { type: "text" };
-import { StoreError } from "./open.ts";
+import { StoreError } from "./faults.ts";
 
 export interface Migration {
   readonly name: string;

@@ -1,12 +1,8 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { StoreError } from "./faults.ts";
 import { migrate } from "./migrations.ts";
-
-/** The data directory cannot be used; the message says why and what to do. */
-export class StoreError extends Error {
-  override name = "StoreError";
-}
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {

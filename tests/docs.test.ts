@@ -28,5 +28,6 @@ test("docs/architecture.md gives a reason for every dependency", async () => {
 
 test("every version is pinned", async () => {
   const { dependencies, devDependencies } = JSON.parse(await read("package.json"));
-  for (const version of Object.values({ ...dependencies, ...devDependencies })) expect(version).toMatch(/^\d/);
+  for (const version of Object.values({ ...dependencies, ...devDependencies }))
+    expect(version).toMatch(/^\d/);
 });

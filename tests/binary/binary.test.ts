@@ -11,7 +11,8 @@ import { json, temporaryDirectory } from "../support/server.ts";
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
 const command = [join(import.meta.dir, "../../dist/onair")];
 const built = existsSync(command[0] ?? "");
-if (!built) console.warn("SKIPPED: tests of the compiled executable, because dist/onair is missing: bun run build");
+if (!built)
+  console.warn("SKIPPED: tests of the compiled executable, because dist/onair is missing: bun run build");
 
 describe.skipIf(!built)("dist/onair", () => {
   const directory = temporaryDirectory();
@@ -31,7 +32,11 @@ describe.skipIf(!built)("dist/onair", () => {
     await admin("POST", "/admin/v1/channels/batch", lines(channels));
     await admin("PUT", "/admin/v1/livestreams", lines(livestreams));
     const created = await admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url: receiver.url });
-    const { client_id = "", client_secret = "", webhook_secret = "" } = await json<Record<string, string>>(created);
+    const {
+      client_id = "",
+      client_secret = "",
+      webhook_secret = "",
+    } = await json<Record<string, string>>(created);
     secret = webhook_secret;
     const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
     const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
@@ -43,7 +48,8 @@ describe.skipIf(!built)("dist/onair", () => {
     directory.remove();
   });
 
-  const get = (path: string, withToken = true) => client(server).api("GET", path, withToken ? token : undefined);
+  const get = (path: string, withToken = true) =>
+    client(server).api("GET", path, withToken ? token : undefined);
 
   test("writes nothing but its data directory", () => {
     expect(readdirSync(directory.path)).toEqual(["data"]);

@@ -36,7 +36,12 @@ export interface TestServerOptions {
 }
 
 /** A real server on free ports of loopback with a real data directory, in this process. */
-export async function startServer({ args = [], data, clock, env }: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer({
+  args = [],
+  data,
+  clock,
+  env,
+}: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   const config = readConfig(
     ["--data", directory.path, "--port", "0", "--admin-port", "0", "--log-level", "off", ...args],

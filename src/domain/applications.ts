@@ -21,3 +21,8 @@ export interface Application {
 export interface NewApplication extends Application {
   readonly client_secret_hash: Uint8Array;
 }
+
+/** What may be changed of an application after it was created. */
+export type ApplicationChanges = Partial<
+  Pick<Application, "name" | "webhook_url" | "scopes" | "redirect_uris" | "rate_limit" | "subscription_limit">
+>;

@@ -10,9 +10,11 @@ const longestContent = 10_000;
 
 const payload = closed({
   message_id: Key,
-  replies_to: nullable(closed({ message_id: Key, content: text(longestContent), sender: Person }), {
-    description: "The message that this one answers; null if it answers none.",
-  }),
+  replies_to: Type.Optional(
+    nullable(closed({ message_id: Key, content: text(longestContent), sender: Person }), {
+      description: "The message that this one answers; null or absent if it answers none.",
+    }),
+  ),
   broadcaster: Person,
   sender: Person,
   content: text(longestContent),

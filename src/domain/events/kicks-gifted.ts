@@ -13,9 +13,11 @@ const payload = closed({
     type: text(50),
     tier: text(50),
     message: text(2000),
-    pinned_time_seconds: nullable(Count, {
-      description: "How long the message stays pinned in the chat; null if it is not pinned.",
-    }),
+    pinned_time_seconds: Type.Optional(
+      nullable(Count, {
+        description: "How long the message stays pinned in the chat; null or absent if it is not pinned.",
+      }),
+    ),
   }),
   created_at: Timestamp,
 });

@@ -7,14 +7,14 @@ import { replyJson } from "../exchange.ts";
 import { type AdminListener, adminBodyBytes, operatorOnly } from "./base.ts";
 
 const json = "application/json";
-const ndjson = "application/x-ndjson";
+const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
 
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
 export function eventRoutes(app: AdminListener, publisher: Publisher): void {
   app.post(
     "/admin/v1/events",
     async ({ exchange, request }) => {
-      requireMediaType(request, json, ndjson);
+      requireMediaType(request, json, ...ndjson);
       if (request.headers.has("idempotency-key")) {
         throw new DomainError(
           "invalid_parameter",

@@ -1,10 +1,12 @@
 import { type Command, UsageError } from "./cli/command.ts";
+import { dev } from "./cli/dev.ts";
 import { serve } from "./cli/serve.ts";
 import { ConfigError } from "./config.ts";
 import { version } from "./version.ts";
 
 const commands: Readonly<Record<string, Command>> = {
   serve,
+  dev,
 };
 
 const overview = `onair ${version}: the public API of a live-streaming platform

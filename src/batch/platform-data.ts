@@ -42,6 +42,11 @@ export function platformData(store: Store, ranking: Ranking, now: () => number) 
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     return { check: checks[kind], read: reader(checks[kind]), keep };
   };
+  /** Ends these livestreams, whether they are live or not. */
+  const end = async (channelIds: readonly number[]): Promise<void> => {
+    await store.livestreams.end(channelIds);
+    ranking.endLive(channelIds);
+  };
   return {
     users: intake<UserInput>("users", async (items) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()));
@@ -64,12 +69,10 @@ export function platformData(store: Store, ranking: Ranking, now: () => number) 
       ranking.putLive(items.filter((_, i) => results[i] === null));
       return results;
     }),
+    end,
     /** Ends every livestream but those of these channels. */
-    async endAllBut(channelIds: ReadonlySet<number>): Promise<void> {
-      const ended = ranking.liveChannelIds().filter((id) => !channelIds.has(id));
-      await store.livestreams.end(ended);
-      ranking.endLive(ended);
-    },
+    endAllBut: (channelIds: ReadonlySet<number>): Promise<void> =>
+      end(ranking.liveChannelIds().filter((id) => !channelIds.has(id))),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Application, NewApplication } from "../domain/applications.ts";
+import type { Application, ApplicationChanges, NewApplication } from "../domain/applications.ts";
 import type { Category, NewCategory } from "../domain/categories.ts";
 import type { AttemptResult, DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
@@ -46,6 +46,8 @@ export interface Store {
   };
   readonly applications: {
     create(application: NewApplication): Promise<void>;
+    /** Changes these fields; an application that does not exist is not an error. `now` is its `updated_at`. */
+    update(id: string, changes: ApplicationChanges, now: string): Promise<void>;
     find(id: string): Promise<Application | null>;
     clientSecretHash(id: string): Promise<Uint8Array | null>;
     all(): Promise<Application[]>;

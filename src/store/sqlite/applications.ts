@@ -28,6 +28,14 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
         const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash) };
         orm.insert(applications).values(row).run();
       }),
+    update: (id, changes, now) =>
+      commit(() => {
+        orm
+          .update(applications)
+          .set({ ...changes, updated_at: now })
+          .where(eq(applications.id, id))
+          .run();
+      }),
     find: async (id) => find.get({ id }) ?? null,
     clientSecretHash: async (id) => secret.get({ id })?.client_secret_hash ?? null,
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),

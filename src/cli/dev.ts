@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { type Config, type Environment, readConfig, settingsHelp, unknownVariables } from "../config.ts";
+import { banner, type Welcome } from "../dev/banner.ts";
+import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
+import { devLog } from "../dev/log.ts";
+import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
+import { firstFree, withAlternatives } from "../dev/ports.ts";
+import { heldBack, terminalOn } from "../dev/terminal.ts";
+import type { Command } from "./command.ts";
+import { onTermination } from "./serve.ts";
+
+const defaults = { data: ".onair", allowPrivateWebhooks: "true" } as const;
+const defaultPorts = { port: 8080, adminPort: 8081 } as const;
+
+export const dev: Command = {
+  summary: "run a platform to develop against, with sample data",
+  help: `Usage: onair dev [options]
+
+Runs a whole platform to develop against: made-up users, categories and livestreams that change, an application
+with a token, events now and then, and a receiver that verifies each webhook and prints it. All of it is kept in
+the data directory; delete that to begin anew. Not for production: that is "onair serve".
+
+  --json                     one line of JSON with addresses and credentials instead of the welcome
+  --no-events                make up no events; viewer counts still move
+
+Options win over environment variables, and those over the file .env in the working directory.
+
+${settingsHelp({ ...defaults })}
+`,
+  async run(args: readonly string[], processEnv: Environment) {
+    const ownFlags = ["--json", "--no-events"];
+    const serveArgs = args.filter((arg) => !ownFlags.includes(arg));
+    const env = { ...dotEnv(process.cwd()), ...processEnv };
+    const { config, notes } = freePorts(serveArgs, env);
+    const terminated = onTermination();
+    // Whoever read the first line may have gone; the platform goes on without its audience.
+    process.stdout.on("error", () => {});
+    const output = heldBack(process.stdout);
+    const terminal = terminalOn(output, env);
+    const now = Date.now;
+    const credentials = openCredentials(config.data);
+    const log = devLog({ terminal, level: config.logLevel, now, applicationId: credentials.client_id });
+    for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
+    const events = !args.includes("--no-events");
+    const options = { config, credentials, events, terminal, log, now, random: Math.random };
+    const platform = await startDevPlatform(options).catch((error) => {
+      output.release();
+      throw error;
+    });
+    const welcome = welcomeTo(platform, config, credentials, notes);
+    process.stdout.write(
+      args.includes("--json")
+        ? `${JSON.stringify(machineReadable(welcome, platform))}\n`
+        : banner(welcome, terminal),
+    );
+    output.release();
+    await terminated;
+    await platform.stop();
+    if (process.stdout.isTTY) terminal.print(`\nStopped. The next start goes on with ${config.data}.\n`);
+    return 0;
+  },
+};
+
+/** The variables of the file `.env` in a directory; none where there is no such file. */
+function dotEnv(directory: string): Environment {
+  try {
+    return parseEnv(readFileSync(join(directory, ".env"), "utf8"));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
+    throw error;
+  }
+}
+
+/**
+ * The settings. A default port that is taken gives way to a free one, which a note tells; one that was asked for
+ * does not.
+ */
+function freePorts(args: readonly string[], env: Environment): { config: Config; notes: string[] } {
+  const asked = readConfig(args, env, defaults);
+  const port =
+    asked.port === defaultPorts.port
+      ? firstFree(
+          asked.host,
+          withAlternatives(asked.port).filter((one) => one !== asked.adminPort),
+        )
+      : asked.port;
+  const adminPort =
+    asked.adminPort === defaultPorts.adminPort
+      ? firstFree(
+          asked.adminHost,
+          withAlternatives(asked.adminPort).filter((one) => one !== port),
+        )
+      : asked.adminPort;
+  const config = readConfig(args, env, { ...defaults, port: `${port}`, adminPort: `${adminPort}` });
+  const notes = (["port", "adminPort"] as const)
+    .filter((name) => config[name] !== asked[name])
+    .map((name) => {
+      const what = name === "port" ? "API" : "admin API";
+      return `Port ${asked[name]} is taken; the ${what} has ${config[name] === 0 ? "a free one" : config[name]}.`;
+    });
+  return { config, notes };
+}
+
+function welcomeTo(
+  { app, adminKey, receiverUrl, isNew, sample }: DevPlatform,
+  config: Config,
+  credentials: DevCredentials,
+  notes: readonly string[],
+): Welcome {
+  return {
+    data: config.data,
+    isNew,
+    publicUrl: app.publicUrl,
+    adminUrl: app.adminUrl,
+    receiverUrl,
+    adminKey: config.adminKey === null ? adminKey : null,
+    clientId: credentials.client_id,
+    clientSecret: credentials.client_secret,
+    accessToken: credentials.access_token,
+    webhookSecret: credentials.webhook_secret,
+    username: sample.people[0]?.user.username ?? "",
+    query: "fox",
+    notes,
+  };
+}
+
+function machineReadable(welcome: Welcome, { adminKey }: DevPlatform) {
+  return {
+    public_url: welcome.publicUrl,
+    admin_url: welcome.adminUrl,
+    docs_url: `${welcome.publicUrl}/docs`,
+    receiver_url: welcome.receiverUrl,
+    data: resolve(welcome.data),
+    admin_key: adminKey,
+    client_id: welcome.clientId,
+    client_secret: welcome.clientSecret,
+    access_token: welcome.accessToken,
+    webhook_secret: welcome.webhookSecret,
+  };
+}

@@ -1,0 +1,104 @@
+import type { App } from "../app.ts";
+import { newId } from "../domain/ids.ts";
+import type { Livestream } from "../domain/livestreams.ts";
+import { second } from "../domain/time.ts";
+import { defaultPictures } from "../http/public/assets.ts";
+import { repeating, type Service } from "../supervisor.ts";
+import { between, type Random } from "./chance.ts";
+import { nextToChange, nextViewers } from "./livestreams.ts";
+import { type MadeUp, makeUp, nextEvent, type Scene } from "./made-up-events.ts";
+import type { SampleData, SamplePerson } from "./sample-data.ts";
+
+export interface ActivityOptions {
+  readonly app: Pick<App, "store" | "data" | "publisher">;
+  /** Where the public listener is reached, for the pictures that it serves. */
+  readonly publicUrl: string;
+  readonly sample: SampleData;
+  /** Whether anything happens beside the viewer counts. */
+  readonly events: boolean;
+  readonly now: () => number;
+  readonly random: Random;
+}
+
+/** Seconds between two events that somebody has subscribed to, and between two channels going on or off the air. */
+const eventEvery = [2, 5] as const;
+const changeEvery = [10, 30] as const;
+
+/**
+ * Keeps the sample platform alive: each second the viewer counts move, and now and then something happens, to the
+ * sample users alone. It keeps nothing of its own: what the store has is where it goes on, also after a restart and
+ * after changes from outside.
+ */
+export function activity({ app, publicUrl, sample, events, now, random }: ActivityOptions): Service {
+  const { store, data, publisher } = app;
+  const byUser = new Map(sample.people.map((person) => [person.user.id, person]));
+  const byChannel = new Map(sample.people.map((person) => [person.channel.id, person]));
+  const pictures = defaultPictures(publicUrl);
+  let nextEventAt = now();
+  let nextChangeAt = now() + between(random, ...changeEvery) * second;
+
+  const sampleStreams = async (): Promise<Map<number, Livestream>> => {
+    const live = await store.livestreams.all();
+    return new Map(live.filter((one) => byChannel.has(one.channel_id)).map((one) => [one.channel_id, one]));
+  };
+
+  const moveViewers = async (live: ReadonlyMap<number, Livestream>): Promise<void> => {
+    const moved = [...live.values()].map((stream) => {
+      const typical = byChannel.get(stream.channel_id)?.typicalViewers ?? stream.viewers;
+      return { ...stream, viewers: nextViewers(stream.viewers, typical, random) };
+    });
+    await data.livestreams.keep(moved);
+  };
+
+  /** What subscriptions of all applications ask for, as far as it can be made up. */
+  const wanted = async (live: ReadonlyMap<number, Livestream>) => {
+    const applications = await store.applications.all();
+    const lists = await Promise.all(applications.map(({ id }) => store.subscriptions.ofApplication(id)));
+    return lists.flat().flatMap(({ event, broadcaster_user_id }) => {
+      const broadcaster = byUser.get(broadcaster_user_id ?? 0);
+      return broadcaster ? [{ event, broadcaster, live: live.has(broadcaster.channel.id) }] : [];
+    });
+  };
+
+  const happen = async (event: string, broadcaster: SamplePerson, live: ReadonlyMap<number, Livestream>) => {
+    const scene: Scene = {
+      broadcaster,
+      live: live.get(broadcaster.channel.id) ?? null,
+      people: sample.people,
+      categories: sample.categories,
+      pictures,
+      id: newId(),
+      now: now(),
+      random,
+    };
+    const madeUp = makeUp(event, scene);
+    await change(broadcaster, madeUp);
+    await publisher.publish({
+      name: event,
+      version: 1,
+      broadcaster_user_id: broadcaster.user.id,
+      data: madeUp.data,
+    });
+  };
+
+  const change = async ({ channel }: SamplePerson, { livestream }: MadeUp): Promise<void> => {
+    if (livestream === "ended") await data.end([channel.id]);
+    else if (livestream) await data.livestreams.keep([livestream]);
+  };
+
+  return repeating("sample platform", second, async () => {
+    await moveViewers(await sampleStreams());
+    if (!events) return;
+    if (now() >= nextEventAt) {
+      nextEventAt = now() + between(random, ...eventEvery) * second;
+      const live = await sampleStreams();
+      const next = nextEvent(await wanted(live), random);
+      if (next) await happen(next.event, next.broadcaster, live);
+    }
+    if (now() >= nextChangeAt) {
+      nextChangeAt = now() + between(random, ...changeEvery) * second;
+      const live = await sampleStreams();
+      await happen("livestream.status.updated", nextToChange(sample.people, live, random), live);
+    }
+  });
+}

@@ -1,0 +1,53 @@
+import { version } from "../version.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What somebody needs who wants to use a platform that runs. */
+export interface Welcome {
+  readonly data: string;
+  readonly isNew: boolean;
+  readonly publicUrl: string;
+  readonly adminUrl: string;
+  readonly receiverUrl: string;
+  /** null: the operator has set it and knows it. */
+  readonly adminKey: string | null;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly accessToken: string;
+  readonly webhookSecret: string;
+  /** Usernames and words to try out. */
+  readonly username: string;
+  readonly query: string;
+  /** What is worth knowing before all else, for example that a port was taken. */
+  readonly notes: readonly string[];
+}
+
+/** One screen of 80 by 24 with everything to get going. Each curl command is one line, to be copied whole. */
+export function banner(welcome: Welcome, { style }: Pick<Terminal, "style">): string {
+  const { data, isNew, publicUrl, adminUrl, receiverUrl, notes } = welcome;
+  const heading = (text: string) => style("bold", text);
+  const row = (name: string, value: string, remark = "") =>
+    `  ${name.padEnd(14)} ${style("cyan", value)}${remark && ` ${style("dim", remark)}`}`;
+  const authorization = `-H 'Authorization: Bearer ${welcome.accessToken}'`;
+  const found = isNew ? "new sample data" : "the data of last time";
+  return `${[
+    heading(`On Air ${version} is running, with ${found} in ${data}`),
+    ...notes.map((note) => style("yellow", `  ${note}`)),
+    row("API", publicUrl, `reference: ${publicUrl}/docs`),
+    row("admin API", adminUrl),
+    row("operator key", welcome.adminKey ?? "as set by ONAIR_ADMIN_KEY"),
+    "",
+    heading("Dev app, with the scopes users:read and events:subscribe"),
+    row("client_id", welcome.clientId),
+    row("client_secret", welcome.clientSecret),
+    row("access token", welcome.accessToken),
+    row("webhook URL", receiverUrl, "(prints what arrives)"),
+    row("webhook secret", welcome.webhookSecret),
+    "",
+    heading("Try it in another terminal"),
+    `curl '${publicUrl}/public/v1/users/${welcome.username}' ${authorization}`,
+    `curl '${publicUrl}/public/v1/users/search?query=${welcome.query}' ${authorization}`,
+    `curl '${publicUrl}/public/v1/categories?limit=3'`,
+    "",
+    heading(`Ctrl-C stops it. To begin anew, stop it and delete ${data}`),
+  ].join("\n")}\n`;
+}

@@ -1,0 +1,83 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { newId, ulidPattern } from "../domain/ids.ts";
+import { newSecret } from "../domain/tokens.ts";
+import { isWebhookSecret, newWebhookSecret } from "../webhooks/signature.ts";
+
+const Secret = Type.String({ pattern: "^[\\x21-\\x7e]{8,200}$" });
+
+const DevCredentials = Type.Object({
+  /** The operator key. */
+  admin_key: Secret,
+  /** Also the id of the application. */
+  client_id: Type.String({ pattern: ulidPattern }),
+  client_secret: Secret,
+  access_token: Secret,
+  webhook_secret: Secret,
+  /** Where the local receiver listened last; 0: nowhere yet. */
+  receiver_port: Type.Integer({ minimum: 0, maximum: 65_535 }),
+});
+
+/** What stays the same over restarts of `onair dev` on a data directory, so that scripts and tabs keep working. */
+export type DevCredentials = Readonly<Static<typeof DevCredentials>>;
+
+const fileName = "dev.json";
+
+/**
+ * The credentials of a data directory; a new one gets its own, before anything else is in it, and so belongs to
+ * `onair dev`. Throws for the directory of a server, whose users must not meet invented data.
+ */
+export function openCredentials(directory: string): DevCredentials {
+  const file = join(directory, fileName);
+  if (existsSync(file)) return readCredentials(file);
+  if (existsSync(join(directory, "onair.db"))) {
+    throw new Error(
+      `${directory} holds the data of "onair serve", and "onair dev" would invent events there. Name another directory with --data.`,
+    );
+  }
+  const isNew = makeDirectory(directory);
+  // Everything in it is secret or can be made again: it does not belong in anybody's repository.
+  if (isNew) writeFileSync(join(directory, ".gitignore"), "*\n");
+  const credentials: DevCredentials = {
+    admin_key: newSecret("onair_admin_"),
+    client_id: newId(),
+    client_secret: newSecret("onair_cs_"),
+    access_token: newSecret("onair_at_"),
+    webhook_secret: newWebhookSecret(),
+    receiver_port: 0,
+  };
+  saveCredentials(directory, credentials);
+  return credentials;
+}
+
+/** Whether the directory did not exist. */
+function makeDirectory(directory: string): boolean {
+  try {
+    return mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The data directory cannot be made (${reason}). Name another one with --data.`);
+  }
+}
+
+/** Replaces the file as a whole, readable for its owner alone. */
+export function saveCredentials(directory: string, credentials: DevCredentials): void {
+  const file = join(directory, fileName);
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+function readCredentials(file: string): DevCredentials {
+  chmodSync(file, 0o600);
+  const text = readFileSync(file, "utf8");
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Value.Check(DevCredentials, value) && isWebhookSecret(value.webhook_secret)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new Error(`${file} is damaged. To begin anew, delete its directory.`);
+}

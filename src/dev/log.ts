@@ -1,0 +1,70 @@
+import { type Log, type LogLevel, logLevels } from "../log.ts";
+import { clockTime, printable, type Terminal } from "./terminal.ts";
+
+export interface DevLogOptions {
+  readonly terminal: Terminal;
+  readonly level: LogLevel;
+  readonly now: () => number;
+  /** The Dev app: its receiver prints what arrives, so that only what does not is printed here. */
+  readonly applicationId: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A log for the eyes of a developer: one line for each request and delivery, cut to the terminal, and whatever goes
+ * wrong in full.
+ */
+export function devLog({ terminal, level, now, applicationId }: DevLogOptions): Log {
+  const least = logLevels.indexOf(level);
+  const shows = (one: LogLevel) => logLevels.indexOf(one) >= least;
+  const { style } = terminal;
+  const timed = (text: string) => `${style("dim", clockTime(now()))} ${text}`;
+
+  const request = ({ method, path, status, duration_ms }: Fields) => {
+    const code = Number(status);
+    const colour = code >= 500 ? "red" : code >= 400 ? "yellow" : "green";
+    const took = style("dim", `(${Number(duration_ms).toFixed(1)} ms)`);
+    terminal.line(
+      timed(`${style(colour, String(status).padEnd(8))} ${method} ${printable(String(path))} ${took}`),
+    );
+  };
+
+  const delivery = ({ application_id, type, outcome, status, duration_ms, error, decision }: Fields) => {
+    const delivered = outcome === "ok";
+    if (delivered && application_id === applicationId) return;
+    const to = `${style("cyan", printable(String(type)))} to ${application_id}`;
+    if (delivered) terminal.line(timed(`${style("green", "sent    ")} ${to}: ${status} (${duration_ms} ms)`));
+    else
+      terminal.print(
+        `${timed(`${style("red", "failed  ")} ${to}: ${printable(String(error))} Next: ${decision}.`)}\n`,
+      );
+  };
+
+  const other = (one: "debug" | "info" | "warn" | "error", event: string, fields: Fields) => {
+    const { stack, ...rest } = fields;
+    const colour = one === "error" ? "red" : one === "warn" ? "yellow" : "dim";
+    const pairs = Object.entries(rest)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name}=${printable(String(value))}`);
+    const text = `${event} ${pairs.join(" ")}`;
+    terminal.print(`${timed(`${style(colour, one.padEnd(8))} ${text}`)}\n`);
+    if (typeof stack === "string") terminal.print(`${style("dim", stack)}\n`);
+  };
+
+  const at = (one: "debug" | "info" | "warn" | "error") => {
+    if (!shows(one)) return () => {};
+    return (event: string, fields: Fields = {}) => {
+      if (event === "request" && one === "info") request(fields);
+      else if (event === "delivery" && one === "info") delivery(fields);
+      else other(one, event, fields);
+    };
+  };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    flush: async () => {},
+  };
+}

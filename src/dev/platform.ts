@@ -1,0 +1,175 @@
+import { type App, startApp } from "../app.ts";
+import type { Config } from "../config.ts";
+import type { Application } from "../domain/applications.ts";
+import { isoTime } from "../domain/time.ts";
+import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
+import type { Log } from "../log.ts";
+import type { Store } from "../store/store.ts";
+import { supervise } from "../supervisor.ts";
+import { activity } from "./activity.ts";
+import type { Random } from "./chance.ts";
+import { type DevCredentials, saveCredentials } from "./credentials.ts";
+import { isReceiverUrl, startReceiver } from "./receiver.ts";
+import { type SampleData, sampleData } from "./sample-data.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface DevPlatformOptions {
+  readonly config: Config;
+  readonly credentials: DevCredentials;
+  /** Whether events are made up. */
+  readonly events: boolean;
+  readonly terminal: Terminal;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly random: Random;
+}
+
+/** A running platform to develop against. */
+export interface DevPlatform {
+  readonly app: App;
+  readonly sample: SampleData;
+  readonly adminKey: string;
+  readonly receiverUrl: string;
+  /** Whether the data directory was new. */
+  readonly isNew: boolean;
+  /** Lets deliveries under way arrive, then ends everything. */
+  stop(): Promise<void>;
+}
+
+/** What the Dev app has subscribed to when it is new, and for how many of the best known users. */
+const subscribedEvents = [
+  "chat.message.sent",
+  "channel.followed",
+  "channel.subscription.new",
+  "channel.subscription.gifts",
+  "livestream.status.updated",
+  "kicks.gifted",
+] as const;
+const subscribedBroadcasters = 5;
+
+/** Marks a data directory whose sample data are all in. */
+const completeKey = "dev_sample_data";
+
+/** Starts a server with everything around it that a developer needs. Throws what `startApp` throws. */
+export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
+  const { config, credentials, events, terminal, log, now, random } = options;
+  const sample = sampleData(now());
+  const adminKey = config.adminKey ?? credentials.admin_key;
+  // Before the server, which sends at once what is still to be delivered.
+  const receiver = startReceiver({
+    port: credentials.receiver_port,
+    secret: credentials.webhook_secret,
+    terminal,
+    now,
+  });
+  let app: App | null = null;
+  try {
+    app = await startApp({ config: { ...config, adminKey }, log, now, random });
+    const { store } = app;
+    const isNew = (await store.settings.get(completeKey)) === null;
+    await keepApplication(store, credentials, receiver.url, now());
+    await keepToken(store, credentials, now());
+    if (isNew) {
+      await loadSample(app, sample);
+      await subscribe(store, credentials.client_id, sample, config.subscriptionLimit, now());
+      await store.settings.put(completeKey, isoTime(now()));
+    }
+    if (receiver.port !== credentials.receiver_port) {
+      saveCredentials(config.data, { ...credentials, receiver_port: receiver.port });
+    }
+    const publicUrl = config.publicUrl ?? app.publicUrl;
+    const services = supervise([activity({ app, publicUrl, sample, events, now, random })], log);
+    const server = app;
+    return {
+      app,
+      sample,
+      adminKey,
+      receiverUrl: receiver.url,
+      isNew,
+      async stop() {
+        await services.stop();
+        await server.stop();
+        await receiver.stop();
+      },
+    };
+  } catch (error) {
+    await app?.stop();
+    await receiver.stop();
+    throw error;
+  }
+}
+
+/** The Dev app; its deliveries follow the receiver to another port, unless its developer has sent them elsewhere. */
+async function keepApplication(
+  store: Store,
+  credentials: DevCredentials,
+  webhookUrl: string,
+  now: number,
+): Promise<void> {
+  const known = await store.applications.find(credentials.client_id);
+  if (!known) {
+    const application: Application = {
+      id: credentials.client_id,
+      name: "Dev app",
+      webhook_url: webhookUrl,
+      webhook_secret: credentials.webhook_secret,
+      scopes,
+      redirect_uris: [],
+      rate_limit: null,
+      subscription_limit: null,
+      created_at: isoTime(now),
+      updated_at: isoTime(now),
+    };
+    await store.applications.create({
+      ...application,
+      client_secret_hash: secretHash(credentials.client_secret),
+    });
+  } else if (known.webhook_url !== webhookUrl && isReceiverUrl(known.webhook_url ?? "")) {
+    await store.applications.update(known.id, { webhook_url: webhookUrl }, isoTime(now));
+  }
+}
+
+/** The access token, which stays the same also when it expired while nothing ran. */
+async function keepToken(
+  store: Store,
+  { client_id, access_token }: DevCredentials,
+  now: number,
+): Promise<void> {
+  await store.tokens.removeExpired(now);
+  const hash = secretHash(access_token);
+  if (await store.tokens.find(hash)) return;
+  await store.tokens.create(hash, {
+    applicationId: client_id,
+    userId: null,
+    scopes,
+    expiresAt: now + appTokenLifetimeMs,
+  });
+}
+
+async function loadSample({ data }: App, { people, categories, livestreams }: SampleData): Promise<void> {
+  const refusals = [
+    ...(await data.categories.keep(categories)),
+    ...(await data.users.keep(people.map(({ user }) => user))),
+    ...(await data.channels.keep(people.map(({ channel }) => channel))),
+    ...(await data.livestreams.keep(livestreams)),
+  ].filter((refusal) => refusal !== null);
+  if (refusals.length > 0) throw new Error(`the sample data do not fit: ${refusals[0]}`);
+}
+
+async function subscribe(
+  store: Store,
+  applicationId: string,
+  { people }: SampleData,
+  limit: number,
+  now: number,
+): Promise<void> {
+  const keys = people.slice(0, subscribedBroadcasters).flatMap(({ user }) =>
+    subscribedEvents.map((event) => ({
+      app_id: applicationId,
+      broadcaster_user_id: user.id,
+      event,
+      version: 1,
+    })),
+  );
+  await store.subscriptions.subscribe(keys, limit, now);
+}

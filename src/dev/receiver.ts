@@ -1,0 +1,96 @@
+import { type Verdict, verify } from "../webhooks/signature.ts";
+import { firstFree, withAlternatives } from "./ports.ts";
+import { summaryOf } from "./summary.ts";
+import { clockTime, printable, type Terminal } from "./terminal.ts";
+
+/** A receiver of webhooks as a developer would write one. */
+export interface DevReceiver {
+  readonly port: number;
+  /** Where deliveries go. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface DevReceiverOptions {
+  /** Where it listened last; 0: anywhere. */
+  readonly port: number;
+  readonly secret: string;
+  readonly terminal: Terminal;
+  readonly now: () => number;
+}
+
+const defaultPort = 8082;
+const hostname = "127.0.0.1";
+const maxBodyBytes = 1024 * 1024;
+
+const path = "/onair-dev";
+const urlForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/onair-dev$/;
+
+/** Whether a URL is that of such a receiver, whatever its port. */
+export function isReceiverUrl(url: string): boolean {
+  return urlForm.test(url);
+}
+
+const reasons: Readonly<Record<Exclude<Verdict, "ok">, string>> = {
+  missing_header: "a webhook header is missing",
+  bad_timestamp: "webhook-timestamp is no number",
+  timestamp_too_old: "webhook-timestamp is too old",
+  timestamp_too_new: "webhook-timestamp is in the future",
+  no_matching_signature: "wrong signature",
+};
+
+/**
+ * Listens on loopback, verifies the signature of each delivery and prints a line for it: 204 for a genuine one,
+ * 401 for any other.
+ */
+export function startReceiver({ port, secret, terminal, now }: DevReceiverOptions): DevReceiver {
+  const { style } = terminal;
+  const line = (verdict: string, text: string) => {
+    terminal.line(`${style("dim", clockTime(now()))} ${verdict} ${text}`);
+  };
+
+  const receive = async (request: Request): Promise<Response> => {
+    if (new URL(request.url).pathname !== path)
+      return new Response(`Deliveries go to ${path}\n`, { status: 404 });
+    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+    const { headers } = request;
+    const body = await request.text();
+    const verdict = verify({
+      id: headers.get("webhook-id"),
+      timestamp: headers.get("webhook-timestamp"),
+      signature: headers.get("webhook-signature"),
+      body,
+      secret,
+      now: now(),
+    });
+    if (verdict !== "ok") {
+      const type = printable(headers.get("onair-event-type") ?? "a request").slice(0, 100);
+      line(style("red", "refused "), `${type}: ${reasons[verdict]}`);
+      return new Response(`${reasons[verdict]}\n`, { status: 401 });
+    }
+    const { type, broadcaster, text } = summaryOf(body);
+    const attempt = Number(headers.get("onair-attempt"));
+    const again = attempt > 1 ? ` (attempt ${attempt})` : "";
+    line(
+      style("green", "verified"),
+      `${style("cyan", printable(type))} ${broadcaster}: ${printable(text)}${again}`,
+    );
+    return new Response(null, { status: 204 });
+  };
+
+  const server = Bun.serve({
+    hostname,
+    port: firstFree(hostname, [...(port ? [port] : []), ...withAlternatives(defaultPort)]),
+    reusePort: false,
+    development: false,
+    maxRequestBodySize: maxBodyBytes,
+    fetch: receive,
+    error: () => new Response(null, { status: 500 }),
+  });
+  const boundPort = server.port ?? port;
+  return {
+    port: boundPort,
+    url: `http://${hostname}:${boundPort}${path}`,
+    stop: () => server.stop(true),
+  };
+}

@@ -1,0 +1,86 @@
+import type { Environment } from "../config.ts";
+
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+const codes: Readonly<Record<Style, readonly [on: number, off: number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+/** Where lines for a person are written. */
+export interface Terminal {
+  /** The text in a style, where styles can be seen. */
+  style(style: Style, text: string): string;
+  /** Prints a line; a person's terminal gets no more of it than fits its width. */
+  line(text: string): void;
+  /** Prints a text as it is. */
+  print(text: string): void;
+}
+
+/** What a terminal needs of standard output. */
+export interface Output {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** Keeps what is written until it is released, so that something else can be the first. */
+export function heldBack(output: Output): Output & { release(): void } {
+  let held: string[] | null = [];
+  return {
+    get isTTY() {
+      return output.isTTY === true;
+    },
+    get columns() {
+      return output.columns ?? 0;
+    },
+    write: (text) => (held ? held.push(text) : output.write(text)),
+    release() {
+      const texts = held ?? [];
+      held = null;
+      for (const text of texts) output.write(text);
+    },
+  };
+}
+
+/** Colours and widths are for terminals alone, and colours not for who set `NO_COLOR` (https://no-color.org). */
+export function terminalOn(output: Output, env: Environment): Terminal {
+  const coloured = output.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  return {
+    style(style, text) {
+      const [on, off] = codes[style];
+      return coloured ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+    },
+    line(text) {
+      const { columns } = output;
+      output.write(`${output.isTTY && columns ? cut(text, columns) : text}\n`);
+    },
+    print: (text) => void output.write(text),
+  };
+}
+
+/** Cuts a line to a width; wide characters count twice, colours not at all. */
+export function cut(text: string, columns: number): string {
+  if (Bun.stringWidth(text) <= columns) return text;
+  const fitting = Bun.sliceAnsi(text, 0, columns - 1);
+  // A wide character that begins in the last column is not left out by itself.
+  const overlaps = Bun.stringWidth(fitting) >= columns;
+  return `${overlaps ? Bun.sliceAnsi(text, 0, columns - 2) : fitting}…`;
+}
+
+/** A text that came from elsewhere on one line, unable to steer the terminal. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, " ");
+}
+
+/** The time of day of a line. */
+export function clockTime(ms: number): string {
+  const date = new Date(ms);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+}

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fromSource, run } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+interface Addresses {
+  readonly public_url: string;
+  readonly admin_url: string;
+  readonly docs_url: string;
+  readonly receiver_url: string;
+  readonly data: string;
+  readonly admin_key: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly access_token: string;
+  readonly webhook_secret: string;
+}
+
+/** A process whose output is read line by line. */
+class DevProcess {
+  readonly lines: string[] = [];
+  readonly #child;
+
+  constructor(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
+    // As the compiled file is built: what Bun itself reads of the working directory is not the matter here.
+    const [bun = "", main = ""] = fromSource;
+    this.#child = Bun.spawn([bun, "--no-env-file", main, "dev", ...args], {
+      cwd,
+      env: { PATH: process.env["PATH"], ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    void this.#read(this.#child.stdout);
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>) {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of stream) {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = parts.pop() ?? "";
+      this.lines.push(...parts);
+    }
+  }
+
+  async line(matches: (line: string) => boolean): Promise<string> {
+    for (let i = 0; i < 300; i++) {
+      const found = this.lines.find(matches);
+      if (found !== undefined) return found;
+      await Bun.sleep(50);
+    }
+    throw new Error(`no such line in 15 seconds:\n${this.lines.join("\n")}`);
+  }
+
+  async addresses(): Promise<Addresses> {
+    await this.line(() => true);
+    return JSON.parse(this.lines[0] ?? "") as Addresses;
+  }
+
+  async end(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
+    this.#child.kill(signal);
+    await this.#child.exited;
+    return this.#child.exitCode;
+  }
+}
+
+const free = ["--port", "0", "--admin-port", "0"];
+const directory = temporaryDirectory();
+afterAll(() => directory.remove());
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+describe("onair dev", () => {
+  let dev: DevProcess;
+  let first: Addresses;
+  const data = join(directory.path, "main");
+
+  beforeAll(async () => {
+    dev = new DevProcess(["--data", data, ...free, "--json"], directory.path);
+    first = await dev.addresses();
+  });
+
+  test("prints addresses and credentials that work", async () => {
+    const { public_url, admin_url, access_token, client_id, client_secret } = first;
+    expect(
+      await (await fetch(`${public_url}/public/v1/users/LunaBytes`, bearer(access_token))).json(),
+    ).toMatchObject({
+      user: { username: "LunaBytes", is_verified: true },
+      message: "OK",
+    });
+    const search = await fetch(`${public_url}/public/v1/users/search?query=fox`, bearer(access_token));
+    expect(((await search.json()) as { data: unknown[] }).data.length).toBeGreaterThan(1);
+    const categories = await fetch(`${public_url}/public/v1/categories?limit=3`);
+    const page = (await categories.json()) as { categories: { viewers: number }[] };
+    expect(page.categories.map(({ viewers }) => viewers > 0)).toEqual([true, true, true]);
+    const token = await fetch(`${public_url}/oauth/token`, {
+      method: "POST",
+      body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
+    });
+    expect(await token.json()).toMatchObject({ scope: "users:read events:subscribe" });
+    const subscriptions = await fetch(`${public_url}/public/v1/events/subscriptions`, bearer(access_token));
+    expect(((await subscriptions.json()) as { data: unknown[] }).data.length).toBe(30);
+    const application = await fetch(`${admin_url}/admin/v1/applications`, {
+      method: "POST",
+      body: JSON.stringify({ name: "Mine", webhook_url: "http://127.0.0.1:1/hook" }),
+      headers: { authorization: `Bearer ${first.admin_key}`, "content-type": "application/json" },
+    });
+    expect(application.status).toBe(201);
+    expect((await fetch(first.docs_url)).status).toBe(200);
+  });
+
+  test("keeps the rate limit of a real platform", async () => {
+    const answer = await fetch(`${first.public_url}/public/v1/categories`);
+    expect(answer.headers.get("ratelimit-limit")).toBe("800");
+  });
+
+  test("prints a verified delivery within seconds, and each request", async () => {
+    expect(await dev.line((line) => line.includes("verified"))).toMatch(
+      /^\d\d:\d\d:\d\d verified [a-z.]+ [A-Za-z0-9_-]+: .+$/,
+    );
+    expect(await dev.line((line) => line.includes("/users/LunaBytes"))).toMatch(/^\S+ 200 +GET /);
+    expect(dev.lines.join("\n")).not.toContain("\x1b");
+  });
+
+  test("refuses and prints what was not signed with its secret", async () => {
+    const answer = await fetch(first.receiver_url, {
+      method: "POST",
+      body: "{}",
+      headers: {
+        "webhook-id": "1",
+        "webhook-timestamp": String(Math.floor(Date.now() / 1000)),
+        "webhook-signature": "v1,AAAA",
+        "onair-event-type": "channel.followed",
+      },
+    });
+    expect(answer.status).toBe(401);
+    await dev.line((line) => line.endsWith("refused  channel.followed: wrong signature"));
+  });
+
+  test("tells a second one that the directory is in use", async () => {
+    const { code, stderr } = await run(["dev", "--data", data, ...free]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("is in use by process");
+  });
+
+  test("stops with 0 on Ctrl-C and goes on with the same data and credentials", async () => {
+    expect(await dev.end("SIGINT")).toBe(0);
+    const again = new DevProcess(["--data", data, ...free, "--no-events"], directory.path);
+    await again.line((line) => line.startsWith("Ctrl-C stops it"));
+    const text = again.lines.join("\n");
+    for (const value of [
+      first.admin_key,
+      first.client_id,
+      first.client_secret,
+      first.access_token,
+      first.webhook_secret,
+      first.receiver_url,
+    ]) {
+      expect(text).toContain(value);
+    }
+    expect(text).toContain("the data of last time");
+    const curls = again.lines.filter((line) => line.startsWith("curl "));
+    expect(curls.length).toBe(3);
+    for (const curl of curls) {
+      const [, url = "", header = ": "] = /^curl '([^']+)'(?: -H '([^']+)')?$/.exec(curl) ?? [];
+      const [name = "", value = ""] = header.split(": ");
+      expect([url, (await fetch(url, name ? { headers: { [name]: value } } : {})).status]).toEqual([
+        url,
+        200,
+      ]);
+    }
+    expect(await again.end("SIGTERM")).toBe(0);
+  });
+
+  test("keeps its secrets for their owner", () => {
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+    for (const file of ["dev.json", "onair.db"])
+      expect([file, statSync(join(data, file)).mode & 0o777]).toEqual([file, 0o600]);
+  });
+});
+
+describe("settings of onair dev", () => {
+  const inDirectory = (name: string, dotEnv?: string) => {
+    const path = join(directory.path, name);
+    mkdirSync(path);
+    if (dotEnv !== undefined) writeFileSync(join(path, ".env"), dotEnv);
+    return path;
+  };
+
+  test("come from .env too, where the environment wins", async () => {
+    const cwd = inDirectory(
+      "with-env",
+      "ONAIR_ADMIN_KEY=key-of-the-file\nONAIR_RATE_LIMIT=123\nONAIR_PORT=0\nONAIR_ADMIN_PORT=0\n",
+    );
+    const dev = new DevProcess(["--json", "--no-events"], cwd, { ONAIR_RATE_LIMIT: "77" });
+    const { admin_key, public_url, data } = await dev.addresses();
+    expect(admin_key).toBe("key-of-the-file");
+    expect(data).toBe(join(cwd, ".onair"));
+    const answer = await fetch(`${public_url}/public/v1/categories`);
+    expect(answer.headers.get("ratelimit-limit")).toBe("77");
+    expect(await dev.end()).toBe(0);
+  });
+
+  test("that .env holds are not those of serve", async () => {
+    const cwd = inDirectory("serve", "ONAIR_PORT=not-a-port\n");
+    const [bun = "", main = ""] = fromSource;
+    const command = [bun, "--no-env-file", main];
+    const child = Bun.spawn([...command, "serve", ...free], {
+      cwd,
+      stdout: "pipe",
+      stderr: "ignore",
+      env: {},
+    });
+    for await (const chunk of child.stdout) {
+      expect(new TextDecoder().decode(chunk)).toStartWith("onair ready ");
+      break;
+    }
+    child.kill("SIGTERM");
+    expect(await child.exited).toBe(0);
+    expect(existsSync(join(cwd, "onair-data", "dev.json"))).toBe(false);
+    const { code, stderr } = await run(["dev"], { command, cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain("ONAIR_PORT must be an integer");
+  });
+
+  test("give way to a free port only where none was asked for", async () => {
+    const taken = [8080, 8081].map((port) => {
+      try {
+        return Bun.serve({ hostname: "127.0.0.1", port, reusePort: false, fetch: () => new Response() });
+      } catch {
+        return null; // somebody else has it, which is as good
+      }
+    });
+    const cwd = inDirectory("ports");
+    const dev = new DevProcess(["--no-events"], cwd);
+    await dev.line((line) => line.startsWith("Ctrl-C stops it"));
+    expect(dev.lines.join("\n")).toMatch(/Port 8080 is taken; the API has (80[1-9]0|81[0-9]0|a free one)\./);
+    expect(dev.lines.join("\n")).toMatch(/Port 8081 is taken; the admin API has /);
+    expect(await dev.end()).toBe(0);
+    const { code, stderr } = await run(["dev", "--port", "8080", "--data", join(cwd, "other")], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain("8080");
+    for (const server of taken) await server?.stop(true);
+  });
+
+  test("that are wrong end it with 2, and make no directory", async () => {
+    const cwd = inDirectory("wrong");
+    const { code, stdout, stderr } = await run(["dev", "--prot", "1", "--rate-limit", "x"], { cwd });
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("--prot is not a known option");
+    expect(stderr).toContain("--rate-limit must be an integer");
+    expect(existsSync(join(cwd, ".onair"))).toBe(false);
+  });
+
+  test("are explained by --help", async () => {
+    const { code, stdout } = await run(["dev", "--help"]);
+    expect(code).toBe(0);
+    for (const word of ["--json", "--no-events", "--data", ".onair", ".env"]) expect(stdout).toContain(word);
+  });
+});

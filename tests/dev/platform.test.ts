@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readConfig } from "../../src/config.ts";
+import { openCredentials } from "../../src/dev/credentials.ts";
+import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
+import { terminalOn } from "../../src/dev/terminal.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { createLog } from "../../src/log.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { Receiver } from "../support/receiver.ts";
+import { startServer, temporaryDirectory } from "../support/server.ts";
+
+let directory: { path: string; remove(): void };
+let data: string;
+const running: DevPlatform[] = [];
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = join(directory.path, "data");
+});
+afterEach(async () => {
+  for (const platform of running.splice(0)) await platform.stop();
+  directory.remove();
+});
+
+async function start({ events = false, written = [] as string[], clock = Date.now } = {}) {
+  const config = readConfig(
+    ["--data", data, "--port", "0", "--admin-port", "0"],
+    {},
+    { allowPrivateWebhooks: "true" },
+  );
+  const platform = await startDevPlatform({
+    config,
+    credentials: openCredentials(data),
+    events,
+    terminal: terminalOn({ write: (text) => written.push(text) }, {}),
+    log: createLog("off"),
+    now: clock,
+    random: Math.random,
+  });
+  running.push(platform);
+  return platform;
+}
+
+async function stop(platform: DevPlatform) {
+  running.splice(running.indexOf(platform), 1);
+  await platform.stop();
+}
+
+const viewers = async ({ app }: DevPlatform) => (await app.store.livestreams.all()).map((one) => one.viewers);
+
+async function until(met: () => boolean | Promise<boolean>) {
+  for (let i = 0; i < 200; i++) {
+    if (await met()) return;
+    await Bun.sleep(50);
+  }
+  throw new Error("did not happen within 10 seconds");
+}
+
+describe("a platform to develop against", () => {
+  test("has livestreams whose viewer counts change every second, and categories that show it", async () => {
+    const platform = await start();
+    const before = await viewers(platform);
+    const page = async () => (await fetch(`${platform.app.publicUrl}/public/v1/categories`)).text();
+    const shown = await page();
+    await until(async () => (await viewers(platform)).join() !== before.join());
+    await until(async () => (await page()) !== shown);
+    expect((await viewers(platform)).length).toBe(before.length);
+  });
+
+  test("sends events that verify to its own receiver", async () => {
+    const written: string[] = [];
+    await start({ events: true, written });
+    await until(() => written.some((line) => line.includes(" verified ")));
+    expect(written.some((line) => line.includes("refused"))).toBe(false);
+  });
+
+  test("makes up what other applications subscribe to, and does what it says", async () => {
+    const platform = await start({ events: true });
+    const { store } = platform.app;
+    const { client_id } = openCredentials(data);
+    const own = await store.subscriptions.ofApplication(client_id);
+    await store.subscriptions.remove(
+      client_id,
+      own.map(({ id }) => id),
+      Date.now(),
+    );
+    const receiver = new Receiver();
+    const [somebody] = platform.sample.people.slice(-1);
+    const application = {
+      id: newId(),
+      name: "Other",
+      webhook_url: receiver.url,
+      webhook_secret: newWebhookSecret(),
+      scopes: [],
+      redirect_uris: [],
+      rate_limit: null,
+      subscription_limit: null,
+      created_at: "2026-01-14T16:00:00Z",
+      updated_at: "2026-01-14T16:00:00Z",
+      client_secret_hash: new Uint8Array(32),
+    };
+    await store.applications.create(application);
+    const wanted = {
+      broadcaster_user_id: somebody?.user.id ?? 0,
+      event: "livestream.status.updated",
+      version: 1,
+    };
+    await store.subscriptions.subscribe([{ app_id: application.id, ...wanted }], 10, Date.now());
+    const [delivery] = await receiver.arrived(1);
+    expect(JSON.parse(delivery?.body ?? "")).toMatchObject({
+      type: "livestream.status.updated",
+      data: { broadcaster: { username: somebody?.user.username }, is_live: true },
+    });
+    const live = await store.livestreams.all();
+    expect(live.some(({ channel_id }) => channel_id === somebody?.channel.id)).toBe(true);
+    await receiver.stop();
+  });
+
+  test("makes up nothing but viewer counts without events", async () => {
+    const written: string[] = [];
+    const platform = await start({ written });
+    await Bun.sleep(2_500);
+    expect(written).toEqual([]);
+    expect((await viewers(platform)).length).toBe(platform.sample.livestreams.length);
+  });
+
+  test("goes on with what is there at the second start, and leaves livestreams of others alone", async () => {
+    const first = await start();
+    await first.app.data.users.keep([{ id: 9_000_001, username: "mine", followers_count: 3 }]);
+    await first.app.data.channels.keep([{ id: 9_000_002, user_id: 9_000_001, slug: "mine" }]);
+    const mine = { channel_id: 9_000_002, category_id: 1, viewers: 77, title: "Mine", language: "en" };
+    await first.app.data.livestreams.keep([mine]);
+    const [gone] = (await first.app.store.subscriptions.ofApplication(openCredentials(data).client_id)).map(
+      ({ id }) => id,
+    );
+    await first.app.store.subscriptions.remove(openCredentials(data).client_id, [gone ?? ""], Date.now());
+    const kept = openCredentials(data);
+    await stop(first);
+
+    const second = await start();
+    expect(first.isNew).toBe(true);
+    expect(second.isNew).toBe(false);
+    expect(openCredentials(data)).toEqual(kept);
+    expect(second.receiverUrl).toBe(first.receiverUrl);
+    expect(await second.app.store.users.count()).toBe(301);
+    const subscriptions = await second.app.store.subscriptions.ofApplication(kept.client_id);
+    expect(subscriptions.length).toBe(29);
+    expect((await second.app.store.applications.all()).length).toBe(1);
+    await Bun.sleep(1_200);
+    expect(
+      (await second.app.store.livestreams.all()).find((one) => one.channel_id === mine.channel_id),
+    ).toMatchObject(mine);
+  });
+
+  test("moves the Dev app's webhooks with its receiver, but not away from where its developer sends them", async () => {
+    const first = await start();
+    const url = first.receiverUrl;
+    const { client_id } = openCredentials(data);
+    const webhookUrl = async (platform: DevPlatform) =>
+      (await platform.app.store.applications.find(client_id))?.webhook_url;
+    expect(await webhookUrl(first)).toBe(url);
+    await stop(first);
+    const inTheWay = Bun.serve({
+      hostname: "127.0.0.1",
+      port: Number(new URL(url).port),
+      fetch: () => new Response(),
+    });
+    const second = await start();
+    expect(second.receiverUrl).not.toBe(url);
+    expect(await webhookUrl(second)).toBe(second.receiverUrl);
+    const moved = openCredentials(data).receiver_port;
+    expect(String(moved)).toBe(new URL(second.receiverUrl).port);
+    const own = "http://127.0.0.1:3000/hook";
+    await second.app.store.applications.update(client_id, { webhook_url: own }, "2026-01-14T16:00:00Z");
+    await stop(second);
+    await inTheWay.stop(true);
+    const third = await start();
+    expect(await webhookUrl(third)).toBe(own);
+    expect((await third.app.store.applications.find(client_id))?.updated_at).toBe("2026-01-14T16:00:00Z");
+  });
+
+  test("renews its token when it expired while nothing ran", async () => {
+    const { access_token } = openCredentials(data);
+    const ask = (platform: DevPlatform) =>
+      fetch(`${platform.app.publicUrl}/public/v1/users/LunaBytes`, {
+        headers: { authorization: `Bearer ${access_token}` },
+      });
+    const first = await start();
+    expect((await ask(first)).status).toBe(200);
+    await stop(first);
+    const later = Date.now() + 61 * 24 * 3_600_000;
+    const second = await start({ clock: () => later });
+    expect((await ask(second)).status).toBe(200);
+  });
+});
+
+describe("credentials", () => {
+  test("are for their owner alone, in a directory that no repository takes in", () => {
+    const made = openCredentials(data);
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+    expect(statSync(join(data, "dev.json")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
+    expect(openCredentials(data)).toEqual(made);
+    expect(openCredentials(join(directory.path, "other"))).not.toMatchObject({
+      access_token: made.access_token,
+    });
+  });
+
+  test("leave a directory that was there without a .gitignore", () => {
+    mkdirSync(data);
+    openCredentials(data);
+    expect(existsSync(join(data, ".gitignore"))).toBe(false);
+  });
+
+  test("that are damaged are told, not replaced", () => {
+    mkdirSync(data);
+    for (const text of [
+      "",
+      "{",
+      "{}",
+      "null",
+      `${JSON.stringify({ ...openCredentials(data), webhook_secret: "whsec_" })}`,
+    ]) {
+      writeFileSync(join(data, "dev.json"), text);
+      expect(() => openCredentials(data)).toThrow("is damaged");
+      expect(readFileSync(join(data, "dev.json"), "utf8")).toBe(text);
+      writeFileSync(join(data, "dev.json"), JSON.stringify(openCredentials(join(directory.path, "spare"))));
+    }
+  });
+
+  test("are not made in the data directory of a server", async () => {
+    const server = await startServer({ data });
+    await server.stop();
+    expect(() => openCredentials(data)).toThrow('holds the data of "onair serve"');
+    expect(existsSync(join(data, "dev.json"))).toBe(false);
+  });
+});

@@ -246,6 +246,19 @@ describe("freshness and caching", () => {
     ]);
   });
 
+  test("a snapshot of which nothing can be used ends nothing, an empty one ends all", async () => {
+    const live = async () => (await walk("limit=100")).filter((category) => category.viewers > 0).length;
+    await server.load("livestreams", [{ channel_id: 1001, category_id: 56, viewers: 5 }]);
+    await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", '{"channel_id": "x"}\nnonsense');
+    clock.advance(2_000);
+    expect(await live()).toBe(1);
+    await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", "");
+    clock.advance(2_000);
+    expect(await live()).toBe(0);
+    await server.load("livestreams", [{ channel_id: 1001, category_id: 56, viewers: 5 }]);
+    clock.advance(2_000);
+  });
+
   test("carries an ETag and answers 304 while nothing changed", async () => {
     for (const path of ["/public/v1/categories?limit=3", "/public/v1/categories/56"]) {
       const first = await server.get(path);

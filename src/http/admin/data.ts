@@ -65,12 +65,14 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
       const seen = new Set<number>();
       const keep: Keep<LivestreamInput> = async (items) => {
         const results = await data.livestreams.keep(items);
-        for (const { channel_id } of items) seen.add(channel_id);
+        for (const [i, { channel_id }] of items.entries()) if (results[i] === null) seen.add(channel_id);
         return results;
       };
       const report = await apply(request, { ...data.livestreams, keep });
-      // Only after the whole stream: one that broke off must not end those it did not come to.
-      if (snapshot === "true") await data.endAllBut(seen);
+      // Only after the whole stream: one that broke off must not end those it did not come to. And a body of
+      // which nothing could be used is a mistake of the sender, not the end of all livestreams.
+      const usable = report.accepted > 0 || report.rejected === 0;
+      if (snapshot === "true" && usable) await data.endAllBut(seen);
       return replyJson(exchange, 200, report);
     },
     operatorOnly,

@@ -37,11 +37,25 @@ export interface Dispatcher {
 
 /** So many attempts run at once for one endpoint, so that a slow one holds up nobody else. */
 const maxPerEndpoint = 64;
+/** More is claimed when so few are left, because a claim has to pass over everything that is in flight. */
+const refillBelow = maxPerEndpoint / 2;
 /** The least time that an endpoint is left alone after it answered that it has too much to do. */
 const minPauseMs = second;
 const recordAgainAfterMs = second;
 /** Timers beyond this overflow; waking up early does no harm. */
 const longestTimerMs = 3_600 * second;
+
+/** An attempt that failed on our side; the schedule goes on. */
+const notMade: SendResult = {
+  class: "internal",
+  status: null,
+  retryAfterMs: null,
+  durationMs: 0,
+  responseBody: "",
+  error: "The request could not be made.",
+  timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
+  repeated: false,
+};
 
 /**
  * Sends what is due: claims from the store, signs, sends, and records what became of it. It keeps nothing that
@@ -74,7 +88,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     let next = Number.POSITIVE_INFINITY;
     for (const [id, endpoint] of endpoints) {
       const at = readyAt(endpoint);
-      if (endpoint.claiming || endpoint.inFlight >= maxPerEndpoint) continue;
+      if (endpoint.claiming || endpoint.inFlight > refillBelow) continue;
       if (at === null) {
         if (endpoint.inFlight === 0) endpoints.delete(id);
       } else if (at <= now()) void claim(id, endpoint);
@@ -88,10 +102,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     endpoint.claiming = true;
     endpoint.dueAt = null;
     try {
+      // First, so that nothing is claimed when it fails.
+      const application = await store.applications.find(id);
       const { due, nextDueAt } = await store.deliveries.claim(id, now(), maxPerEndpoint - endpoint.inFlight);
       // While this was awaited, a wake may have set an earlier time.
       if (nextDueAt !== null) endpoint.dueAt = Math.min(nextDueAt, endpoint.dueAt ?? nextDueAt);
-      const application = due.length > 0 ? await store.applications.find(id) : null;
       if (stopping?.aborted) return; // they stay pending
       for (const delivery of due) {
         endpoint.inFlight++;
@@ -117,8 +132,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           endpoint.dueAt = Math.min(result.next_attempt_at, endpoint.dueAt ?? result.next_attempt_at);
         }
       }
-    } catch (error) {
-      log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
     } finally {
       endpoint.inFlight--;
       if (stopping?.aborted && ![...endpoints.values()].some(({ inFlight }) => inFlight > 0)) idle.resolve();
@@ -137,7 +150,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (!application) return { ...nothingSent, status: "canceled" };
     if (delivery.expires_at !== null && delivery.expires_at <= startedAt)
       return { ...nothingSent, status: "expired" };
-    const sent = await send(delivery, application, startedAt);
+    const sent = await send(delivery, application, startedAt).catch((error): SendResult => {
+      log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
+      return notMade;
+    });
     if (sent.class === "canceled") return null;
     const number = delivery.attempts + 1;
     const at = now();
@@ -161,7 +177,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     };
   };
 
-  const send = (delivery: DueDelivery, application: Application, at: number): Promise<SendResult> => {
+  const send = async (delivery: DueDelivery, application: Application, at: number) => {
     const { id, event } = delivery;
     const timestampSeconds = Math.floor(at / 1000);
     const secrets = [application.webhook_secret];

@@ -1,5 +1,6 @@
 import { type Command, UsageError } from "./cli/command.ts";
 import { dev } from "./cli/dev.ts";
+import { importCommand } from "./cli/import.ts";
 import { serve } from "./cli/serve.ts";
 import { ConfigError } from "./config.ts";
 import { version } from "./version.ts";
@@ -7,6 +8,7 @@ import { version } from "./version.ts";
 const commands: Readonly<Record<string, Command>> = {
   serve,
   dev,
+  import: importCommand,
 };
 
 const overview = `onair ${version}: the public API of a live-streaming platform

@@ -9,7 +9,7 @@ import { UserInput, userFrom } from "../domain/users.ts";
 import { problems } from "../domain/validation.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
-import type { Keep, ReadLine } from "./apply.ts";
+import { applyBatch, type BatchOptions, type BatchReport, type Keep, type ReadLine } from "./apply.ts";
 
 export const dataKinds = ["users", "categories", "channels", "livestreams"] as const;
 export type DataKind = (typeof dataKinds)[number];
@@ -47,6 +47,11 @@ export function platformData(store: Store, ranking: Ranking, now: () => number) 
     await store.livestreams.end(channelIds);
     ranking.endLive(channelIds);
   };
+  const livestreams = intake<LivestreamInput>("livestreams", async (items) => {
+    const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()));
+    ranking.putLive(items.filter((_, i) => results[i] === null));
+    return results;
+  });
   return {
     users: intake<UserInput>("users", async (items) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()));
@@ -64,15 +69,29 @@ export function platformData(store: Store, ranking: Ranking, now: () => number) 
       ranking.touch();
       return results;
     }),
-    livestreams: intake<LivestreamInput>("livestreams", async (items) => {
-      const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()));
-      ranking.putLive(items.filter((_, i) => results[i] === null));
-      return results;
-    }),
+    livestreams,
     end,
-    /** Ends every livestream but those of these channels. */
-    endAllBut: (channelIds: ReadonlySet<number>): Promise<void> =>
-      end(ranking.liveChannelIds().filter((id) => !channelIds.has(id))),
+    /**
+     * Applies a stream of livestreams. A snapshot is the whole set: every livestream that it does not bring is ended,
+     * but only after its last line, so that one that broke off ends none, and only if anything in it could be used.
+     */
+    async applyLivestreams(
+      stream: AsyncIterable<Uint8Array>,
+      snapshot: boolean,
+      options?: BatchOptions,
+    ): Promise<BatchReport> {
+      const brought = new Set<number>();
+      const keep: Keep<LivestreamInput> = async (items) => {
+        const results = await livestreams.keep(items);
+        for (const [i, { channel_id }] of items.entries()) if (results[i] === null) brought.add(channel_id);
+        return results;
+      };
+      const report = await applyBatch(stream, livestreams.read, keep, options);
+      if (snapshot && (report.accepted > 0 || report.rejected === 0)) {
+        await end(ranking.liveChannelIds().filter((id) => !brought.has(id)));
+      }
+      return report;
+    },
   };
 }
 

@@ -43,6 +43,19 @@ describe("the operator key", () => {
     }
   });
 
+  test("is that of its own server, also when another runs in the same process", async () => {
+    const other = await startServer({ env: { ONAIR_ADMIN_KEY: "another-key" } });
+    const status = (key: string, url: string) =>
+      fetch(`${url}/admin/v1/applications`, { method: "POST", headers: { authorization: `Bearer ${key}` } });
+    try {
+      expect((await status("another-key", other.app.adminUrl)).status).toBe(415);
+      expect((await status(adminKey, other.app.adminUrl)).status).toBe(401);
+      expect((await status("another-key", server.app.adminUrl)).status).toBe(401);
+    } finally {
+      await other.stop();
+    }
+  });
+
   test("is not needed for health", async () => {
     for (const path of ["/healthz", "/readyz"])
       expect((await fetch(server.app.adminUrl + path)).status).toBe(200);

@@ -69,6 +69,6 @@ export function applicationRoutes(
       const { id, name, ...rest } = application;
       return replyJson(exchange, 201, { id, name, client_id: id, client_secret: secret, ...rest });
     },
-    operatorOnly,
+    operatorOnly(),
   );
 }

@@ -1,10 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { applyBatch, type BatchReport, type Keep } from "../../batch/apply.ts";
+import { applyBatch, type BatchReport } from "../../batch/apply.ts";
 import type { DataKind, Intake, PlatformData } from "../../batch/platform-data.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { Id } from "../../domain/fields.ts";
 import { parseJson } from "../../domain/json.ts";
-import type { LivestreamInput } from "../../domain/livestreams.ts";
 import type { UserInput } from "../../domain/users.ts";
 import { problems } from "../../domain/validation.ts";
 import type { Store } from "../../store/store.ts";
@@ -40,7 +39,7 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
       if (refused) throw new DomainError("conflict", refused);
       return replyJson(exchange, 200, { user: await store.users.find(user.username), message: "OK" });
     },
-    operatorOnly,
+    operatorOnly(),
   );
 
   const batchRoute = <Input>(kind: Exclude<DataKind, "livestreams">, intake: Intake<Input>) => {
@@ -50,7 +49,7 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
         readQuery(request.url, AtomicQuery);
         return replyJson(exchange, 200, await apply(request, intake));
       },
-      operatorOnly,
+      operatorOnly(),
     );
   };
   batchRoute("users", data.users);
@@ -62,20 +61,10 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
     async ({ exchange, request }) => {
       readQuery(request.url, AtomicQuery);
       const { snapshot } = readQuery(request.url, SnapshotQuery);
-      const seen = new Set<number>();
-      const keep: Keep<LivestreamInput> = async (items) => {
-        const results = await data.livestreams.keep(items);
-        for (const [i, { channel_id }] of items.entries()) if (results[i] === null) seen.add(channel_id);
-        return results;
-      };
-      const report = await apply(request, { ...data.livestreams, keep });
-      // Only after the whole stream: one that broke off must not end those it did not come to. And a body of
-      // which nothing could be used is a mistake of the sender, not the end of all livestreams.
-      const usable = report.accepted > 0 || report.rejected === 0;
-      if (snapshot === "true" && usable) await data.endAllBut(seen);
+      const report = await data.applyLivestreams(bodyStream(request), snapshot === "true");
       return replyJson(exchange, 200, report);
     },
-    operatorOnly,
+    operatorOnly(),
   );
 }
 

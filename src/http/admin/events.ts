@@ -29,7 +29,7 @@ export function eventRoutes(app: AdminListener, publisher: Publisher): void {
       const report = await applyBatch(bodyStream(request), read, (events) => publishAll(publisher, events));
       return replyJson(exchange, 202, report);
     },
-    operatorOnly,
+    operatorOnly(),
   );
 }
 

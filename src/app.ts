@@ -6,6 +6,7 @@ import { newSecret, secretHash } from "./domain/tokens.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
 import { publicApp } from "./http/public/app.ts";
+import { Profiles } from "./http/public/profiles.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -54,7 +55,9 @@ export async function startApp({
   const listening: Listening[] = [];
   try {
     const ranking = await loadRanking(store, now);
-    const data = platformData(store, ranking, now);
+    const profiles = new Profiles();
+    const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
+    const data = platformData({ store, ranking, now, usersChanged });
     const signingKeyPem = await setting(store, "signing_key", newSigningKey);
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
@@ -72,6 +75,7 @@ export async function startApp({
       log,
       now,
       ranking,
+      profiles,
       cursors: new Cursors(cursorKey),
       access: {
         authenticator: authenticator(store, now),

@@ -1,16 +1,29 @@
 export const logLevels = ["debug", "info", "warn", "error", "off"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** What is told of a request. */
+export interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly applicationId: string | null;
+}
+
 /** Writes one line of JSON for each thing that happened; values must hold no secret. */
 export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
   error(event: string, fields?: Record<string, unknown>): void;
+  /** The line of a request; apart from the others because there is one for each. */
+  request(line: RequestLine): void;
   flush(): Promise<void>;
 }
 
 const flushAfterMs = 100;
+const bufferBytes = 256 * 1024;
 
 /**
  * A log on standard error. Lines are gathered for up to 100 ms, because a system call for each request would cost
@@ -19,22 +32,58 @@ const flushAfterMs = 100;
 export function createLog(level: LogLevel, now: () => number = Date.now): Log {
   const sink = Bun.stderr.writer();
   const least = logLevels.indexOf(level);
-  let scheduled = false;
-  const flush = async () => {
-    scheduled = false;
-    await sink.flush();
+  const buffer = Buffer.allocUnsafe(bufferBytes);
+  let used = 0;
+  const drain = () => {
+    if (used > 0) sink.write(buffer.subarray(0, used));
+    used = 0;
+    return sink.flush();
   };
+  const flush = async () => void (await drain());
+  /** Copied at once, because lines that are kept as strings until they are written cost more than all the rest. */
+  const write = (line: string) => {
+    if (line.length * 3 > bufferBytes - used) void drain();
+    if (used === 0) setTimeout(drain, flushAfterMs);
+    if (line.length * 3 > bufferBytes) sink.write(line);
+    else used += buffer.write(line, used);
+  };
+  const isOn = (name: LogLevel) => logLevels.indexOf(name) >= least;
+  const time = isoClock(now);
   const at = (name: LogLevel) => {
-    if (logLevels.indexOf(name) < least) return () => {};
+    if (!isOn(name)) return () => {};
     return (event: string, fields: Record<string, unknown> = {}) => {
-      sink.write(
-        `${JSON.stringify({ time: new Date(now()).toISOString(), level: name, event, ...fields })}\n`,
-      );
-      if (!scheduled) setTimeout(flush, flushAfterMs);
-      scheduled = true;
+      write(`${JSON.stringify({ time: time(), level: name, event, ...fields })}\n`);
     };
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), flush };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    request: isOn("info") ? (line) => write(requestLine(time(), line)) : () => {},
+    flush,
+  };
+}
+
+/** The same as `JSON.stringify` would write, at a third of its cost: only the path can need quoting. */
+function requestLine(time: string, line: RequestLine): string {
+  const { requestId, method, path, status, durationMs, applicationId } = line;
+  const application = applicationId === null ? "" : `,"application_id":"${applicationId}"`;
+  return `{"time":"${time}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${application}}\n`;
+}
+
+/** The time as ISO 8601, made anew only when the millisecond is another one. */
+function isoClock(now: () => number): () => string {
+  let at = Number.NaN;
+  let text = "";
+  return () => {
+    const ms = now();
+    if (ms !== at) {
+      at = ms;
+      text = new Date(ms).toISOString();
+    }
+    return text;
+  };
 }
 
 /** What a log line may say of an unexpected error: name, message and stack. */

@@ -37,8 +37,16 @@ function reader<Input>(check: TypeCheck<TSchema>): ReadLine<Input> {
   };
 }
 
-/** Where the platform's data comes in: kept in the store first, then told to the ranking. */
-export function platformData(store: Store, ranking: Ranking, now: () => number) {
+export interface PlatformDataOptions {
+  readonly store: Store;
+  readonly ranking: Ranking;
+  readonly now: () => number;
+  /** Told which users have changed, before that is acknowledged. */
+  readonly usersChanged?: (ids: readonly number[]) => void;
+}
+
+/** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
+export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     return { check: checks[kind], read: reader(checks[kind]), keep };
   };
@@ -55,6 +63,7 @@ export function platformData(store: Store, ranking: Ranking, now: () => number) 
   return {
     users: intake<UserInput>("users", async (items) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()));
+      usersChanged?.(items.map(({ id }) => id));
       ranking.touch();
       return results;
     }),

@@ -1,4 +1,4 @@
-import { type Log, type LogLevel, logLevels } from "../log.ts";
+import { type Log, type LogLevel, logLevels, type RequestLine } from "../log.ts";
 import { clockTime, printable, type Terminal } from "./terminal.ts";
 
 export interface DevLogOptions {
@@ -21,13 +21,10 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
   const { style } = terminal;
   const timed = (text: string) => `${style("dim", clockTime(now()))} ${text}`;
 
-  const request = ({ method, path, status, duration_ms }: Fields) => {
-    const code = Number(status);
-    const colour = code >= 500 ? "red" : code >= 400 ? "yellow" : "green";
-    const took = style("dim", `(${Number(duration_ms).toFixed(1)} ms)`);
-    terminal.line(
-      timed(`${style(colour, String(status).padEnd(8))} ${method} ${printable(String(path))} ${took}`),
-    );
+  const request = ({ method, path, status, durationMs }: RequestLine) => {
+    const colour = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
+    const took = style("dim", `(${durationMs.toFixed(1)} ms)`);
+    terminal.line(timed(`${style(colour, String(status).padEnd(8))} ${method} ${printable(path)} ${took}`));
   };
 
   const delivery = ({ application_id, type, outcome, status, duration_ms, error, decision }: Fields) => {
@@ -55,8 +52,7 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
   const at = (one: "debug" | "info" | "warn" | "error") => {
     if (!shows(one)) return () => {};
     return (event: string, fields: Fields = {}) => {
-      if (event === "request" && one === "info") request(fields);
-      else if (event === "delivery" && one === "info") delivery(fields);
+      if (event === "delivery" && one === "info") delivery(fields);
       else other(one, event, fields);
     };
   };
@@ -65,6 +61,7 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
+    request: shows("info") ? request : () => {},
     flush: async () => {},
   };
 }

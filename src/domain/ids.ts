@@ -6,11 +6,14 @@ export const maxId = Number.MAX_SAFE_INTEGER;
 
 export const ulidPattern = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$";
 
-function encode(value: number, length: number): string {
-  let text = "";
-  for (let rest = value, i = 0; i < length; i++, rest = Math.floor(rest / 32))
-    text = alphabet[rest % 32] + text;
-  return text;
+/** Two digits at a time. */
+const pairs = Array.from({ length: 1024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`);
+
+/** A number below 2^40 in 8 digits. */
+function eightDigits(value: number): string {
+  const high = Math.floor(value / 2 ** 20);
+  const low = value % 2 ** 20;
+  return `${pairs[high >> 10]}${pairs[high & 1023]}${pairs[low >> 10]}${pairs[low & 1023]}`;
 }
 
 /**
@@ -25,14 +28,14 @@ export function ulidSource(now: () => number = Date.now): () => string {
   const start = (ms: number) => {
     const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint32Array(3));
     lastMs = ms;
-    prefix = encode(ms, 10) + encode((a % 256) * 2 ** 32 + b, 8);
+    prefix = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}${eightDigits((a % 256) * 2 ** 32 + b)}`;
     low = c * 128; // leaves room to count up within one millisecond
   };
   return () => {
     const ms = now();
     if (ms > lastMs) start(ms);
     else if (++low >= half) start(lastMs + 1);
-    return prefix + encode(low, 8);
+    return prefix + eightDigits(low);
   };
 }
 

@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
 import { DomainError } from "../domain/errors.ts";
 import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, peerAddress } from "./exchange.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
 /** The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme. */
@@ -41,7 +40,7 @@ export function authenticator(store: Pick<Store, "tokens" | "applications">, now
       if (token === null) {
         throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
       }
-      const key = createHash("sha256").update(token).digest("base64");
+      const key = Bun.SHA256.hash(token, "base64");
       let caller = known.get(key) ?? null;
       if (!caller) {
         caller = await load(token);
@@ -86,14 +85,14 @@ export async function admit(
   const take = (key: string, limit: number) => {
     exchange.budget = limiter.take(key, limit);
   };
-  if (scope === null) take(exchange.address, defaultRateLimit);
+  if (scope === null) take(peerAddress(exchange), defaultRateLimit);
   else {
     try {
       const { grant, application } = await authenticator.authenticate(request);
       exchange.grant = grant;
       take(application.id, application.rate_limit ?? defaultRateLimit);
     } catch (error) {
-      take(exchange.address, defaultRateLimit);
+      take(peerAddress(exchange), defaultRateLimit);
       if (exchange.budget?.allowed !== false) throw error;
     }
   }

@@ -8,8 +8,8 @@ export interface Exchange {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  /** Address of the peer, "" when unknown. */
-  readonly address: string;
+  readonly request: Request;
+  readonly server: PeerFinder | null;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
   readonly log: Log;
@@ -20,11 +20,24 @@ export interface Exchange {
   budget: Budget | null;
 }
 
+/** Knows who sent a request. */
+export interface PeerFinder {
+  requestIP(request: Request): { readonly address: string } | null;
+}
+
+/** Requests that stand for another one, which came over the wire. */
+export const originals = new WeakMap<Request, Request>();
+
+/** The address of the peer, "" when unknown. Not found out before it is needed: that takes as long as a lookup. */
+export function peerAddress({ request, server }: Exchange): string {
+  return server?.requestIP(originals.get(request) ?? request)?.address ?? "";
+}
+
 const saneRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
 
 export function startExchange(
   request: Request,
-  address: string,
+  server: PeerFinder | null,
   log: Log,
   headers: Readonly<Record<string, string>>,
 ): Exchange {
@@ -36,7 +49,8 @@ export function startExchange(
     requestId: given !== null && saneRequestId.test(given) ? given : newId(),
     method: request.method,
     path: queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt),
-    address,
+    request,
+    server,
     startedAt: performance.now(),
     log,
     headers,
@@ -62,23 +76,23 @@ export function reply(
     "content-type": "application/json",
     "cache-control": "no-store",
     "x-request-id": exchange.requestId,
-    ...exchange.headers,
   };
+  Object.assign(headers, exchange.headers);
   const { budget } = exchange;
   if (budget) {
-    headers["ratelimit-limit"] = String(budget.limit);
-    headers["ratelimit-remaining"] = String(budget.remaining);
-    headers["ratelimit-reset"] = String(budget.resetSeconds);
+    headers["ratelimit-limit"] = `${budget.limit}`;
+    headers["ratelimit-remaining"] = `${budget.remaining}`;
+    headers["ratelimit-reset"] = `${budget.resetSeconds}`;
   }
   if (extra) Object.assign(headers, extra);
   if (body === null) delete headers["content-type"];
-  exchange.log.info("request", {
-    request_id: exchange.requestId,
+  exchange.log.request({
+    requestId: exchange.requestId,
     method: exchange.method,
     path: exchange.path,
     status,
-    duration_ms: Math.round((performance.now() - exchange.startedAt) * 1000) / 1000,
-    application_id: exchange.grant?.applicationId,
+    durationMs: performance.now() - exchange.startedAt,
+    applicationId: exchange.grant?.applicationId ?? null,
   });
   return new Response(body, { status, headers });
 }

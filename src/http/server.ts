@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import { replyError } from "./errors.ts";
-import { type Exchange, reply, startExchange } from "./exchange.ts";
+import { type Exchange, originals, reply, startExchange } from "./exchange.ts";
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
@@ -27,7 +27,7 @@ export function listener(options: {
     })
     .onRequest((context) => {
       const { request } = context;
-      context.exchange = startExchange(request, addressOf(request), options.log, options.headers);
+      context.exchange = startExchange(request, context.server, options.log, options.headers);
       // The router looks for the path from the eleventh character on: a shorter host would let it see another path.
       if (request.url.indexOf("/", 8) < 11)
         throw new DomainError("invalid_parameter", "The Host header is too short");
@@ -35,12 +35,6 @@ export function listener(options: {
 }
 
 export type Listener = ReturnType<typeof listener>;
-
-const addresses = new WeakMap<Request, string>();
-
-function addressOf(request: Request): string {
-  return addresses.get(request) ?? "";
-}
 
 /**
  * Completes an app whose routes are all registered: a wrong method is 405 with `Allow`, and OPTIONS answers, with
@@ -93,14 +87,14 @@ export function listen(app: AnyElysia, hostname: string, port: number): Listenin
     development: false,
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch(request, bun) {
-      const head = request.method === "HEAD";
-      const routed = head ? new Request(request, { method: "GET" }) : request;
-      const address = bun.requestIP(request)?.address;
-      if (address) addresses.set(routed, address);
-      return fetch(routed);
+    fetch(request) {
+      if (request.method !== "HEAD") return fetch(request);
+      const asGet = new Request(request, { method: "GET" });
+      originals.set(asGet, request);
+      return fetch(asGet);
     },
   });
+  app.server = server;
   const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,

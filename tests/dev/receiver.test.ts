@@ -150,7 +150,14 @@ describe("the log of a developer", () => {
 
   test("has a short line for each request and delivery to others", () => {
     const { log: it, written } = log("info");
-    it.info("request", { method: "GET", path: "/public/v1/users/a", status: 200, duration_ms: 0.4321 });
+    it.request({
+      requestId: "r",
+      method: "GET",
+      path: "/public/v1/users/a",
+      status: 200,
+      durationMs: 0.4321,
+      applicationId: null,
+    });
     const sent = {
       type: "channel.followed",
       outcome: "ok",
@@ -180,7 +187,7 @@ describe("the log of a developer", () => {
 
   test("is quiet at level warn", () => {
     const { log: it, written } = log("warn");
-    it.info("request", { method: "GET", path: "/", status: 200, duration_ms: 1 });
+    it.request({ requestId: "r", method: "GET", path: "/", status: 200, durationMs: 1, applicationId: null });
     it.warn("unknown_setting", { name: "ONAIR_PROT" });
     expect(written.length).toBe(1);
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { publicApp } from "../../src/http/public/app.ts";
+import { Profiles } from "../../src/http/public/profiles.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log.ts";
 import { Cursors } from "../../src/ranking/cursor.ts";
@@ -95,6 +96,7 @@ describe("the operations", () => {
         limiter: rateLimiter(Date.now),
         defaultRateLimit: 0,
       },
+      profiles: new Profiles(),
       log: createLog("off"),
       now: Date.now,
       publicUrl: () => "http://127.0.0.1:8080",

@@ -3,11 +3,14 @@ import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit } from "../auth.ts";
 import { listener } from "../server.ts";
+import type { Profiles } from "./profiles.ts";
 
 /** What the routes of the public listener are made from. */
 export interface PublicDeps {
   readonly store: Store;
   readonly access: Access;
+  /** To be told of every change of a user. */
+  readonly profiles: Profiles;
   readonly log: Log;
   readonly now: () => number;
   /** Where the listener is reached from outside, without a trailing slash. */

@@ -3,7 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, type User, usernamePattern } from "../../domain/users.ts";
-import { replyJson } from "../exchange.ts";
+import { reply, replyJson } from "../exchange.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -78,11 +78,18 @@ function longEnough(query: string): string | null {
 }
 
 /** Get User and Search Users. */
-export function userRoutes(app: PublicListener, { store, publicUrl }: PublicDeps): void {
+export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: PublicDeps): void {
   const withPicture = <T extends { profile_picture: string | null }>(user: T): T => {
     return user.profile_picture === null
       ? { ...user, profile_picture: defaultPictures(publicUrl()).profile }
       : user;
+  };
+
+  const profile = async (name: string) => {
+    const user: User | null = await store.users.find(name);
+    if (!user) return null;
+    const text = JSON.stringify({ user: withPicture(user), message: "OK" });
+    return { id: user.id, bytes: new TextEncoder().encode(text) };
   };
 
   app.get(
@@ -117,9 +124,12 @@ export function userRoutes(app: PublicListener, { store, publicUrl }: PublicDeps
   app.get(
     "/public/v1/users/:username",
     async ({ exchange, params }) => {
-      const user: User | null = await store.users.find(readParam("username", params.username, Username));
-      if (!user) throw new DomainError("user_not_found", "There is no user with this username");
-      return replyJson(exchange, 200, { user: withPicture(user), message: "OK" });
+      const ready = profiles.get(params.username);
+      if (ready) return reply(exchange, 200, ready);
+      const name = readParam("username", params.username, Username).toLowerCase();
+      const bytes = profiles.get(name) ?? (await profiles.load(name, () => profile(name)));
+      if (!bytes) throw new DomainError("user_not_found", "There is no user with this username");
+      return reply(exchange, 200, bytes);
     },
     operation({
       id: "getUser",

@@ -247,3 +247,28 @@ describe("GET /public/v1/users/search", () => {
     expect((await search("moved_away")).names).toEqual(["moved_away"]);
   });
 });
+
+test("whatever order writes and reads come in, nobody reads what was acknowledged as changed", async () => {
+  const ids = [901, 902, 903];
+  const acknowledged = new Map<number, number>();
+  const reads: string[] = [];
+  const writer = async (id: number) => {
+    for (let count = 1; count <= 60; count++) {
+      const body = { username: `busy_${id}`, followers_count: count };
+      expect((await server.admin("PUT", `/admin/v1/users/${id}`, body)).status).toBe(200);
+      acknowledged.set(id, count);
+    }
+  };
+  const reader = async (id: number) => {
+    while ((acknowledged.get(id) ?? 0) < 60) {
+      const least = acknowledged.get(id) ?? 0;
+      const response = await server.get(`/public/v1/users/busy_${id}`, token);
+      if (least === 0 && response.status === 404) continue;
+      const { user } = await json<UserBody>(response);
+      if (user["id"] !== id || Number(user["followers_count"]) < least)
+        reads.push(JSON.stringify({ least, user }));
+    }
+  };
+  await Promise.all(ids.flatMap((id) => [writer(id), reader(id), reader(id)]));
+  expect(reads).toEqual([]);
+});

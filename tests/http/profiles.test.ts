@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import { Profiles } from "../../src/http/public/profiles.ts";
+
+const entry = (id: number) => ({ id, bytes: new Uint8Array([id % 256]) });
+
+test("keeps what was loaded until its user changes", async () => {
+  const profiles = new Profiles();
+  await profiles.load("ada", async () => entry(1));
+  expect(profiles.get("ada")).toEqual(new Uint8Array([1]));
+  profiles.forget([2]);
+  expect(profiles.get("ada")).toBeDefined();
+  profiles.forget([1]);
+  expect(profiles.get("ada")).toBeUndefined();
+});
+
+test("does not keep what was changed while it was loaded, nor what does not exist", async () => {
+  const profiles = new Profiles();
+  const loaded = await profiles.load("ada", async () => {
+    profiles.forget([1]);
+    return entry(1);
+  });
+  expect(loaded).toEqual(new Uint8Array([1]));
+  expect(profiles.get("ada")).toBeUndefined();
+  expect(await profiles.load("nobody", async () => null)).toBeNull();
+  expect(profiles.get("nobody")).toBeUndefined();
+});
+
+test("is bounded, and keeps what is asked for", async () => {
+  const profiles = new Profiles(100);
+  await profiles.load("popular", async () => entry(0));
+  for (let id = 1; id <= 1_000; id++) {
+    await profiles.load(`user${id}`, async () => entry(id));
+    expect(profiles.get("popular")).toBeDefined();
+  }
+  const kept = Array.from({ length: 1_000 }, (_, i) => profiles.get(`user${i + 1}`)).filter(Boolean);
+  expect(kept.length).toBeLessThanOrEqual(100);
+  profiles.forget([1_000]);
+  expect(profiles.get("user1000")).toBeUndefined();
+});

@@ -7,6 +7,7 @@ import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
 import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
+import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -68,8 +69,13 @@ export async function startApp({
     const publisher = createPublisher(store, dispatcher, now);
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     let publicUrl = config.publicUrl ?? "";
-    let ready = false;
+    let isReady = false;
 
+    const access = {
+      authenticator: authenticator(store, now),
+      limiter: rateLimiter(now),
+      defaultRateLimit: config.rateLimit,
+    };
     const api = publicApp({
       store,
       log,
@@ -77,11 +83,7 @@ export async function startApp({
       ranking,
       profiles,
       cursors: new Cursors(cursorKey),
-      access: {
-        authenticator: authenticator(store, now),
-        limiter: rateLimiter(now),
-        defaultRateLimit: config.rateLimit,
-      },
+      access,
       defaultSubscriptionLimit: config.subscriptionLimit,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
       publicUrl: () => publicUrl,
@@ -94,9 +96,10 @@ export async function startApp({
       now,
       adminKeyHash,
       allowPrivateWebhooks: allowPrivate,
-      isReady: () => ready,
+      isReady: () => isReady,
     });
-    const publicListening = listen(api, config.host, config.port);
+    const ready = readyAnswers({ access, profiles }, ranking);
+    const publicListening = listen(api, config.host, config.port, ready);
     listening.push(publicListening);
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);
@@ -109,7 +112,7 @@ export async function startApp({
       ],
       log,
     );
-    ready = true;
+    isReady = true;
 
     return {
       publicUrl: publicListening.url,
@@ -120,7 +123,7 @@ export async function startApp({
       dispatcher,
       publisher,
       async stop() {
-        ready = false;
+        isReady = false;
         await Promise.all(listening.map((one) => one.stop(drainMs)));
         const cutOff = setTimeout(() => sender.close(), drainMs);
         await services.stop();

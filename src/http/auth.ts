@@ -3,7 +3,7 @@ import { DomainError } from "../domain/errors.ts";
 import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
 import { type Exchange, peerAddress } from "./exchange.ts";
-import type { RateLimiter } from "./rate-limit.ts";
+import type { Budget, RateLimiter } from "./rate-limit.ts";
 
 /** The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme. */
 export function bearerToken(request: Request): string | null {
@@ -33,25 +33,29 @@ export function authenticator(store: Pick<Store, "tokens" | "applications">, now
     return grant && application ? { grant, application } : null;
   };
 
+  const keyOf = (token: string) => Bun.SHA256.hash(token, "base64");
+
   return {
+    /** The caller of a request whose token is remembered and still good; null: it takes `authenticate` to know. */
+    known(request: Request): Caller | null {
+      const token = bearerToken(request);
+      const caller = token === null ? undefined : known.get(keyOf(token));
+      return caller && caller.grant.expiresAt > now() ? caller : null;
+    },
     /** The caller of a request; throws `missing_token` or `invalid_token`. */
     async authenticate(request: Request): Promise<Caller> {
       const token = bearerToken(request);
       if (token === null) {
         throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
       }
-      const key = Bun.SHA256.hash(token, "base64");
-      let caller = known.get(key) ?? null;
-      if (!caller) {
-        caller = await load(token);
-        if (caller) {
-          if (known.size >= maxCached) known.clear();
-          known.set(key, caller);
-        }
-      }
+      const key = keyOf(token);
+      const caller = known.get(key) ?? (await load(token));
       if (!caller || caller.grant.expiresAt <= now()) {
+        known.delete(key);
         throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
       }
+      if (known.size >= maxCached) known.clear();
+      known.set(key, caller);
       return caller;
     },
     /** To be called after a token or an application was changed or removed. */
@@ -96,13 +100,13 @@ export async function admit(
       if (exchange.budget?.allowed !== false) throw error;
     }
   }
-  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget.retryAfterSeconds);
+  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
   if (scope !== null && !exchange.grant?.scopes.includes(scope)) {
     throw new DomainError("insufficient_scope", `This needs a token with the scope ${scope}`, { scope });
   }
 }
 
-export function rateLimited(retryAfterSeconds: number): DomainError {
+export function rateLimited({ retryAfterSeconds }: Budget): DomainError {
   const message = `Too many requests; try again in ${retryAfterSeconds} seconds`;
   return new DomainError("rate_limited", message, { retryAfterSeconds });
 }

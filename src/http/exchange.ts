@@ -9,7 +9,7 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly request: Request;
-  readonly server: PeerFinder | null;
+  readonly peers: Peers;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
   readonly log: Log;
@@ -20,24 +20,24 @@ export interface Exchange {
   budget: Budget | null;
 }
 
-/** Knows who sent a request. */
-export interface PeerFinder {
-  requestIP(request: Request): { readonly address: string } | null;
+/** Knows who sent a request, once the listener accepts connections. */
+export interface Peers {
+  finder: { requestIP(request: Request): { readonly address: string } | null } | null;
 }
 
 /** Requests that stand for another one, which came over the wire. */
 export const originals = new WeakMap<Request, Request>();
 
 /** The address of the peer, "" when unknown. Not found out before it is needed: that takes as long as a lookup. */
-export function peerAddress({ request, server }: Exchange): string {
-  return server?.requestIP(originals.get(request) ?? request)?.address ?? "";
+export function peerAddress({ request, peers }: Exchange): string {
+  return peers.finder?.requestIP(originals.get(request) ?? request)?.address ?? "";
 }
 
 const saneRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
 
 export function startExchange(
   request: Request,
-  server: PeerFinder | null,
+  peers: Peers,
   log: Log,
   headers: Readonly<Record<string, string>>,
 ): Exchange {
@@ -50,7 +50,7 @@ export function startExchange(
     method: request.method,
     path: queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt),
     request,
-    server,
+    peers,
     startedAt: performance.now(),
     log,
     headers,
@@ -76,8 +76,8 @@ export function reply(
     "content-type": "application/json",
     "cache-control": "no-store",
     "x-request-id": exchange.requestId,
+    ...exchange.headers,
   };
-  Object.assign(headers, exchange.headers);
   const { budget } = exchange;
   if (budget) {
     headers["ratelimit-limit"] = `${budget.limit}`;

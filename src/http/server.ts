@@ -3,11 +3,17 @@ import { type AnyElysia, Elysia } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import { replyError } from "./errors.ts";
-import { type Exchange, originals, reply, startExchange } from "./exchange.ts";
+import { type Exchange, originals, type Peers, reply, startExchange } from "./exchange.ts";
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
+
+/** Not Elysia's `server` of the context: a hook that reads it slows down every request by a defined property. */
+const inFront = new WeakMap<object, { peers: Peers; start(request: Request): Exchange }>();
+
+/** Answers a GET in front of the app, or leaves it to it: null. `query` is that of the URL, with its question mark. */
+export type ReadyAnswer = (exchange: Exchange, query: string) => Response | null;
 
 /** What both listeners share: the exchange of each request, and errors in one shape. Routes are added to it. */
 export function listener(options: {
@@ -16,7 +22,9 @@ export function listener(options: {
   headers: Readonly<Record<string, string>>;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  return new Elysia({ strictPath: true, normalize: false })
+  const peers: Peers = { finder: null };
+  const start = (request: Request) => startExchange(request, peers, options.log, options.headers);
+  const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
       if (code === "NOT_FOUND")
@@ -27,11 +35,13 @@ export function listener(options: {
     })
     .onRequest((context) => {
       const { request } = context;
-      context.exchange = startExchange(request, context.server, options.log, options.headers);
+      context.exchange = start(request);
       // The router looks for the path from the eleventh character on: a shorter host would let it see another path.
-      if (request.url.indexOf("/", 8) < 11)
+      if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
+  inFront.set(app, { peers, start });
+  return app;
 }
 
 export type Listener = ReturnType<typeof listener>;
@@ -65,6 +75,8 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
   }
 }
 
+const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;
+
 /** A listener that accepts connections. */
 export interface Listening {
   /** Its address as a URL without a trailing slash. */
@@ -78,8 +90,9 @@ export interface Listening {
  * Serves an app. HEAD is answered by its GET route; Bun leaves the body out. Throws when the port is taken.
  * Bun's own size limit is off, because its answer would have no body: the readers of bodies have theirs.
  */
-export function listen(app: AnyElysia, hostname: string, port: number): Listening {
+export function listen(app: AnyElysia, hostname: string, port: number, ready?: ReadyAnswer): Listening {
   const { fetch } = app.compile();
+  const front = inFront.get(app);
   const server = Bun.serve({
     hostname,
     port,
@@ -88,13 +101,20 @@ export function listen(app: AnyElysia, hostname: string, port: number): Listenin
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request) {
+      if (request.method === "GET" && ready && front) {
+        const { url } = request;
+        const exchange = front.start(request);
+        const queryAt = url.indexOf("?");
+        const answer = hostIsShort(url) ? null : ready(exchange, queryAt === -1 ? "" : url.slice(queryAt));
+        if (answer) return answer;
+      }
       if (request.method !== "HEAD") return fetch(request);
       const asGet = new Request(request, { method: "GET" });
       originals.set(asGet, request);
       return fetch(asGet);
     },
   });
-  app.server = server;
+  if (front) front.peers.finder = server;
   const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,

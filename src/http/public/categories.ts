@@ -102,7 +102,8 @@ const exampleCategory = {
 };
 
 // With the second that a snapshot may be old, a cached answer is at most 2 seconds behind.
-const fresh = { "cache-control": "public, max-age=1" };
+export const fresh = { "cache-control": "public, max-age=1" };
+export const categoriesPath = "/public/v1/categories";
 const longestKeptQuery = 300;
 
 const notOurs = "is not one that this server made; take it from the previous answer";
@@ -161,7 +162,7 @@ export function categoryRoutes(
   };
 
   app.get(
-    "/public/v1/categories",
+    categoriesPath,
     ({ exchange, request }) => {
       const snapshot = ranking.current();
       const at = request.url.indexOf("?");

@@ -9,6 +9,8 @@ import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { answer, IsoTimestamp, Message, operation, WebUrl } from "./reference.ts";
 
+export const usersPath = "/public/v1/users/";
+
 const Username = Type.String({
   pattern: usernamePattern,
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
@@ -122,10 +124,8 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
   );
 
   app.get(
-    "/public/v1/users/:username",
+    `${usersPath}:username`,
     async ({ exchange, params }) => {
-      const ready = profiles.get(params.username);
-      if (ready) return reply(exchange, 200, ready);
       const name = readParam("username", params.username, Username).toLowerCase();
       const bytes = profiles.get(name) ?? (await profiles.load(name, () => profile(name)));
       if (!bytes) throw new DomainError("user_not_found", "There is no user with this username");

@@ -5,18 +5,27 @@ export interface Line {
   readonly bytes: Uint8Array | null;
 }
 
+/** How much of a stream is held at a time. */
+export interface LineLimits {
+  /** Lines of a group. */
+  readonly groupSize: number;
+  /** A group is full, too, once its lines have so many bytes together. */
+  readonly groupBytes: number;
+  readonly lineBytes: number;
+}
+
 const newline = 0x0a;
 
 /**
- * Splits a stream into lines and hands them out in groups of up to `groupSize`, each as soon as the next line would
- * not fit. Holds one group and one line at a time, whatever the length of the stream; blank lines are passed over.
+ * Splits a stream into lines and hands them out in groups, each as soon as it is full. Holds one group and one line
+ * at a time, whatever the length of the stream; blank lines are passed over.
  */
 export async function* lineGroups(
   stream: AsyncIterable<Uint8Array>,
-  groupSize: number,
-  maxLineBytes: number,
+  { groupSize, groupBytes, lineBytes }: LineLimits,
 ): AsyncGenerator<Line[]> {
   let group: Line[] = [];
+  let held = 0;
   let number = 0;
   let rest: Uint8Array[] = [];
   let restBytes = 0;
@@ -24,10 +33,12 @@ export async function* lineGroups(
   const finishLine = (last: Uint8Array) => {
     number++;
     const length = restBytes + last.byteLength;
-    const bytes = length > maxLineBytes ? null : rest.length === 0 ? last : Buffer.concat([...rest, last]);
+    const bytes = length > lineBytes ? null : rest.length === 0 ? last : Buffer.concat([...rest, last]);
     rest = [];
     restBytes = 0;
-    if (bytes === null || !isBlank(bytes)) group.push({ number, bytes });
+    if (bytes !== null && isBlank(bytes)) return;
+    group.push({ number, bytes });
+    held += bytes?.byteLength ?? 0;
   };
 
   for await (const chunk of stream) {
@@ -35,20 +46,45 @@ export async function* lineGroups(
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       finishLine(chunk.subarray(start, end));
       start = end + 1;
-      if (group.length >= groupSize) {
+      if (group.length >= groupSize || held >= groupBytes) {
         yield group;
         group = [];
+        held = 0;
       }
     }
     // What is over the limit is counted, so that the line is refused, but not kept.
     if (start < chunk.byteLength) {
       restBytes += chunk.byteLength - start;
-      if (restBytes <= maxLineBytes) rest.push(chunk.slice(start));
+      if (restBytes <= lineBytes) rest.push(chunk.slice(start));
       else rest = [];
     }
   }
   if (restBytes > 0) finishLine(new Uint8Array(0));
   if (group.length > 0) yield group;
+}
+
+/**
+ * The same stream in chunks that end where a line ends. After the signal it ends there, too, without waiting for more:
+ * whoever reads it gets whole lines and then a proper end. A line longer than `maxHeldBytes` is handed out in parts.
+ */
+export async function* untilSignal(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  maxHeldBytes: number,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  signal.addEventListener("abort", () => reader.cancel().catch(() => {}));
+  let rest = new Uint8Array(0);
+  while (!signal.aborted) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    const chunk = rest.byteLength === 0 ? value : Buffer.concat([rest, value]);
+    const lastEnd = chunk.lastIndexOf(newline) + 1;
+    const end = lastEnd === 0 && chunk.byteLength > maxHeldBytes ? chunk.byteLength : lastEnd;
+    rest = chunk.slice(end);
+    if (end > 0) yield chunk.subarray(0, end);
+  }
+  if (rest.byteLength > 0 && !signal.aborted) yield rest;
 }
 
 function isBlank(bytes: Uint8Array): boolean {

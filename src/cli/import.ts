@@ -1,40 +1,47 @@
-import { createReadStream, statSync } from "node:fs";
-import http from "node:http";
-import https from "node:https";
-import { Readable } from "node:stream";
+import { accessSync, constants, statSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { applyBatch, type BatchReport } from "../batch/apply.ts";
+import { Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
+import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
 import { type Environment, readConfig } from "../config.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { type Command, UsageError } from "./command.ts";
 import { type Progress, showProgress } from "./progress.ts";
+import { onTermination } from "./serve.ts";
 
 const shownErrors = 20;
 /** Rows that share a transaction where no server has to answer between them. */
-const groupSize = 1_000;
+const groupSize = 5_000;
+/** The exit code of a shell for a program that was stopped by Ctrl-C. */
+const stoppedExitCode = 130;
 
 const help = `Usage: onair import <kind> <file> [options]
 
-Takes a file of NDJSON, one ${dataKinds.join(", ")} row on each line, into a running server or into a data directory that
-nobody serves. Import users, categories, channels and livestreams in this order. A row whose id is known changes it,
-so the same file can be imported again. "-" reads standard input.
+Takes a file of NDJSON, one row on each line, into a running server or into a data directory that nobody serves.
+<kind> is ${dataKinds.slice(0, -1).join(", ")} or ${dataKinds.at(-1)}; import them in this order. A row whose id
+is known changes it, so the same file can be imported again. "-" reads standard input.
 
   --url URL      the admin listener of a running server, like http://127.0.0.1:8081; the operator key is
                  taken from ONAIR_ADMIN_KEY
-  --data DIR     the data directory, without --url (ONAIR_DATA, default: onair-data)
+  --data DIR     without --url: the data directory, as of "onair serve" (ONAIR_DATA, default: onair-data); made
+                 where missing, refused while a server uses it
   --snapshot     livestreams only: end every livestream that the file does not name
-  --json         print the report as one line of JSON
+  --json         print the report as one line of JSON: accepted, rejected, errors (the first ${maxErrors}),
+                 interrupted
 
-Refused lines are told with number and reason, and the rest is kept. Exit code: 0 when every line was taken, 1 when
-some were refused or the import failed, 2 for wrong usage.
+Refused lines are told with number and reason, and the rest is kept. Ctrl-C stops after the lines that are under way
+and tells what was taken. Exit code: 0 when every line was taken, 1 when some were refused or the import failed, 2 for
+wrong usage, ${stoppedExitCode} when it was stopped.
 `;
 
 interface Options {
   readonly kind: DataKind;
   readonly file: string;
-  readonly url: URL | null;
+  /** null: into the data directory. */
+  readonly server: { readonly url: URL; readonly key: string } | null;
   readonly data: string;
   readonly snapshot: boolean;
   readonly json: boolean;
@@ -45,41 +52,57 @@ export const importCommand: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const options = readOptions(args, env);
-    const progress: Progress = { bytes: 0, totalBytes: sizeOf(options.file), items: options.url ? null : 0 };
+    const progress: Progress = { bytes: 0, totalBytes: sizeOf(options.file), rows: 0 };
+    const stopped = new AbortController();
+    onTermination().then(() => {
+      const newLine = process.stderr.isTTY ? "\n" : "";
+      process.stderr.write(
+        `${newLine}Stopping after the lines that are under way; once more stops at once.\n`,
+      );
+      stopped.abort();
+    });
+    const stream = options.file === "-" ? Bun.stdin.stream() : Bun.file(options.file).stream();
+    const lines = counted(untilSignal(stream, stopped.signal, maxLineBytes), progress);
+    const input = options.snapshot ? whole(lines, stopped.signal) : lines;
     const display = showProgress(progress);
-    let report: BatchReport;
     try {
-      const input = counted(options.file === "-" ? process.stdin : createReadStream(options.file), progress);
-      report = options.url
-        ? await importThrough(options.url, options, env["ONAIR_ADMIN_KEY"] ?? "", input)
-        : await importInto(options, input, progress);
-    } finally {
+      const report = await (options.server
+        ? importThrough(options.server, options, progress, input)
+        : importInto(options, input));
       display.end();
+      await tell(report, { json: options.json, interrupted: stopped.signal.aborted });
+      if (stopped.signal.aborted) return stoppedExitCode;
+      return report.rejected === 0 ? 0 : 1;
+    } catch (error) {
+      display.end();
+      if (!(error instanceof SnapshotStopped)) throw error;
+      process.stderr.write(`${error.message}\n`);
+      return stoppedExitCode;
     }
-    tell(report, options.json);
-    return report.rejected === 0 ? 0 : 1;
   },
 };
 
 function readOptions(args: readonly string[], env: Environment): Options {
-  const parsed = parse(args);
-  const [kind, file, ...more] = parsed.positionals;
+  const { values, positionals } = parse(args);
+  const [kind, file, ...more] = positionals;
+  const { url: address, snapshot = false, json = false } = values;
   const mistakes: string[] = [];
   if (!isKind(kind)) mistakes.push(`the kind must be one of ${dataKinds.join(", ")}`);
   if (file === undefined) mistakes.push("the file is missing");
   if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
-  const { url, data, snapshot = false, json = false } = parsed.values;
-  const server = url === undefined ? null : URL.canParse(url) ? new URL(url) : undefined;
-  if (server === undefined || (server && !/^https?:$/.test(server.protocol)))
-    mistakes.push("--url must be an http URL");
-  if (server && data !== undefined) mistakes.push("--url and --data exclude each other");
-  if (server && !env["ONAIR_ADMIN_KEY"]) mistakes.push("--url needs the operator key in ONAIR_ADMIN_KEY");
-  if (snapshot && kind !== "livestreams") mistakes.push("--snapshot is for livestreams only");
-  if (mistakes.length > 0 || !isKind(kind) || file === undefined || server === undefined) {
-    throw new UsageError(mistakes.join("\n"));
+  const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
+  const key = env["ONAIR_ADMIN_KEY"];
+  if (address !== undefined) {
+    if (!url || !/^https?:$/.test(url.protocol)) mistakes.push("--url must be an http URL");
+    if (values.data !== undefined) mistakes.push("--url and --data exclude each other");
+    if (!key) mistakes.push("--url needs the operator key in ONAIR_ADMIN_KEY");
   }
-  const directory = data ?? readConfig([], { ONAIR_DATA: env["ONAIR_DATA"] }).data;
-  return { kind, file, url: server, data: directory, snapshot, json };
+  if (snapshot && kind !== "livestreams") mistakes.push("--snapshot is for livestreams only");
+  if (mistakes.length > 0 || !isKind(kind) || file === undefined) throw new UsageError(mistakes.join("\n"));
+  const { data } = readConfig(values.data === undefined ? [] : ["--data", values.data], {
+    ONAIR_DATA: env["ONAIR_DATA"],
+  });
+  return { kind, file, server: url && key ? { url, key } : null, data, snapshot, json };
 }
 
 function parse(args: readonly string[]) {
@@ -103,95 +126,140 @@ function isKind(word: string | undefined): word is DataKind {
   return dataKinds.some((kind) => kind === word);
 }
 
+/** null for a pipe; throws where the file cannot be read, before anything else has begun. */
 function sizeOf(file: string): number | null {
   if (file === "-") return null;
-  try {
-    const { size } = statSync(file);
-    return size;
-  } catch {
-    throw new UsageError(`There is no file ${file}`);
-  }
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats) throw new UsageError(`There is no file ${file}`);
+  if (stats.isDirectory()) throw new UsageError(`${file} is a directory`);
+  accessSync(file, constants.R_OK);
+  return stats.isFile() ? stats.size : null;
 }
+
+const newline = 0x0a;
 
 async function* counted(input: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
   for await (const chunk of input) {
     yield chunk;
     progress.bytes += chunk.byteLength;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, end + 1)) progress.rows++;
   }
 }
 
+/** A snapshot was stopped before its end. */
+class SnapshotStopped extends Error {
+  constructor() {
+    super("Stopped. What the file had named so far is taken, and no livestream was ended.");
+  }
+}
+
+/** Breaks off where it was stopped: half a snapshot must not look like a whole one. */
+async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): AsyncGenerator<Uint8Array> {
+  yield* input;
+  if (stopped.aborted) throw new SnapshotStopped();
+}
+
 /** Into a directory that this process has to itself. */
-async function importInto(
-  options: Options,
-  input: AsyncIterable<Uint8Array>,
-  progress: Progress,
-): Promise<BatchReport> {
+async function importInto(options: Options, input: AsyncIterable<Uint8Array>): Promise<BatchReport> {
   const store = openStore(options.data);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());
-    const data = platformData(store, ranking, Date.now);
-    const onProgress = ({ accepted, rejected }: Readonly<BatchReport>) => {
-      progress.items = accepted + rejected;
-    };
-    const batch = { groupSize, onProgress };
-    if (options.kind === "livestreams") return await data.applyLivestreams(input, options.snapshot, batch);
+    const data = platformData({ store, ranking, now: Date.now });
+    if (options.kind === "livestreams") {
+      return await data.applyLivestreams(input, options.snapshot, { groupSize });
+    }
     const { read, keep } = data[options.kind] as Intake<unknown>;
-    return await applyBatch(input, read, keep, batch);
+    return await applyBatch(input, read, keep, { groupSize });
   } finally {
     await store.close();
   }
 }
 
-/**
- * Through the admin API of a running server. By `node:http`, whose pipe waits for the server: `fetch` would read the
- * file into memory as fast as the disk gives it.
- */
-function importThrough(
-  server: URL,
+const Report = Type.Object({
+  accepted: Type.Integer(),
+  rejected: Type.Integer(),
+  errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() })),
+});
+
+/** Through the admin API of a running server; the body is read only as fast as the server takes it. */
+async function importThrough(
+  { url, key }: { readonly url: URL; readonly key: string },
   { kind, snapshot }: Options,
-  key: string,
+  progress: Readonly<Progress>,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
   const path =
     kind === "livestreams" ? `/admin/v1/livestreams?snapshot=${snapshot}` : `/admin/v1/${kind}/batch`;
-  const url = new URL(server.pathname.replace(/\/$/, "") + path, server);
-  const { promise, resolve, reject } = Promise.withResolvers<BatchReport>();
-  const request = (url.protocol === "https:" ? https : http).request(url, {
+  const source = { failure: undefined as unknown };
+  const { response, text } = await send(url, path, {
     method: kind === "livestreams" ? "PUT" : "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/x-ndjson" },
+    body: noting(input, source),
+    redirect: "manual",
+    timeout: false,
+  }).catch((error) => {
+    throw source.failure ?? new Error(brokenOff(url, progress, error));
   });
-  const body = Readable.from(input);
-  request.on("response", async (response) => {
-    let text = "";
-    for await (const chunk of response.setEncoding("utf8")) text += chunk;
-    if (response.statusCode === 200) resolve(JSON.parse(text) as BatchReport);
-    else reject(new Error(`${server.origin} answered ${response.statusCode}: ${messageOf(text)}`));
-    body.destroy();
-  });
-  request.on("error", (error) => reject(new Error(`${server.origin}: ${error.message}`)));
-  body.on("error", reject);
-  body.pipe(request);
-  return promise;
+  const answer = jsonOf(text);
+  if (response.ok && Value.Check(Report, answer)) return answer;
+  const hint = response.status === 404 ? " --url must name the admin listener." : "";
+  throw new Error(
+    `${url.origin} answered ${response.status}: ${messageIn(answer) ?? text.slice(0, 200)}${hint}`,
+  );
 }
 
-function messageOf(text: string): string {
+async function send(url: URL, path: string, init: BunFetchRequestInit) {
+  const response = await fetch(url.origin + url.pathname.replace(/\/+$/, "") + path, init);
+  return { response, text: await response.text() };
+}
+
+/** Notes what goes wrong in the source, which else could not be told from a broken connection. */
+async function* noting(
+  input: AsyncIterable<Uint8Array>,
+  source: { failure: unknown },
+): AsyncGenerator<Uint8Array> {
   try {
-    return String(JSON.parse(text).message);
-  } catch {
-    return text.slice(0, 200);
+    yield* input;
+  } catch (error) {
+    source.failure = error;
+    throw error;
   }
 }
 
-function tell(report: BatchReport, json: boolean): void {
-  if (json) {
-    process.stdout.write(`${JSON.stringify(report)}\n`);
-    return;
+function brokenOff(url: URL, { bytes }: Readonly<Progress>, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : error;
+  if (code !== "ECONNRESET") return `${url.origin} cannot be reached (${code}). Is the server running?`;
+  return `The connection to ${url.origin} broke off after ${(bytes / 1e6).toFixed(1)} MB. The server keeps what it had taken by then; importing the whole file again does no harm.`;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
-  for (const { line, message } of report.errors.slice(0, shownErrors)) {
+}
+
+function messageIn(answer: unknown): string | null {
+  return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : null;
+}
+
+async function tell(
+  report: BatchReport,
+  { json, interrupted }: { readonly json: boolean; readonly interrupted: boolean },
+): Promise<void> {
+  const { accepted, rejected, errors } = report;
+  if (json) return print(JSON.stringify({ accepted, rejected, errors, interrupted }));
+  for (const { line, message } of errors.slice(0, shownErrors)) {
     process.stderr.write(`line ${line}: ${message}\n`);
   }
-  const more = report.rejected - Math.min(shownErrors, report.errors.length);
-  if (more > 0) process.stderr.write(`… and ${more} more; --json shows the first ${report.errors.length}\n`);
-  process.stdout.write(`${report.accepted} accepted, ${report.rejected} rejected\n`);
+  const more = rejected - Math.min(shownErrors, errors.length);
+  if (more > 0) process.stderr.write(`… and ${more} more; --json shows the first ${maxErrors}\n`);
+  await print(`${accepted} accepted, ${rejected} rejected${interrupted ? "; stopped before the end" : ""}`);
+}
+
+/** Waits until the line is written, because the process ends right after this, whatever a pipe has not yet taken. */
+function print(line: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 }

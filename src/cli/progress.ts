@@ -1,59 +1,72 @@
-/** What is known of a long piece of work. */
+/** What is known of a long piece of work; whoever does it counts up. */
 export interface Progress {
   /** Bytes done, of `totalBytes`; null: nobody knows how many there are. */
   bytes: number;
   readonly totalBytes: number | null;
-  /** Items done; null where only the bytes are known, because a server does the work. */
-  items: number | null;
+  rows: number;
 }
 
 /** Shows a `Progress` while the work goes on. */
 export interface ProgressDisplay {
-  /** Clears the line or says the last word. */
+  /** Takes the bar away; where plain lines were shown, says the last one. */
   end(): void;
 }
 
-const barWidth = 24;
+const longestBar = 24;
+const shortestBar = 8;
 const onTerminalMs = 100;
 const elsewhereMs = 5_000;
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
 
-/** One line for a progress after `elapsedMs`: on a terminal with a bar, elsewhere without. */
+/** One line for a progress after `elapsedMs`, with a bar where a terminal of `columns` has room for it. */
 export function progressLine(
-  { bytes, totalBytes, items }: Progress,
+  progress: Readonly<Progress>,
   elapsedMs: number,
-  bar: boolean,
+  columns: number | null,
 ): string {
-  const perSecond = (amount: number) => (amount * 1000) / Math.max(1, elapsedMs);
-  const parts =
-    items === null
-      ? [`${megabytes(bytes)} MB`, `${megabytes(perSecond(bytes))} MB/s`]
-      : [`${items.toLocaleString("en")} rows`, `${Math.round(perSecond(items)).toLocaleString("en")}/s`];
-  if (totalBytes !== null && totalBytes > 0) {
-    const share = Math.min(1, bytes / totalBytes);
-    const filled = Math.round(share * barWidth);
-    const percent = `${Math.floor(share * 100)} %`.padStart(5);
-    parts.unshift(bar ? `${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${percent}` : percent.trim());
-    const restMs = share > 0 ? (elapsedMs / share) * (1 - share) : 0;
-    if (bar && share > 0 && share < 1) parts.push(`${Math.ceil(restMs / 1000)} s left`);
-  }
-  return parts.join("  ");
+  const { bytes, totalBytes, rows } = progress;
+  const rate = Math.round((rows * 1000) / Math.max(1, elapsedMs));
+  const speed = `${rows.toLocaleString("en")} rows  ${rate.toLocaleString("en")} rows/s`;
+  if (!totalBytes) return fitted(`${megabytes(bytes)} MB  ${speed}`, columns);
+  const share = Math.min(1, bytes / totalBytes);
+  const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);
+  const left = share > 0 && share < 1 ? `  ${duration((elapsedMs / share) * (1 - share))} left` : "";
+  const text = `${percent}  ${megabytes(bytes)} of ${megabytes(totalBytes)} MB  ${speed}${left}`;
+  if (columns === null) return text;
+  const width = Math.min(longestBar, columns - 2 - text.length);
+  if (width < shortestBar) return fitted(text.trimStart(), columns);
+  const filled = Math.round(share * width);
+  return `${"█".repeat(filled)}${"░".repeat(width - filled)} ${text}`;
+}
+
+/** A line that wraps could not be drawn over. */
+const fitted = (text: string, columns: number | null) =>
+  columns === null ? text : text.slice(0, columns - 1);
+
+function duration(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 100) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
 /** Shows progress on standard error: a bar that redraws itself on a terminal, a plain line now and then elsewhere. */
 export function showProgress(progress: Readonly<Progress>): ProgressDisplay {
-  const bar = process.stderr.isTTY === true;
+  const terminal = process.stderr.isTTY === true;
   const startedAt = performance.now();
+  let drawn = 0;
   const draw = () => {
-    const line = progressLine(progress, performance.now() - startedAt, bar);
-    process.stderr.write(bar ? `\r\x1b[2K${line}` : `${line}\n`);
+    drawn++;
+    const elapsed = performance.now() - startedAt;
+    const line = progressLine(progress, elapsed, terminal ? process.stderr.columns || 80 : null);
+    process.stderr.write(terminal ? `\r\x1b[2K${line}` : `${line}\n`);
   };
-  const timer = setInterval(draw, bar ? onTerminalMs : elsewhereMs);
+  const timer = setInterval(draw, terminal ? onTerminalMs : elsewhereMs);
   return {
     end() {
       clearInterval(timer);
-      if (bar) process.stderr.write("\r\x1b[2K");
+      if (terminal) process.stderr.write("\r\x1b[2K");
+      else if (drawn > 0) draw();
     },
   };
 }

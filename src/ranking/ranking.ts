@@ -23,7 +23,7 @@ export interface Snapshot {
 
 /** The bytes of an answer, ready to be sent. */
 export interface Page {
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: Blob;
   readonly etag: string;
 }
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
 import { progressLine } from "../../src/cli/progress.ts";
-import { client, run, type ServerProcess, serve } from "../support/process.ts";
+import { client, fromSource, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { adminKey, temporaryDirectory } from "../support/server.ts";
 
@@ -18,6 +19,21 @@ function fileOf(rows: readonly unknown[], separator = "\n"): string {
     rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join(separator),
   );
   return path;
+}
+
+/** An import that reads from a pipe. */
+function start(args: readonly string[], env: Readonly<Record<string, string>>) {
+  return Bun.spawn([...fromSource, "import", ...args], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+
+async function ended({ stdout, stderr, exited }: ReturnType<typeof start>) {
+  const [out, err, code] = await Promise.all([stdout.text(), stderr.text(), exited]);
+  return { code, stdout: out, stderr: err };
 }
 
 const bad = [
@@ -73,6 +89,59 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     });
   });
 
+  test("refuses bytes that are no UTF-8, a line over the limit, nesting without end, and keeps the rest", async () => {
+    const path = fileOf([]);
+    const lines = [
+      '{"id": 21, "username": "long", "bio": "',
+      "x".repeat(maxLineBytes),
+      '"}\n{"id": 22, "username": "good"}\n{"id": 23, "username": "bad", "bio": "',
+      new Uint8Array([0xc3, 0x28]),
+      `"}\n${"[".repeat(10_000)}\n{"id": 24, "username": "nul\\u0000"}\n{"id": 25, "username": "last"}`,
+    ];
+    writeFileSync(path, Buffer.concat(lines.map((line) => Buffer.from(line))));
+    const result = await load("users", path);
+    expect([result.code, result.stdout]).toEqual([1, "2 accepted, 4 rejected\n"]);
+    expect(result.stderr.split("\n")).toEqual([
+      "line 1: The line is longer than 262144 bytes",
+      "line 3: The line is not valid UTF-8",
+      "line 4: The line must not be nested more than 64 deep",
+      "line 5: username must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+      "",
+    ]);
+  });
+
+  test("refuses what refers to nothing", async () => {
+    const channel = { id: 9001, user_id: 4_000_000, slug: "nobody" };
+    const first = await load("channels", fileOf([channel]));
+    expect([first.code, first.stderr]).toEqual([
+      1,
+      "line 1: user_id 4000000 is not a known user: import users first\n",
+    ]);
+    const second = await load("livestreams", fileOf([{ channel_id: 9001, category_id: 1, viewers: 1 }]));
+    expect([second.code, second.stderr]).toEqual([1, "line 1: channel_id 9001 is not a known channel\n"]);
+  });
+
+  test("writes all of a long report into a pipe", async () => {
+    const rows = Array.from({ length: maxErrors + 1 }, () => ({
+      id: 0,
+      username: "#",
+      bio: 1,
+      is_verified: 1,
+    }));
+    const { stdout, code } = await load("users", fileOf(rows), "--json");
+    const { accepted, rejected, errors, interrupted } = JSON.parse(stdout);
+    expect([code, accepted, rejected, errors.length, interrupted]).toEqual([1, 0, 1001, maxErrors, false]);
+    expect(stdout.length).toBeGreaterThan(65_536);
+  });
+
+  test("reads standard input", async () => {
+    const child = start(["users", "-", ...to()], env);
+    child.stdin.write('{"id": 31, "username": "from');
+    child.stdin.write('_stdin"}\n\n{"id": 32, "username": "from_stdin_too"}');
+    await child.stdin.end();
+    expect(await ended(child)).toEqual({ code: 0, stdout: "2 accepted, 0 rejected\n", stderr: "" });
+  });
+
   test("shows twenty refused lines and counts the rest", async () => {
     const result = await load("users", fileOf(Array.from({ length: 50 }, () => "{}")));
     expect(result.stderr.split("\n")).toHaveLength(22);
@@ -106,6 +175,7 @@ describe("onair import, wrong usage", () => {
       {},
       "the kind must be one of users, categories, channels, livestreams",
     ],
+    ["a directory", () => ["users", directory.path], {}, "is a directory"],
     ["no file", () => ["users"], {}, "the file is missing"],
     [
       "a file that does not exist",
@@ -150,11 +220,80 @@ describe("onair import, failures", () => {
   });
 });
 
-test("progress is a bar on a terminal and a plain line elsewhere", () => {
-  const half = { bytes: 50, totalBytes: 100, items: 12_345 };
-  expect(progressLine(half, 1_000, true)).toBe(
-    "████████████░░░░░░░░░░░░  50 %  12,345 rows  12,345/s  1 s left",
+/** Sends rows and half of another, waits until the import says that it has them, then presses Ctrl-C. */
+async function stopped(args: readonly string[], rows: readonly unknown[]) {
+  const child = start(args, { ONAIR_ADMIN_KEY: adminKey });
+  child.stdin.write(`${rows.map((row) => JSON.stringify(row)).join("\n")}\n{"id": 5, "user`);
+  await child.stdin.flush();
+  const stdout = child.stdout.text();
+  const decoder = new TextDecoder();
+  let stderr = "";
+  for await (const chunk of child.stderr) {
+    stderr += decoder.decode(chunk, { stream: true });
+    if (stderr.endsWith(" rows/s\n") && !child.killed) child.kill("SIGINT");
+  }
+  return { code: await child.exited, stdout: await stdout, stderr };
+}
+
+test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot ends no livestream", async () => {
+  const data = join(directory.path, "stopped");
+  const server = await serve(["--data", join(directory.path, "stopped-server")]);
+  const env = { ONAIR_ADMIN_KEY: adminKey };
+  for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
+    expect((await run(["import", kind, fileOf(rows), "--url", server.adminUrl], { env })).code).toBe(0);
+  }
+  const some = users.slice(0, 3);
+  const [direct, served, snapshot] = await Promise.all([
+    stopped(["users", "-", "--data", data], some),
+    stopped(["users", "-", "--url", server.adminUrl, "--json"], some),
+    stopped(["livestreams", "-", "--url", server.adminUrl, "--snapshot"], livestreams.slice(0, 1)),
+  ]);
+  expect([direct.code, direct.stdout]).toEqual([130, "3 accepted, 0 rejected; stopped before the end\n"]);
+  expect(served.code).toBe(130);
+  expect(JSON.parse(served.stdout)).toEqual({ accepted: 3, rejected: 0, errors: [], interrupted: true });
+  expect([snapshot.code, snapshot.stdout]).toEqual([130, ""]);
+  expect(snapshot.stderr).toContain("no livestream was ended");
+  const answer = await client(server).api("GET", "/public/v1/categories?limit=100");
+  const { categories: shown } = (await answer.json()) as { categories: { viewers: number }[] };
+  const live = new Set(livestreams.map(({ category_id }) => category_id));
+  expect(shown.filter(({ viewers }) => viewers > 0)).toHaveLength(live.size);
+  await server.end("SIGTERM");
+}, 30_000);
+
+test("a missing file makes no data directory", async () => {
+  const data = join(directory.path, "never");
+  expect((await run(["import", "users", "/nowhere.ndjson", "--data", data])).code).toBe(2);
+  expect(existsSync(data)).toBe(false);
+});
+
+test("a connection that breaks off and an address of something else are told", async () => {
+  const breaking = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: (socket) => void socket.terminate() },
+  });
+  const server = await serve(["--data", join(directory.path, "other")]);
+  const load = (url: string) =>
+    run(["import", "users", fileOf(users), "--url", url], { env: { ONAIR_ADMIN_KEY: adminKey } });
+  const broken = await load(`http://127.0.0.1:${breaking.port}`);
+  expect([broken.code, broken.stdout]).toEqual([1, ""]);
+  expect(broken.stderr).toContain("broke off");
+  const elsewhere = await load(server.publicUrl);
+  expect([elsewhere.code, elsewhere.stdout]).toEqual([1, ""]);
+  expect(elsewhere.stderr).toContain("--url must name the admin listener");
+  breaking.stop(true);
+  await server.end("SIGTERM");
+});
+
+test("progress is a bar on a terminal that has room for it, and a plain line elsewhere", () => {
+  const half = { bytes: 50e6, totalBytes: 100e6, rows: 12_345 };
+  const plain = "50.0 of 100.0 MB  12,345 rows  12,345 rows/s  1 s left";
+  expect(progressLine(half, 1_000, 120)).toBe(`████████████░░░░░░░░░░░░  50 %  ${plain}`);
+  expect(progressLine(half, 1_000, 73)).toBe(`█████░░░░░  50 %  ${plain}`);
+  expect(progressLine(half, 1_000, 40)).toBe(`50 %  ${plain}`.slice(0, 39));
+  expect(progressLine(half, 1_000, null)).toBe(`50 %  ${plain}`);
+  expect(progressLine({ bytes: 5e6, totalBytes: null, rows: 10 }, 500, null)).toBe(
+    "5.0 MB  10 rows  20 rows/s",
   );
-  expect(progressLine(half, 1_000, false)).toBe("50 %  12,345 rows  12,345/s");
-  expect(progressLine({ bytes: 5e6, totalBytes: null, items: null }, 500, false)).toBe("5.0 MB  10.0 MB/s");
+  expect(progressLine({ bytes: 0, totalBytes: 0, rows: 0 }, 0, 120)).toBe("0.0 MB  0 rows  0 rows/s");
 });

@@ -14,6 +14,7 @@ export type Commit = <T>(work: () => T) => Promise<T>;
  * Group commit: all work that arrives in one turn of the event loop shares one transaction and one sync, which is
  * what makes durable single writes cheap. Each piece has a savepoint of its own: one that throws is undone and
  * rejected alone. When the transaction itself cannot be had or committed, all are rejected and nothing is kept.
+ * A piece that is alone needs no savepoint, for which SQLite would copy every page before its first change.
  */
 export function groupCommit(db: Database): Commit {
   const begin = db.prepare("BEGIN IMMEDIATE");
@@ -40,13 +41,18 @@ export function groupCommit(db: Database): Commit {
     }
   };
 
+  const runAlone = ({ work, resolve }: Waiting): (() => void) => {
+    const value = work();
+    return () => resolve(value as never);
+  };
+
   const flush = () => {
     const group = queue;
     queue = [];
     let settle: (() => void)[];
     try {
       begin.run();
-      settle = group.map(attempt);
+      settle = group.map(group.length === 1 ? runAlone : attempt);
       commit.run();
     } catch (error) {
       if (db.inTransaction) rollback.run();

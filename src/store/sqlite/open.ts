@@ -24,6 +24,8 @@ export function openDatabase(directory: string): OpenDatabase {
     db.run("PRAGMA journal_mode = WAL");
     db.run("PRAGMA synchronous = FULL");
     db.run("PRAGMA cache_size = -65536");
+    // What savepoints copy of pages would else go through a file.
+    db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
     chmodSync(file, 0o600);
@@ -61,7 +63,7 @@ function lockDirectory(directory: string): Database {
       const pid = readPid(pidFile);
       const owner = pid === null ? "another process" : `process ${pid}`;
       throw new StoreError(
-        `The data directory ${directory} is in use by ${owner}. Stop it, or name another directory with --data.`,
+        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or import through it with --url.`,
       );
     }
     throw explain(error, directory);

@@ -1,0 +1,100 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { BenchError, type Server, startPinnedServer } from "./processes.ts";
+
+const root = resolve(import.meta.dir, "../../..");
+const sources = ["src", "drizzle", "scripts", "package.json", "bun.lock"];
+
+/** The executable `dist/onair`, built first where it is missing or older than its sources. */
+export async function builtExecutable(): Promise<string> {
+  const executable = join(root, "dist/onair");
+  const builtAt = existsSync(executable) ? statSync(executable).mtimeMs : 0;
+  if (sources.some((source) => newestChange(join(root, source)) > builtAt)) {
+    const build = Bun.spawn([process.execPath, "scripts/build.ts"], {
+      cwd: root,
+      stdout: "ignore",
+      stderr: "inherit",
+    });
+    if ((await build.exited) !== 0) throw new BenchError("dist/onair could not be built");
+  }
+  return executable;
+}
+
+function newestChange(path: string): number {
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => newestChange(join(path, name))));
+}
+
+const adminKey = "the-operator-key-of-the-benchmark";
+
+/** The highest limit there is: the limiter does its work, and nobody meets it. */
+export const rateLimit = 10_000_000;
+
+/** On Air as in production, its log included, which goes to /dev/null. */
+export interface OnAir extends Server {
+  readonly adminUrl: string;
+}
+
+/** Starts `onair serve` on a data directory, with the defaults but for ports and rate limit. */
+export async function startOnAir(executable: string, data: string, cwd: string): Promise<OnAir> {
+  const options = ["--data", data, "--port", "0", "--admin-port", "0", "--rate-limit", String(rateLimit)];
+  const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
+  const env = { PATH: process.env.PATH ?? "", HOME: cwd, ONAIR_ADMIN_KEY: adminKey };
+  const { server, match } = await startPinnedServer("On Air", [executable, "serve", ...options], ready, {
+    cwd,
+    env,
+  });
+  return { ...server, adminUrl: match[2] ?? "" };
+}
+
+const rowsAtOnce = 20_000;
+
+/** Sends rows through the admin API; throws when one is refused. */
+export async function load(
+  { adminUrl }: OnAir,
+  kind: "users" | "categories" | "channels" | "livestreams",
+  rows: Iterable<object>,
+): Promise<void> {
+  const route =
+    kind === "livestreams"
+      ? { method: "PUT", path: "/admin/v1/livestreams" }
+      : { method: "POST", path: `/admin/v1/${kind}/batch` };
+  const send = async (lines: readonly string[]) => {
+    const request = { ...route, type: "application/x-ndjson", body: lines.join("\n") };
+    const report = await admin<{ rejected: number }>(adminUrl, request);
+    if (report.rejected > 0) throw new BenchError(`On Air refuses ${kind}: ${JSON.stringify(report)}`);
+  };
+  let lines: string[] = [];
+  for (const row of rows) {
+    lines.push(JSON.stringify(row));
+    if (lines.length < rowsAtOnce) continue;
+    await send(lines);
+    lines = [];
+  }
+  if (lines.length > 0) await send(lines);
+}
+
+/** An access token of a new application. */
+export async function newToken({ url, adminUrl }: OnAir): Promise<string> {
+  const { client_id, client_secret } = await admin<{ client_id: string; client_secret: string }>(adminUrl, {
+    method: "POST",
+    path: "/admin/v1/applications",
+    type: "application/json",
+    body: JSON.stringify({ name: "Benchmark", rate_limit: rateLimit }),
+  });
+  const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+  const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
+  if (!answer.ok) throw new BenchError(`On Air gives no token: ${await answer.text()}`);
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+async function admin<T>(
+  adminUrl: string,
+  { method, path, type, body }: { method: string; path: string; type: string; body: string },
+): Promise<T> {
+  const headers = { authorization: `Bearer ${adminKey}`, "content-type": type };
+  const answer = await fetch(adminUrl + path, { method, headers, body });
+  if (!answer.ok) throw new BenchError(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}

@@ -1,0 +1,117 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The servers run on the first core and the load generator on the second, so that neither takes time of the other. */
+export const serverCore = 0;
+export const loadCore = 1;
+
+/** The benchmark cannot go on; the message says why and what to do. */
+export class BenchError extends Error {
+  override name = "BenchError";
+}
+
+const children = new Set<Bun.Subprocess>();
+const directories = new Set<string>();
+
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  for (const path of directories)
+    rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+});
+for (const [signal, number] of [["SIGINT", 2] as const, ["SIGTERM", 15] as const]) {
+  process.on(signal, () => process.exit(128 + number));
+}
+
+/** A directory that is gone when this process ends, however it ends. */
+export function benchDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), "onair-bench-"));
+  directories.add(path);
+  return path;
+}
+
+/** Starts a program on one core. It ends with this process. */
+export function startPinned(
+  core: number,
+  command: readonly string[],
+  options: { cwd?: string; env?: Record<string, string>; stderr?: "pipe" | "ignore" } = {},
+) {
+  const child = Bun.spawn(pinned(core, command), {
+    stderr: "ignore",
+    ...options,
+    stdin: "ignore",
+    stdout: "pipe",
+  });
+  children.add(child);
+  void child.exited.then(() => children.delete(child));
+  return child;
+}
+
+function pinned(core: number, command: readonly string[]): string[] {
+  return ["taskset", "--cpu-list", String(core), ...command];
+}
+
+/** A server under load. */
+export interface Server {
+  readonly name: string;
+  /** Without a trailing slash. */
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on its core and waits for a line on its standard output that matches `ready`. */
+export async function startPinnedServer(
+  name: string,
+  command: readonly string[],
+  ready: RegExp,
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<{ server: Server; match: RegExpExecArray }> {
+  const child = startPinned(serverCore, command, options);
+  const cutOff = setTimeout(() => child.kill("SIGKILL"), 60_000);
+  const decoder = new TextDecoder();
+  let output = "";
+  for await (const chunk of child.stdout) {
+    output += decoder.decode(chunk, { stream: true });
+    const match = ready.exec(output);
+    if (!match) continue;
+    clearTimeout(cutOff);
+    const stop = async () => {
+      child.kill("SIGTERM");
+      await child.exited;
+    };
+    return { server: { name, url: match[1] ?? "", pid: child.pid, stop }, match };
+  }
+  clearTimeout(cutOff);
+  const again = Bun.spawnSync(pinned(serverCore, command), { ...options, stderr: "pipe", timeout: 5_000 });
+  throw new BenchError(`${name} ended before it was ready: ${again.stderr}`);
+}
+
+/** The unit of processor times in `/proc`. */
+const ticksPerSecond = 100;
+
+/** Processor time that a process has used so far, in seconds; threads that have ended count. */
+export function cpuSeconds(pid: number): number {
+  const line = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field is the name in parentheses, which may hold spaces; user and system time are the 14th and 15th.
+  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** Resident memory of a process in bytes. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes) * 1024;
+}
+
+/** Throws when the machine cannot run a benchmark: on Linux, two cores, and these programs with their packages. */
+export function requireMachine(packages: Readonly<Record<string, string>>): void {
+  if (process.platform !== "linux" || availableParallelism() < 2) {
+    throw new BenchError("This needs Linux and two cores, one for the server and one for the load");
+  }
+  const missing = Object.entries(packages).filter(([program]) => Bun.which(program) === null);
+  if (missing.length === 0) return;
+  const names = missing.map(([program]) => program).join(" and ");
+  const install = missing.map(([, name]) => name).join(" ");
+  throw new BenchError(`This needs ${names}. On Debian and Ubuntu: apt-get install ${install}`);
+}

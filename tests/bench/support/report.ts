@@ -1,0 +1,33 @@
+import type { Ratio } from "./rounds.ts";
+
+/** Lines of a table whose columns stand under each other; the first is to the left, the others to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>(
+    (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, cell.length)),
+    [],
+  );
+  return rows
+    .map((row) =>
+      row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))),
+    )
+    .map((cells) => cells.join("  ").trimEnd())
+    .join("\n");
+}
+
+/** A whole number with separators: 12,345. */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+export function milliseconds(value: number): string {
+  return `${value.toFixed(2)} ms`;
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(0)} MB`;
+}
+
+/** A ratio with its range over the rounds: 0.82 (0.79 to 0.84). */
+export function ratio({ median, lowest, highest }: Ratio): string {
+  return `${median.toFixed(2)} (${lowest.toFixed(2)} to ${highest.toFixed(2)})`;
+}

@@ -1,0 +1,69 @@
+import { BenchError, type Server } from "./processes.ts";
+import type { Load, Run } from "./wrk.ts";
+
+/** The middle value. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const [low = Number.NaN, high = Number.NaN] = [sorted[middle - 1], sorted[middle]];
+  return sorted.length % 2 === 1 ? high : (low + high) / 2;
+}
+
+/** The runs of one server, one for each round. */
+export interface Measured {
+  readonly name: string;
+  readonly runs: readonly Run[];
+}
+
+/** Long enough for the compiler of the slowest server to have come to rest. */
+const leastWarmUpSeconds = 5;
+
+/** Loads the servers in turn, `rounds` times after one round of warming up that does not count. */
+export async function measureInTurn(
+  servers: readonly Server[],
+  load: Load,
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<Measured[]> {
+  const measured = servers.map(({ name }) => ({ name, runs: [] as Run[] }));
+  for (let round = 0; round <= rounds; round++) {
+    for (const [i, server] of servers.entries()) {
+      const warmUp = round === 0;
+      const run = await load(server, warmUp ? Math.max(seconds, leastWarmUpSeconds) : seconds);
+      if (!warmUp) measured[i]?.runs.push(run);
+    }
+  }
+  requireSameAnswers(measured);
+  return measured;
+}
+
+/** Catches answers that are short of what they were before the load, such as 304s, which wrk does not tell apart. */
+function requireSameAnswers(measured: readonly Measured[]): void {
+  const sizes = measured.map(({ runs }) => median(runs.map((run) => run.bytesPerAnswer)));
+  if (Math.max(...sizes) <= Math.min(...sizes) * 1.02) return;
+  const shown = measured.map(({ name }, i) => `${name} ${sizes[i]?.toFixed(0)}`).join(", ");
+  throw new BenchError(`The servers did not answer the same; mean bytes: ${shown}`);
+}
+
+/** The median of a figure over the rounds. */
+export function medianOf({ runs }: Measured, figure: keyof Run): number {
+  return median(runs.map((run) => run[figure]));
+}
+
+/** How one server compares to another, round by round; 1 is as good, less is worse. */
+export interface Ratio {
+  readonly median: number;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+export function ratioOf(
+  one: Measured,
+  other: Measured,
+  figure: "requestsPerSecond" | "cpuMicroseconds",
+): Ratio {
+  const ratios = one.runs.map((run, round) => {
+    const [mine, theirs] = [run[figure], other.runs[round]?.[figure] ?? Number.NaN];
+    return figure === "requestsPerSecond" ? mine / theirs : theirs / mine;
+  });
+  return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
+}

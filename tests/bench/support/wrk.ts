@@ -1,0 +1,120 @@
+import { join } from "node:path";
+import { BenchError, cpuSeconds, loadCore, residentBytes, type Server, startPinned } from "./processes.ts";
+
+/** The requests of a workload: distinct ones, and the order in which they are sent, over and over. */
+export interface Traffic {
+  /** Path and query of each. */
+  readonly paths: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** Indexes of `paths`. */
+  readonly order: Uint32Array;
+}
+
+/** What one run of the load generator saw of one server. */
+export interface Run {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Processor time of the server for each request, in microseconds. */
+  readonly cpuMicroseconds: number;
+  /** Part of the time that the server had its core: well below 1 means that the run was disturbed. */
+  readonly serverShare: number;
+  readonly bytesPerAnswer: number;
+  readonly residentBytes: number;
+}
+
+const connections = 64;
+/** Where `order` is kept, one index a line. */
+export const orderFile = "order";
+
+/**
+ * The load is one thread of wrk: requests are written before the start and only looked up during it. `done` prints
+ * what wrk has counted as one line of JSON; its `status` counts answers above 399.
+ */
+const script = `
+local requests, order, at = {}, {}, 0
+function init(args)
+  for line in io.lines(args[1]) do requests[#requests + 1] = line end
+  for line in io.lines(args[2]) do order[#order + 1] = tonumber(line) + 1 end
+  local headers = {}
+  for line in io.lines(args[3]) do
+    local name, value = line:match("^(.-): (.*)$")
+    headers[name] = value
+  end
+  for i, path in ipairs(requests) do requests[i] = wrk.format("GET", path, headers) end
+end
+function request()
+  at = at % #order + 1
+  return requests[order[at]]
+end
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '\\n{"requests":%d,"microseconds":%d,"bytes":%d,"p50":%d,"p99":%d,"refused":%d,"broken":%d}\\n',
+    summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99),
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+end
+`;
+
+interface Summary {
+  readonly requests: number;
+  readonly microseconds: number;
+  readonly bytes: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly refused: number;
+  readonly broken: number;
+}
+
+/** Loads a server; `directory` is for the files that the script reads. */
+export type Load = (server: Server, seconds: number) => Promise<Run>;
+
+/** Writes the files of a workload into `directory`, and returns what sends it to a server. */
+export async function prepareLoad(directory: string, traffic: Traffic): Promise<Load> {
+  const file = (name: string) => join(directory, name);
+  await Bun.write(file("load.lua"), script);
+  await Bun.write(file("paths"), traffic.paths.join("\n"));
+  await Bun.write(file(orderFile), traffic.order.join("\n"));
+  const headers = Object.entries(traffic.headers).map(([name, value]) => `${name}: ${value}`);
+  await Bun.write(file("headers"), headers.join("\n"));
+  const options = [
+    `--threads=1`,
+    `--connections=${connections}`,
+    "--timeout=10s",
+    "--script",
+    file("load.lua"),
+  ];
+
+  return async (server, seconds) => {
+    const files = [file("paths"), file(orderFile), file("headers")];
+    const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files];
+    const before = cpuSeconds(server.pid);
+    const child = startPinned(loadCore, command, { stderr: "pipe" });
+    const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const cpu = cpuSeconds(server.pid) - before;
+    const line = output.split("\n").find((each) => each.startsWith("{"));
+    if ((await child.exited) !== 0 || line === undefined) {
+      throw new BenchError(`wrk failed: ${output}${complaint}`);
+    }
+    const summary = JSON.parse(line) as Summary;
+    const { requests, refused, broken } = summary;
+    if (requests === 0 || refused > 0 || broken > 0) {
+      throw new BenchError(
+        `${server.name}: of ${requests} answers ${refused} were errors, ${broken} broke off`,
+      );
+    }
+    return {
+      requestsPerSecond: requests / (summary.microseconds / 1e6),
+      p50Ms: summary.p50 / 1e3,
+      p99Ms: summary.p99 / 1e3,
+      cpuMicroseconds: (cpu / requests) * 1e6,
+      serverShare: cpu / (summary.microseconds / 1e6),
+      bytesPerAnswer: summary.bytes / requests,
+      residentBytes: residentBytes(server.pid),
+    };
+  };
+}
+
+function text(stream: ReadableStream<Uint8Array> | undefined): Promise<string> {
+  return new Response(stream ?? null).text();
+}

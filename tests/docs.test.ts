@@ -5,7 +5,7 @@ const root = join(import.meta.dir, "..");
 const read = (path: string) => Bun.file(join(root, path)).text();
 
 test("every test that docs/public-api.md names exists", async () => {
-  const rows = (await read("docs/public-api.md")).matchAll(/^\|.*\| (\S+\.test\.ts) › (.+?) \|$/gm);
+  const rows = (await read("docs/public-api.md")).matchAll(/^\|.*\| (\S+\.test\.ts) › (.+?) *\|$/gm);
   const missing: string[] = [];
   let count = 0;
   for (const [, file = "", name = ""] of rows) {

@@ -147,6 +147,7 @@ function peakResidentBytes(pid: number): number {
 /** Asks at fixed times, whether earlier answers have come or not, so that a held-up server is seen for all its length. */
 function poll(url: string) {
   const took: number[] = [];
+  let failed: unknown = null;
   const open = new Set<Promise<void>>();
   const ask = async () => {
     const startedAt = performance.now();
@@ -155,13 +156,18 @@ function poll(url: string) {
     took.push(performance.now() - startedAt);
   };
   const timer = setInterval(() => {
-    const asking = ask().finally(() => open.delete(asking));
+    const asking = ask()
+      .catch((error) => {
+        failed ??= error;
+      })
+      .finally(() => open.delete(asking));
     open.add(asking);
   }, pollMs);
   return {
     async stop() {
       clearInterval(timer);
       await Promise.all(open);
+      if (failed) throw new BenchError(`GET ${url} failed: ${failed}`);
       took.sort((a, b) => a - b);
       const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
       return { p50: at(0.5), p99: at(0.99), max: at(1) };

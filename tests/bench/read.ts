@@ -32,7 +32,8 @@ const help = `Usage: bun tests/bench/read.ts [options]
   --json             print one line of JSON
   --check            exit with 1 when a floor is not met
 
-On Air runs as in production; its log goes to /dev/null.
+On Air runs as in production; its log goes to /dev/null. Where a server did not have its core to itself, a floor is
+judged by CPU time instead of requests per second.
 `;
 
 interface Floor {
@@ -46,6 +47,7 @@ interface Workload {
   readonly traffic: Traffic;
   /** The token that `equal` checks; null where everyone may read. */
   readonly token: string | null;
+  /** `equal` finds its answer by what stands behind this in the path. */
   readonly keyAfter: string;
   readonly floor: Floor | null;
 }
@@ -60,6 +62,7 @@ interface Outcome {
   readonly met: boolean | null;
 }
 
+const userPath = "/public/v1/users/";
 const draws = 500_000;
 /** A server that had less of its core was held up by the load generator or by other work on the machine. */
 const undisturbed = 0.9;
@@ -105,8 +108,6 @@ function workloads(users: number, token: string): readonly Workload[] {
     },
   ];
 }
-
-const userPath = "/public/v1/users/";
 
 /** Users drawn by Zipf's law, each path once. */
 function drawnUsers(users: number): Pick<Traffic, "paths" | "order"> {

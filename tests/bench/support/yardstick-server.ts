@@ -1,15 +1,14 @@
 /*
  * The yardsticks: what a server written by hand on `Bun.serve` alone does with the answers of On Air.
- * bun yardstick-server.ts <bare|equal> <directory> <part of the path before the key> [token]
+ * bun yardstick-server.ts <bare|equal> <file of answers> <file of order> <part of the path before the key> [token]
  *
  * `bare` reads nothing of the request and gives the answers in the order of the load. `equal` reads the
  * authorization header where there is a token, finds the token in a Map, and finds the answer in a Map by the rest
  * of the path.
  */
-import { join } from "node:path";
-import { answersFile, type KeptAnswer, orderFile } from "./yardsticks.ts";
+import type { KeptAnswer } from "./yardsticks.ts";
 
-const [kind, directory = "", before = "", token] = process.argv.slice(2);
+const [kind, answersFile = "", orderFile = "", before = "", token] = process.argv.slice(2);
 
 interface Ready {
   readonly body: Uint8Array<ArrayBuffer>;
@@ -26,8 +25,8 @@ for (const line of await lines(answersFile)) {
   answers.set(path.slice(before.length), { body: encoder.encode(body), init });
 }
 
-async function lines(name: string): Promise<string[]> {
-  return (await Bun.file(join(directory, name)).text()).split("\n");
+async function lines(file: string): Promise<string[]> {
+  return (await Bun.file(file).text()).split("\n");
 }
 
 function bare(order: readonly string[]): () => Response {

@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { BenchError, type Server, startPinnedServer } from "./processes.ts";
 import { orderFile, type Traffic } from "./wrk.ts";
 
-export { orderFile };
-export const answersFile = "answers";
+const answersFile = "answers";
 
 /** An answer of On Air as the yardsticks repeat it; `headers` is JSON text, so that equal ones are easily found. */
 export interface KeptAnswer {
@@ -45,7 +44,10 @@ export async function captureAnswers(directory: string, onAir: Server, traffic: 
   await Bun.write(join(directory, answersFile), answers.join("\n"));
 }
 
-/** Starts a yardstick on the answers captured in `directory`; what stands in the paths behind `keyAfter` is their key. */
+/**
+ * Starts a yardstick on the answers captured in `directory`. `equal` finds them by what stands behind `keyAfter` in the
+ * path, and checks the token where there is one.
+ */
 export async function startYardstick(
   kind: "bare" | "equal",
   directory: string,
@@ -53,7 +55,9 @@ export async function startYardstick(
   token: string | null,
 ): Promise<Server> {
   const program = join(import.meta.dir, "yardstick-server.ts");
-  const command = [process.execPath, program, kind, directory, keyAfter, ...(token === null ? [] : [token])];
+  const files = [join(directory, answersFile), join(directory, orderFile)];
+  const options = [kind, ...files, keyAfter, ...(token === null ? [] : [token])];
+  const command = [process.execPath, program, ...options];
   const { server } = await startPinnedServer(kind, command, /^ready (\S+)\n/);
   return server;
 }

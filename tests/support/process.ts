@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly command?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Kills it by SIGKILL so long after its start, ready or not. */
+  readonly killAfterMs?: number;
 }
 
 /** Runs a command of the executable to its end. */
@@ -40,7 +42,7 @@ export async function run(
 /** Starts `onair serve` on free ports and waits for its ready line. */
 export async function serve(
   args: readonly string[],
-  { command = fromSource, env = {}, cwd = root }: RunOptions = {},
+  { command = fromSource, env = {}, cwd = root, killAfterMs }: RunOptions = {},
 ): Promise<ServerProcess> {
   const child = Bun.spawn([...command, "serve", "--port", "0", "--admin-port", "0", ...args], {
     cwd,
@@ -49,6 +51,7 @@ export async function serve(
     stdout: "pipe",
     stderr: "inherit",
   });
+  if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const line = await firstLine(child.stdout);
   const [, publicUrl, adminUrl] = /^onair ready public=(\S+) admin=(\S+)$/.exec(line) ?? [];
   if (!publicUrl || !adminUrl) throw new Error(`not ready: ${line}`);

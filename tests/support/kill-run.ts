@@ -2,9 +2,9 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { DeliveryLedger } from "./delivery-ledger.ts";
-import { client, type RunOptions, type ServerProcess, serve } from "./process.ts";
+import { client, type RunOptions, type ServerProcess, serve, subscriber } from "./process.ts";
 import { users } from "./real-data.ts";
-import { json, temporaryDirectory } from "./server.ts";
+import { temporaryDirectory } from "./server.ts";
 
 const event = "channel.followed";
 const data = builtInEventTypes.find(({ name }) => name === event)?.example;
@@ -49,7 +49,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
   const ledger = new DeliveryLedger({ random, failing });
   const args = ["--data", directory.path, "--allow-private-webhooks", "--rate-limit", "0"];
   const running: Running = { server: null };
-  const endWithThis = () => void (running.server && process.kill(running.server.pid, "SIGKILL"));
+  const endWithThis = () => void running.server?.end("SIGKILL");
   process.on("exit", endWithThis);
   try {
     running.server = await serve(args, run);
@@ -99,25 +99,15 @@ async function killWhileStarting(
 
 /** Users, and the applications with their subscriptions: gives the ids of these by broadcaster. */
 async function setUp(server: ServerProcess, receiverUrl: string): Promise<Map<number, string[]>> {
-  const { admin, api } = client(server);
-  await admin("POST", "/admin/v1/users/batch", users.map((user) => JSON.stringify(user)).join("\n"));
-  const subscriptions = new Map<number, string[]>(broadcasters.map((id) => [id, []]));
+  const rows = users.map((user) => JSON.stringify(user)).join("\n");
+  await client(server).admin("POST", "/admin/v1/users/batch", rows);
+  const ids = new Map<number, string[]>(broadcasters.map((id) => [id, []]));
   for (const [index, wanted] of subscribers.entries()) {
-    const fields = { name: `Bot ${index}`, webhook_url: `${receiverUrl}/${index}` };
-    const { client_id, client_secret } = await json<{ client_id: string; client_secret: string }>(
-      await admin("POST", "/admin/v1/applications", fields),
-    );
-    const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-    const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body: form });
-    const { access_token } = await json<{ access_token: string }>(answer);
-    for (const broadcaster_user_id of wanted) {
-      const body = { events: [{ name: event, version: 1 }], broadcaster_user_id };
-      const response = await api("POST", "/public/v1/events/subscriptions", access_token, body);
-      const [item] = (await json<{ data: { subscription_id: string }[] }>(response)).data;
-      subscriptions.get(broadcaster_user_id)?.push(item?.subscription_id ?? "");
-    }
+    const webhook_url = `${receiverUrl}/${index}`;
+    const { subscriptions } = await subscriber(server, { webhook_url, event, broadcasters: wanted });
+    for (const [i, id] of subscriptions.entries()) ids.get(wanted[i] ?? 0)?.push(id);
   }
-  return subscriptions;
+  return ids;
 }
 
 /** Publish without pause, one of them many events at a time, and each event until it is acknowledged. */

@@ -63,7 +63,8 @@ export async function startApp({
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const allowPrivate = config.allowPrivateWebhooks;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
+    const proxy = config.webhookProxy ?? undefined;
+    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
     const signingKey = readSigningKey(signingKeyPem);
     const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
     const publisher = createPublisher(store, dispatcher, now);

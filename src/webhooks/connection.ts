@@ -145,7 +145,12 @@ export class Connection {
 
   #watch(socket: Socket): void {
     this.#sockets.unshift(socket);
-    const closed = () => this.#end(failureOf({ code: "ECONNRESET" }, this.#stage));
+    const closed = (): void => {
+      const end = () => this.#end(failureOf({ code: "ECONNRESET" }, this.#stage));
+      if (socket === this.#sockets[0]) end();
+      // TLS in the tunnel may have closed it, and is about to tell why.
+      else setImmediate(end);
+    };
     socket.on("error", (error) => this.#end(failureOf(error, this.#stage)));
     socket.on("end", closed);
     socket.on("close", closed);

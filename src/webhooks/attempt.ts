@@ -2,7 +2,7 @@
 
 import { Answer, type AnswerLimits } from "./answer.ts";
 import { Connection, type ConnectOptions, type Timings, type User } from "./connection.ts";
-import { canceled, type Failure, proxyFailure, statusError, timedOut } from "./outcome.ts";
+import { canceled, type Failure, failureOf, proxyFailure, statusError, timedOut } from "./outcome.ts";
 import type { Pool } from "./pool.ts";
 import type { Target } from "./request.ts";
 import { type Outcome, parseRetryAfter } from "./retry.ts";
@@ -57,7 +57,7 @@ export class Attempt implements User {
     const { target, signal } = this.#order;
     this.#sending.underWay.add(this);
     signal?.addEventListener("abort", this.cancel, { once: true });
-    const kept = this.#sending.pool.take(target.origin);
+    const kept = this.#sending.pool.take(target.origin, this.startedAt);
     if (kept === null) this.#connect();
     else this.#use(kept);
   }
@@ -101,7 +101,11 @@ export class Attempt implements User {
   readonly cancel = (): void => this.#fail(canceled);
 
   #connect(): void {
-    this.#connection = new Connection(this.#order.target, this.#sending.connect, this);
+    try {
+      this.#connection = new Connection(this.#order.target, this.#sending.connect, this);
+    } catch (error) {
+      this.#fail(failureOf(error, "connecting"));
+    }
   }
 
   /** Ends it for want of an answer, unless there is one whose body was being read. */

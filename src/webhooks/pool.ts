@@ -14,15 +14,15 @@ const maxIdlePerOrigin = 64;
 /** What is past its time is not used; how often it is also closed. */
 const sweepMs = 250;
 
+/** Times are on the clock of `performance.now`. */
 export class Pool {
   readonly #idle = new Map<string, Connection[]>();
   #sweeping: Timer | null = null;
 
   /** The connection to `origin` that was used last, if there is one that is still good. */
-  take(origin: string): Connection | null {
+  take(origin: string, now: number): Connection | null {
     const idle = this.#idle.get(origin);
     if (idle === undefined) return null;
-    const now = performance.now();
     for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
       if (found.isOpen && found.keptUntil > now) return found;
       found.destroy();

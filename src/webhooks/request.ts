@@ -24,20 +24,17 @@ export interface Target {
 
 /**
  * @param url one that `checkWebhookUrl` has accepted
- * @param common headers of every request
+ * @param common the header lines of every request
  * @param proxy which, for http, reads the request itself: it has to be told the whole URL (RFC 9112, section 3.2.2)
  *   and who is asking; for https it does not see it
- * @throws TypeError if one of the headers cannot be sent
  */
-export function targetOf(url: URL, common: Headers, proxy: EgressProxy | null): Target {
+export function targetOf(url: URL, common: string, proxy: EgressProxy | null): Target {
   const host = bareHost(url);
   const encrypted = url.protocol === "https:";
   const port = url.port === "" ? (encrypted ? 443 : 80) : Number(url.port);
   const asking = encrypted ? null : proxy;
   const path = `${asking === null ? "" : url.origin}${url.pathname}${url.search}`;
-  const credentials = asking?.authorization ? { "Proxy-Authorization": asking.authorization } : {};
-  const lines = headerLines({ ...common, ...credentials });
-  if (lines === null) throw new TypeError("A header of every request is invalid.");
+  const credentials = asking?.authorization ? `Proxy-Authorization: ${asking.authorization}\r\n` : "";
   return {
     encrypted,
     host,
@@ -45,8 +42,23 @@ export function targetOf(url: URL, common: Headers, proxy: EgressProxy | null): 
     resolved: isIP(host) !== 0,
     authority: `${url.hostname}:${port}`,
     origin: url.origin,
-    head: `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${lines}`,
+    head: `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${credentials}${common}`,
   };
+}
+
+/**
+ * The header lines of every request.
+ *
+ * @throws TypeError if the user agent cannot be sent
+ */
+export function commonLines(userAgent: string): string {
+  const lines = headerLines({
+    Connection: "keep-alive",
+    "Content-Type": "application/json",
+    "User-Agent": userAgent,
+  });
+  if (lines === null) throw new TypeError("The user agent must be printable.");
+  return lines;
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

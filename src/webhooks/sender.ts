@@ -18,7 +18,7 @@ import type { Timings } from "./connection.ts";
 import { canceled, type Failure, invalidHeaders } from "./outcome.ts";
 import { Pool } from "./pool.ts";
 import { proxyOf } from "./proxy.ts";
-import { requestHead, type Target, targetOf } from "./request.ts";
+import { commonLines, requestHead, type Target, targetOf } from "./request.ts";
 import type { Outcome } from "./retry.ts";
 
 /** URLs that are remembered as checked. */
@@ -96,8 +96,7 @@ export function createSender(options: SenderOptions): Sender {
     now: options.now ?? Date.now,
     underWay: new Set(),
   };
-  const { userAgent } = options;
-  const common = { Connection: "keep-alive", "Content-Type": "application/json", "User-Agent": userAgent };
+  const common = commonLines(options.userAgent);
   let timer: Timer | null = null;
   let closed = false;
 
@@ -118,7 +117,7 @@ export function createSender(options: SenderOptions): Sender {
 
   /**
    * Ends the attempts whose time is over. One timer does for all: they have the same time, so that those under way
-   * are in the order of their ends.
+   * are in the order of their ends. It keeps no process alive; their sockets do.
    */
   function endOverdue(): void {
     timer = null;
@@ -127,7 +126,7 @@ export function createSender(options: SenderOptions): Sender {
       // A timer may be early by a part of a millisecond.
       const left = attempt.startedAt + timeoutMs - now;
       if (left >= 1) {
-        timer = setTimeout(endOverdue, left);
+        timer = setTimeout(endOverdue, left).unref();
         return;
       }
       attempt.timeOut();
@@ -141,7 +140,7 @@ export function createSender(options: SenderOptions): Sender {
       if (closed || signal?.aborted === true) return withoutRequest(canceled);
       const head = requestHead(target, headers, body.length);
       if (head === null) return withoutRequest(invalidHeaders);
-      timer ??= setTimeout(endOverdue, timeoutMs);
+      timer ??= setTimeout(endOverdue, timeoutMs).unref();
       return new Promise((resolve) => {
         new Attempt({ target, head, body, signal, resolve }, sending).begin();
       });

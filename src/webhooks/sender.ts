@@ -13,8 +13,8 @@
  */
 
 import { checkWebhookUrl, guardedLookup, type Resolve } from "./address.ts";
-import { Attempt, type Sending, unanswered } from "./attempt.ts";
 import type { Timings } from "./connection.ts";
+import { Exchange, type Sending, unanswered } from "./exchange.ts";
 import { canceled, type Failure, invalidHeaders } from "./outcome.ts";
 import { Pool } from "./pool.ts";
 import { proxyOf } from "./proxy.ts";
@@ -122,14 +122,14 @@ export function createSender(options: SenderOptions): Sender {
   function endOverdue(): void {
     timer = null;
     const now = performance.now();
-    for (const attempt of sending.underWay) {
+    for (const exchange of sending.underWay) {
       // A timer may be early by a part of a millisecond.
-      const left = attempt.startedAt + timeoutMs - now;
+      const left = exchange.startedAt + timeoutMs - now;
       if (left >= 1) {
         timer = setTimeout(endOverdue, left).unref();
         return;
       }
-      attempt.timeOut();
+      exchange.timeOut();
     }
   }
 
@@ -142,12 +142,12 @@ export function createSender(options: SenderOptions): Sender {
       if (head === null) return withoutRequest(invalidHeaders);
       timer ??= setTimeout(endOverdue, timeoutMs).unref();
       return new Promise((resolve) => {
-        new Attempt({ target, head, body, signal, resolve }, sending).begin();
+        new Exchange({ target, head, body, signal, resolve }, sending).begin();
       });
     },
     close() {
       closed = true;
-      for (const attempt of [...sending.underWay]) attempt.cancel();
+      for (const exchange of [...sending.underWay]) exchange.cancel();
       sending.pool.close();
       if (timer !== null) clearTimeout(timer);
     },

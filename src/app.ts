@@ -11,7 +11,7 @@ import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
-import { type Listening, listen } from "./http/server.ts";
+import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
@@ -91,6 +91,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
+      publicTraffic: trafficOf(api),
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);

@@ -3,12 +3,14 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
-import { answerOtherMethods } from "../server.ts";
+import { answerOtherMethods, trafficOf } from "../server.ts";
+import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
 import { dataRoutes } from "./data.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { metricRoutes } from "./metrics.ts";
 
 export interface AdminDeps {
   readonly store: Store;
@@ -20,12 +22,14 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
+  readonly publicTraffic: Traffic;
 }
 
 /** All routes of the admin listener. */
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
+  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: trafficOf(app) });
   applicationRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps.publisher);

@@ -36,6 +36,8 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly log: Log;
   readonly now: () => number;
+  /** A clock that nobody sets. */
+  readonly steady: () => number;
   readonly random: () => number;
 }
 
@@ -46,14 +48,14 @@ const pruneStepMs = 5;
 export const signingKeySetting = "signing_key";
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
-export async function startEngine({ settings, log, now, random }: EngineOptions): Promise<Engine> {
+export async function startEngine({ settings, log, now, steady, random }: EngineOptions): Promise<Engine> {
   const store = openStore(settings.data);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
     const proxy = settings.webhookProxy ?? undefined;
     const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
-    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
+    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },

@@ -56,6 +56,15 @@ test("one that broke meanwhile is passed over", () => {
   pool.close();
 });
 
+test("of one protocol, host and port 512 are kept; those beyond are closed", () => {
+  const kept = Array.from({ length: 513 }, () => connectionTo("https://a"));
+  const other = connectionTo("https://b");
+  const pool = poolWith(...[...kept, other].map((one): [Connection, number] => [one, unlimited]));
+  expect(kept.findIndex(({ isOpen }) => !isOpen)).toBe(512);
+  expect(other.isOpen).toBe(true);
+  pool.close();
+});
+
 test("all are closed with it", () => {
   const kept = [connectionTo("https://a"), connectionTo("https://b")];
   poolWith(...kept.map((connection): [Connection, number] => [connection, unlimited])).close();

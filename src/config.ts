@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
+import { proxyOf } from "./webhooks/proxy.ts";
 
 /** All settings of a server, checked. */
 export interface Config {
@@ -13,9 +14,14 @@ export interface Config {
   /** null: the key made at the first start. */
   readonly adminKey: string | null;
   readonly allowPrivateWebhooks: boolean;
+  /** The URL of the egress proxy, which may hold a password; null: none. */
+  readonly webhookProxy: string | null;
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  readonly keepDeliveredDays: number;
+  readonly keepFailedDays: number;
+  readonly keepBodiesDays: number;
   readonly logLevel: LogLevel;
 }
 
@@ -63,6 +69,11 @@ function baseUrl(text: string): string {
   throw new TypeError("must be an http or https URL without query, like https://api.example.com");
 }
 
+function proxyUrl(text: string): string {
+  proxyOf(text);
+  return text;
+}
+
 function adminKey(text: string): string {
   if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
   throw new TypeError("must be 8 to 200 printable characters without spaces");
@@ -98,6 +109,12 @@ const settings: Settings = {
     help: "let webhooks go to http URLs and private addresses: for development only",
     read: (text) => oneOf("true", "false", "1", "0")(text) === "true" || text === "1",
   },
+  webhookProxy: {
+    value: "URL",
+    default: null,
+    help: "proxy that webhooks go through; where its URL holds a password, set the variable",
+    read: proxyUrl,
+  },
   rateLimit: {
     value: "N",
     default: "800",
@@ -109,6 +126,24 @@ const settings: Settings = {
     default: "10000",
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
+  },
+  keepDeliveredDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long deliveries that arrived are kept",
+    read: integer(1, 3_650),
+  },
+  keepFailedDays: {
+    value: "DAYS",
+    default: "30",
+    help: "how long deliveries that failed, expired or were canceled are kept",
+    read: integer(1, 3_650),
+  },
+  keepBodiesDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long the bodies of events are kept once nothing of them is pending",
+    read: integer(1, 3_650),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

@@ -65,7 +65,14 @@ export async function startApp({
     const allowPrivate = config.allowPrivateWebhooks;
     const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
     const signingKey = readSigningKey(signingKeyPem);
-    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
+    const dispatcher = createDispatcher({
+      store: { applications: enabledOnly(store), deliveries: store.deliveries },
+      sender,
+      signingKey,
+      log,
+      now,
+      random,
+    });
     const publisher = createPublisher(store, dispatcher, now);
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     let publicUrl = config.publicUrl ?? "";
@@ -92,6 +99,7 @@ export async function startApp({
       store,
       data,
       publisher,
+      authenticator: access.authenticator,
       log,
       now,
       adminKeyHash,
@@ -138,6 +146,17 @@ export async function startApp({
     await store.close();
     throw error;
   }
+}
+
+/** The applications as the dispatcher sees them: one that is disabled is to it as one that does not exist. */
+function enabledOnly({ applications }: Store): Store["applications"] {
+  return {
+    ...applications,
+    async find(id) {
+      const application = await applications.find(id);
+      return application?.disabled ? null : application;
+    },
+  };
 }
 
 async function loadRanking(store: Store, now: () => number): Promise<Ranking> {

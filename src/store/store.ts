@@ -1,4 +1,4 @@
-import type { Application, ApplicationChanges, NewApplication } from "../domain/applications.ts";
+import type { Application, ApplicationChanges, NewApplication, Rotation } from "../domain/applications.ts";
 import type { Category, NewCategory } from "../domain/categories.ts";
 import type { AttemptResult, DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
@@ -46,15 +46,30 @@ export interface Store {
   };
   readonly applications: {
     create(application: NewApplication): Promise<void>;
-    /** Changes these fields; an application that does not exist is not an error. `now` is its `updated_at`. */
-    update(id: string, changes: ApplicationChanges, now: string): Promise<void>;
+    /** Changes these fields and gives the application; disabling it cancels its pending deliveries. */
+    update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
+    /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
+    remove(id: string, now: number): Promise<boolean>;
+    /** Replaces the client secret; see `retire`, which may throw. */
+    rotateClientSecret(id: string, hash: Uint8Array, rotation: Rotation): Promise<Application | null>;
+    /** Replaces the webhook secret; see `retire`, which may throw. */
+    rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
     find(id: string): Promise<Application | null>;
+    /** null for an application that does not exist or is disabled. */
     clientSecretHash(id: string): Promise<Uint8Array | null>;
+    /** Of all client secrets that are good at a time; none for one that does not exist or is disabled. */
+    clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
     all(): Promise<Application[]>;
+    /** By ascending id, those behind `after`; "" begins. */
+    page(after: string, limit: number): Promise<Application[]>;
   };
   readonly tokens: {
     create(hash: Uint8Array, grant: Grant): Promise<void>;
     find(hash: Uint8Array): Promise<Grant | null>;
+    /** The first to expire come first. */
+    ofApplication(applicationId: string, limit: number): Promise<Grant[]>;
+    /** Returns how many were removed. */
+    removeOfApplication(applicationId: string): Promise<number>;
     /** Returns how many were removed. */
     removeExpired(now: number): Promise<number>;
   };

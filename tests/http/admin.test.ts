@@ -253,6 +253,7 @@ describe("POST /admin/v1/applications", () => {
       redirect_uris: ["https://bot.example/cb"],
       rate_limit: null,
       subscription_limit: null,
+      disabled: false,
       created_at: expect.any(String),
       updated_at: body["created_at"],
     });

@@ -2,9 +2,11 @@ import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
+import type { Authenticator } from "../auth.ts";
 import { answerOtherMethods } from "../server.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
+import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -13,6 +15,8 @@ export interface AdminDeps {
   readonly store: Store;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  /** To be told of every change of an application, a token or a user. */
+  readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
   readonly now: () => number;
   readonly adminKeyHash: Uint8Array;
@@ -25,6 +29,7 @@ export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
   applicationRoutes(app, deps);
+  credentialRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps.publisher);
   answerOtherMethods(app, {});

@@ -58,7 +58,13 @@ export async function startApp({
     const ranking = await loadRanking(store, now);
     const profiles = new Profiles();
     const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
-    const data = platformData({ store, ranking, now, usersChanged });
+    const access = {
+      authenticator: authenticator(store, now),
+      limiter: rateLimiter(now),
+      defaultRateLimit: config.rateLimit,
+    };
+    const usersRemoved = () => access.authenticator.forget();
+    const data = platformData({ store, ranking, now, usersChanged, usersRemoved });
     const signingKeyPem = await setting(store, "signing_key", newSigningKey);
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
@@ -76,13 +82,9 @@ export async function startApp({
     const publisher = createPublisher(store, dispatcher, now);
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     let publicUrl = config.publicUrl ?? "";
+    let adminUrl = "";
     let isReady = false;
 
-    const access = {
-      authenticator: authenticator(store, now),
-      limiter: rateLimiter(now),
-      defaultRateLimit: config.rateLimit,
-    };
     const api = publicApp({
       store,
       log,
@@ -105,6 +107,7 @@ export async function startApp({
       adminKeyHash,
       allowPrivateWebhooks: allowPrivate,
       isReady: () => isReady,
+      adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);
@@ -112,11 +115,15 @@ export async function startApp({
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     listening.push(adminListening);
+    adminUrl = adminListening.url;
 
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
         repeating("expired tokens", hour, async () => void (await store.tokens.removeExpired(now()))),
+        repeating("idempotency keys", hour, async () => {
+          await store.idempotency.removeExpired(now());
+        }),
       ],
       log,
     );

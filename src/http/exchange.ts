@@ -69,7 +69,7 @@ export type ExtraHeaders = Readonly<Record<string, string>>;
 export function reply(
   exchange: Exchange,
   status: number,
-  body: string | Uint8Array<ArrayBuffer> | Blob | null,
+  body: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null,
   extra?: ExtraHeaders,
 ): Response {
   const headers: Record<string, string> = {

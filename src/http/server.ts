@@ -46,6 +46,11 @@ export function listener(options: {
 
 export type Listener = ReturnType<typeof listener>;
 
+/** What a handler is told, for routes of either listener, whose types Elysia cannot unite. */
+export function asked(context: unknown) {
+  return context as { exchange: Exchange; request: Request; params: Readonly<Record<string, string>> };
+}
+
 /**
  * Completes an app whose routes are all registered: a wrong method is 405 with `Allow`, and OPTIONS answers, with
  * `preflight` as further headers.
@@ -63,7 +68,7 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
     app.all(
       path,
       (context) => {
-        const { exchange, request } = context as unknown as { exchange: Exchange; request: Request };
+        const { exchange, request } = asked(context);
         if (request.method === "OPTIONS") {
           const headers = { ...preflight, allow, "access-control-allow-methods": allow };
           return reply(exchange, 204, null, headers);

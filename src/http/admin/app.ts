@@ -3,6 +3,8 @@ import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
+import { docsRoutes } from "../public/docs.ts";
+import { openApiRoute } from "../public/openapi.ts";
 import { answerOtherMethods } from "../server.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
@@ -10,6 +12,9 @@ import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { livestreamRoutes } from "./livestreams.ts";
+import { adminDocument } from "./openapi.ts";
+import { operatorScheme } from "./reference.ts";
 
 export interface AdminDeps {
   readonly store: Store;
@@ -22,6 +27,8 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
+  /** Where the listener is reached, without a trailing slash. */
+  readonly adminUrl: () => string;
 }
 
 /** All routes of the admin listener. */
@@ -31,7 +38,10 @@ export function adminApp(deps: AdminDeps) {
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);
-  eventRoutes(app, deps.publisher);
+  livestreamRoutes(app, deps.store, deps.data);
+  eventRoutes(app, deps);
+  openApiRoute(app, deps.adminUrl, adminDocument);
+  docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});
   return app;
 }

@@ -1,8 +1,9 @@
-import { and, eq, gt, isNotNull, lte, sql } from "drizzle-orm";
+import { eq, gt, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
+import { cancelPending } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import { applications, deliveries, settings, tokens } from "./schema.ts";
 
@@ -32,15 +33,6 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
     .where(isIt)
     .limit(1)
     .prepare();
-
-  /** What is under way is let finish; its attempt is kept. */
-  const cancelPending = (id: string, now: number) => {
-    orm
-      .update(deliveries)
-      .set({ status: "canceled", next_attempt_at: null, finished_at: now })
-      .where(and(eq(deliveries.application_id, id), isNotNull(deliveries.next_attempt_at)))
-      .run();
-  };
 
   const change = (id: string, set: Partial<typeof applications.$inferInsert>, now: number) =>
     orm
@@ -74,12 +66,12 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
       }),
     update: (id, changes, now) =>
       commit(() => {
-        if (changes.disabled) cancelPending(id, now);
+        if (changes.disabled) cancelPending(orm, eq(deliveries.application_id, id), now);
         return change(id, changes, now);
       }),
     remove: (id, now) =>
       commit(() => {
-        cancelPending(id, now);
+        cancelPending(orm, eq(deliveries.application_id, id), now);
         return (
           orm.delete(applications).where(eq(applications.id, id)).returning({ id: applications.id }).all()
             .length > 0

@@ -29,6 +29,14 @@ const EventsQuery = Type.Object({
   ),
 });
 
+/** As `EventInput`, but saying that the payload has fields. */
+const DocumentedEvent = Type.Object({
+  ...EventInput.properties,
+  data: Type.Record(Type.String(), Type.Unknown(), {
+    description: "The payload, which must fit the schema of its type: see `GET /public/v1/events/types`.",
+  }),
+});
+
 const PublishedSchema = Type.Object(
   {
     id: Type.String({ description: "The event's: yours, or one that was made for it." }),
@@ -86,7 +94,7 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
       query: EventsQuery,
       headers: IdempotencyHeaders,
       body: {
-        json: { schema: EventInput, example },
+        json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
       },
       answers: {

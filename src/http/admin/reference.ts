@@ -104,7 +104,8 @@ function answersOf(of: AdminOperation): Record<string, Json> {
 
 function errorsOf(of: AdminOperation): AdminErrorCode[] {
   const codes: AdminErrorCode[] = [];
-  if (of.params || of.query || of.headers || of.body?.json) codes.push("invalid_parameter");
+  // Without parameters, too: a Host header that is too short is refused before the router.
+  if (of.params || of.query || of.headers || of.body?.json || of.open) codes.push("invalid_parameter");
   if (of.body?.json) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
   if (!of.open) codes.push("missing_token", "invalid_token");
   return [...codes, ...(of.errors ?? []), "internal_error", "unavailable"];

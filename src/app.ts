@@ -11,6 +11,7 @@ import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
 import { openStore } from "./store/sqlite/store.ts";
@@ -91,6 +92,7 @@ export async function startApp({
       now,
       ranking,
       profiles,
+      trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
       cursors: new Cursors(cursorKey),
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,

@@ -1,6 +1,7 @@
 import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
+import { clientAddress, type TrustedProxies } from "../proxies.ts";
 import type { Budget } from "./rate-limit.ts";
 
 /** One request and its answer, as far as it has come. */
@@ -23,14 +24,21 @@ export interface Exchange {
 /** Knows who sent a request, once the listener accepts connections. */
 export interface Peers {
   finder: { requestIP(request: Request): { readonly address: string } | null } | null;
+  /** null: no proxy is in front. */
+  readonly trusted: TrustedProxies | null;
 }
 
 /** Requests that stand for another one, which came over the wire. */
 export const originals = new WeakMap<Request, Request>();
 
-/** The address of the peer, "" when unknown. Not found out before it is needed: that takes as long as a lookup. */
+/**
+ * The address of the peer, or of whom a trusted proxy speaks for; "" when unknown. Not found out before it is needed:
+ * that takes as long as a lookup.
+ */
 export function peerAddress({ request, peers }: Exchange): string {
-  return peers.finder?.requestIP(originals.get(request) ?? request)?.address ?? "";
+  const address = peers.finder?.requestIP(originals.get(request) ?? request)?.address ?? "";
+  if (peers.trusted === null) return address;
+  return clientAddress(address, request.headers.get("x-forwarded-for"), peers.trusted);
 }
 
 const saneRequestId = /^[A-Za-z0-9._:-]{1,64}$/;

@@ -2,6 +2,7 @@ import "./production.ts";
 import { type AnyElysia, Elysia } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
+import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
 import { type Exchange, originals, type Peers, reply, startExchange } from "./exchange.ts";
 
@@ -20,9 +21,11 @@ export function listener(options: {
   log: Log;
   /** Headers that every answer carries. */
   headers: Readonly<Record<string, string>>;
+  /** Proxies in front, whose `X-Forwarded-For` is believed. */
+  trustedProxies?: TrustedProxies | null;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  const peers: Peers = { finder: null };
+  const peers: Peers = { finder: null, trusted: options.trustedProxies ?? null };
   const start = (request: Request) => startExchange(request, peers, options.log, options.headers);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)

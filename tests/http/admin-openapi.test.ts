@@ -80,6 +80,24 @@ describe("the admin document", () => {
   });
 });
 
+test("every admin route but health needs the operator key, before anything else is looked at", async () => {
+  for (const { name, operation } of operations(document)) {
+    const [method = "", path = ""] = name.split(" ");
+    if (operation.security.length === 0) {
+      expect(["/healthz", "/readyz"]).toContain(path);
+      continue;
+    }
+    const url = server.app.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
+    for (const authorization of [undefined, "Bearer wrong", `Basic ${adminKey}`, `Bearer ${adminKey}x`]) {
+      const headers = { ...(authorization && { authorization }) };
+      const body = method === "GET" || method === "DELETE" ? null : "{";
+      const answer = await fetch(url, { method, headers, body });
+      expect([name, authorization, answer.status]).toEqual([name, authorization, 401]);
+      expect(await answer.text()).not.toContain(adminKey);
+    }
+  }
+});
+
 /** `GET /path 200`, the address, and what is sent; the first call of each operation comes before those that need it. */
 type Call = readonly [operation: string, status: number, address: string, body?: unknown];
 

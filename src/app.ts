@@ -73,7 +73,7 @@ export async function startApp({
     const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
     const signingKey = readSigningKey(signingKeyPem);
     const dispatcher = createDispatcher({
-      store: { applications: enabledOnly(store), deliveries: store.deliveries },
+      store: { applications: receivingOnly(store), deliveries: store.deliveries },
       sender,
       signingKey,
       log,
@@ -157,13 +157,13 @@ export async function startApp({
   }
 }
 
-/** The applications as the dispatcher sees them: one that is disabled is to it as one that does not exist. */
-function enabledOnly({ applications }: Store): Store["applications"] {
+/** The applications as the dispatcher sees them: one that is disabled, or has no URL, is to it as one that is gone. */
+function receivingOnly({ applications }: Store): Store["applications"] {
   return {
     ...applications,
     async find(id) {
       const application = await applications.find(id);
-      return application?.disabled ? null : application;
+      return application?.disabled || application?.webhook_url === null ? null : application;
     },
   };
 }

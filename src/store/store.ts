@@ -81,7 +81,7 @@ export interface Store {
   };
   readonly applications: {
     create(application: NewApplication): Promise<void>;
-    /** Changes these fields and gives the application; disabling it cancels its pending deliveries. */
+    /** Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled. */
     update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
     /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
     remove(id: string, now: number): Promise<boolean>;

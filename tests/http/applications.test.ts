@@ -213,13 +213,13 @@ describe("disabling", () => {
     await own.stop();
   });
 
-  test("cancels what is pending", async () => {
+  test.each([{ disabled: true }, { webhook_url: null }])("%j cancels what is pending", async (change) => {
     const failing = new Receiver(() => new Response(null, { status: 500 }));
     const app = await listening(failing.url);
     await subscribe(app);
     await publish();
     await failing.arrived(1);
-    await patch(app.id, { disabled: true });
+    await patch(app.id, change);
     expect(await server.app.store.deliveries.pending()).not.toContainEqual(
       expect.objectContaining({ application_id: app.id }),
     );

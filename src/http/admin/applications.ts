@@ -24,7 +24,10 @@ const nullable = <T extends ReturnType<typeof Type.String | typeof Type.Integer>
 
 const fields = {
   name: oneLine(1, 100),
-  webhook_url: nullable(Type.String({ maxLength: 2048 }), "Where its events are sent; null: nowhere."),
+  webhook_url: nullable(
+    Type.String({ maxLength: 2048 }),
+    "Where its events are sent; null: nowhere, and what is pending is canceled.",
+  ),
   scopes: Type.Array(Type.String({ maxLength: 100 }), {
     maxItems: 20,
     description: "What its tokens may be for. What is taken away is taken from its tokens at once.",

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "@sinclair/typebox";
 import { atomicLimits, maxErrors } from "../../batch/apply.ts";
 import { type Exchange, reply } from "../exchange.ts";
@@ -67,6 +68,7 @@ export function replyRows<Row>(
   let after = 0;
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
+      await nextTurn(); // a fast reader must not keep the event loop to itself
       const rows = await page(after, pageSize);
       const last = rows.at(-1);
       if (last === undefined) return controller.close();

@@ -66,7 +66,8 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
       }),
     update: (id, changes, now) =>
       commit(() => {
-        if (changes.disabled) cancelPending(orm, eq(deliveries.application_id, id), now);
+        if (changes.disabled || changes.webhook_url === null)
+          cancelPending(orm, eq(deliveries.application_id, id), now);
         return change(id, changes, now);
       }),
     remove: (id, now) =>

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { applyBatch, atomicLimits } from "../../batch/apply.ts";
+import { applyBatch } from "../../batch/apply.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
@@ -17,6 +17,9 @@ import { adminOperation, closed } from "./reference.ts";
 
 const json = "application/json";
 const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
+
+/** A batch with an `Idempotency-Key`, which is held in memory as a whole. */
+const keyedBatchBytes = 8 * 1024 * 1024;
 
 /** Events are not taken all or nothing: this refuses what must not be ignored. */
 const EventsQuery = Type.Object({
@@ -71,7 +74,7 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
         : publishMany(publisher, bodyStream(request));
     }
     // What is compared by its fingerprint must be there as a whole.
-    const body = await readBytes(request, isOne ? adminBodyBytes : atomicLimits.bytes);
+    const body = await readBytes(request, isOne ? adminBodyBytes : keyedBatchBytes);
     return once(store, { key, request: body, now: now() }, (idOf) =>
       isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], idOf),
     );
@@ -90,7 +93,7 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
       tag: "Events",
       summary: "Publish Events",
       description:
-        "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict.",
+        "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict. With an `Idempotency-Key` a batch may have at most 8 MiB.",
       query: EventsQuery,
       headers: IdempotencyHeaders,
       body: {

@@ -9,7 +9,8 @@ import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { readJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import { ApplicationId, type ApplicationRouteOptions, existing, readApplicationId } from "./applications.ts";
+import { ApplicationId, existing, readApplicationId } from "./application-fields.ts";
+import type { ApplicationRouteOptions } from "./applications.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
 

@@ -19,6 +19,9 @@ export interface Config {
   readonly subscriptionLimit: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
+  readonly keepDeliveredDays: number;
+  readonly keepFailedDays: number;
+  readonly keepBodiesDays: number;
   readonly logLevel: LogLevel;
 }
 
@@ -127,6 +130,24 @@ const settings: Settings = {
     default: "",
     help: "proxies whose X-Forwarded-For is believed: addresses and networks, separated by commas",
     read: networks,
+  },
+  keepDeliveredDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long deliveries that arrived are kept",
+    read: integer(1, 3_650),
+  },
+  keepFailedDays: {
+    value: "DAYS",
+    default: "30",
+    help: "how long deliveries that failed, expired or were canceled are kept",
+    read: integer(1, 3_650),
+  },
+  keepBodiesDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long the bodies of events are kept once nothing of them is pending",
+    read: integer(1, 3_650),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

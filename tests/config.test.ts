@@ -27,6 +27,9 @@ describe("settings", () => {
       rateLimit: 800,
       subscriptionLimit: 10_000,
       trustedProxies: [],
+      keepDeliveredDays: 7,
+      keepFailedDays: 30,
+      keepBodiesDays: 7,
       logLevel: "info",
     });
   });

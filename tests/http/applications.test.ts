@@ -41,10 +41,12 @@ const profile = ({ token }: TestApplication) => server.get("/public/v1/users/may
 /** An application whose deliveries nobody but this test waits for. */
 const listening = (url = receiver.url) => server.application({ webhook_url: url });
 const remove = (id: string) => server.admin("DELETE", `${path}/${id}`);
-/** The states of all deliveries for an application. */
+/** Resolves when the engine has nothing in hand, and the store nothing for this application. */
 const waitForNothingPending = async (id: string) => {
-  for (let i = 0; i < 200; i++) {
-    if (!(await server.app.store.deliveries.pending()).some((one) => one.application_id === id)) return;
+  for (let i = 0; i < 500; i++) {
+    const { inFlight, queued, unrecorded } = await server.app.engine.standing();
+    const pending = await server.app.store.deliveries.pending();
+    if (inFlight + queued + unrecorded === 0 && !pending.some((one) => one.application_id === id)) return;
     await Bun.sleep(10);
   }
   throw new Error("deliveries are still pending");
@@ -220,6 +222,8 @@ describe("disabling", () => {
     await publish();
     await failing.arrived(1);
     await patch(app.id, change);
+    // Also of an attempt that is still being recorded no retry is left.
+    await waitForNothingPending(app.id);
     expect(await server.app.store.deliveries.pending()).not.toContainEqual(
       expect.objectContaining({ application_id: app.id }),
     );
@@ -239,6 +243,7 @@ test("deleting takes tokens and subscriptions with it and cancels what is pendin
   expect((await profile(app)).status).toBe(401);
   expect(await server.app.store.subscriptions.ofApplication(app.id)).toEqual([]);
   expect(await server.app.store.tokens.ofApplication(app.id, 10)).toEqual([]);
+  await waitForNothingPending(app.id);
   expect(await server.app.store.deliveries.pending()).toEqual([]);
   expect(await publish()).toBe(0);
   expect((await remove(app.id)).status).toBe(404);

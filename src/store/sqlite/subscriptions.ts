@@ -1,14 +1,19 @@
+import type { Database } from "bun:sqlite";
 import { and, eq, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store, SubscribeResult } from "../store.ts";
-import { cancelPending } from "./cancel.ts";
+import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import { deliveries, subscriptions, users } from "./schema.ts";
+import { subscriptions, users } from "./schema.ts";
 
-export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store["subscriptions"] {
+export function subscriptionStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Store["subscriptions"] {
   const shown = {
     id: subscriptions.id,
     app_id: subscriptions.app_id,
@@ -52,6 +57,9 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     .limit(1)
     .prepare();
 
+  const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
+  const cancel = deliveryCanceler(db);
+
   const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
     const { app_id, broadcaster_user_id, event, version } = key;
     const found = existing.get({ app_id, broadcaster: broadcaster_user_id, event, version });
@@ -76,6 +84,7 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     count,
+    existing: async (ids) => new Set(ids.filter((id) => isThere.get(id))),
     remove: (applicationId, ids, now) =>
       commit(() => {
         const removed = orm
@@ -83,9 +92,11 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
           .where(and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids])))
           .returning({ id: subscriptions.id })
           .all();
-        if (removed.length === 0) return;
-        const gone = removed.map(({ id }) => id);
-        cancelPending(orm, inArray(deliveries.subscription_id, gone), now);
+        cancel.ofSubscriptions(
+          applicationId,
+          removed.map(({ id }) => id),
+          now,
+        );
       }),
   };
 }

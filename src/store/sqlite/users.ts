@@ -74,12 +74,11 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       .where(eq(subscriptions.broadcaster_user_id, id))
       .returning({ id: subscriptions.id, app_id: subscriptions.app_id })
       .all();
-    for (const [app_id, some] of Map.groupBy(ended, (one) => one.app_id)) {
-      const ofApplication = some.map((one) => one.id);
-      cancel.ofSubscriptions(app_id, ofApplication, now);
+    const idsOf = (some: readonly { readonly id: string }[]) => some.map((one) => one.id);
+    for (const [applicationId, some] of Map.groupBy(ended, ({ app_id }) => app_id)) {
+      cancel.ofSubscriptions(applicationId, idsOf(some), now);
     }
-    const ids = ended.map((one) => one.id);
-    cancel.handedOut(ids, now);
+    cancel.handedOut(idsOf(ended), now);
     const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
     search.remove(user);
     orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it

@@ -108,8 +108,8 @@ export interface Store {
   readonly tokens: {
     create(hash: Uint8Array, grant: Grant): Promise<void>;
     find(hash: Uint8Array): Promise<Grant | null>;
-    /** The first to expire come first. */
-    ofApplication(applicationId: string, limit: number): Promise<Grant[]>;
+    /** Those that are good at a time; the first to expire come first. */
+    ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
     /** Returns how many were removed. */
     removeOfApplication(applicationId: string): Promise<number>;
     /** Returns how many were removed. */

@@ -181,7 +181,7 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
     path,
     async ({ exchange, params }) => {
       const { id } = existing(await store.applications.find(readApplicationId(params.id)));
-      const found = await store.tokens.ofApplication(id, maxListedTokens);
+      const found = await store.tokens.ofApplication(id, now(), maxListedTokens);
       const data = found.map(({ userId, scopes, expiresAt }) => {
         return { user_id: userId, scopes, expires_at: isoTime(expiresAt) };
       });

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { eq, gt, lte, sql } from "drizzle-orm";
+import { and, eq, gt, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -140,11 +140,11 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
           .run();
       }),
     find: async (hash) => find.get({ hash }) ?? null,
-    ofApplication: async (applicationId, limit) =>
+    ofApplication: async (applicationId, now, limit) =>
       orm
         .select({ userId: tokens.user_id, scopes: tokens.scopes, expiresAt: tokens.expires_at })
         .from(tokens)
-        .where(eq(tokens.application_id, applicationId))
+        .where(and(eq(tokens.application_id, applicationId), gt(tokens.expires_at, now)))
         .orderBy(tokens.expires_at)
         .limit(limit)
         .all()

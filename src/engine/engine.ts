@@ -14,6 +14,8 @@ import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 export interface EngineSettings {
   readonly data: string;
   readonly allowPrivateWebhooks: boolean;
+  /** The URL of the egress proxy; null: none. */
+  readonly webhookProxy: string | null;
   readonly retention: Retention;
 }
 
@@ -34,6 +36,8 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly log: Log;
   readonly now: () => number;
+  /** A clock that nobody sets. */
+  readonly steady: () => number;
   readonly random: () => number;
 }
 
@@ -44,14 +48,15 @@ const pruneStepMs = 5;
 export const signingKeySetting = "signing_key";
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
-export async function startEngine({ settings, log, now, random }: EngineOptions): Promise<Engine> {
+export async function startEngine({ settings, log, now, steady, random }: EngineOptions): Promise<Engine> {
   const store = openStore(settings.data);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
+    const proxy = settings.webhookProxy ?? undefined;
+    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
     const receiving = { ...store, applications: receivingOnly(store) };
-    const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, random });
+    const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },

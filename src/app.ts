@@ -87,6 +87,7 @@ export async function startApp({
       defaultSubscriptionLimit: config.subscriptionLimit,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
       publicUrl: () => publicUrl,
+      loginUrl: config.loginUrl,
     });
     const admin = adminApp({
       store,
@@ -97,6 +98,8 @@ export async function startApp({
       adminKeyHash,
       allowPrivateWebhooks: allowPrivate,
       isReady: () => isReady,
+      publicUrl: () => publicUrl,
+      tokensRevoked: () => access.authenticator.forget(),
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);

@@ -16,6 +16,8 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  /** The platform's own login and consent page; null: users cannot log in. */
+  readonly loginUrl: string | null;
   readonly logLevel: LogLevel;
 }
 
@@ -61,6 +63,12 @@ function baseUrl(text: string): string {
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
   if (plain) return url.href.replace(/\/+$/, "");
   throw new TypeError("must be an http or https URL without query, like https://api.example.com");
+}
+
+function pageUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && /^https?:$/.test(url.protocol) && !url.hash && !url.username) return url.href;
+  throw new TypeError("must be an http or https URL without fragment, like https://example.com/login");
 }
 
 function adminKey(text: string): string {
@@ -109,6 +117,12 @@ const settings: Settings = {
     default: "10000",
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
+  },
+  loginUrl: {
+    value: "URL",
+    default: null,
+    help: "the platform's login and consent page; without it users cannot authorize applications",
+    read: pageUrl,
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

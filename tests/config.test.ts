@@ -26,6 +26,7 @@ describe("settings", () => {
       allowPrivateWebhooks: false,
       rateLimit: 800,
       subscriptionLimit: 10_000,
+      loginUrl: null,
       logLevel: "info",
     });
   });

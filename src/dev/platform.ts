@@ -111,6 +111,7 @@ async function keepApplication(
     const application: Application = {
       id: credentials.client_id,
       name: "Dev app",
+      client_type: "confidential",
       webhook_url: webhookUrl,
       webhook_secret: credentials.webhook_secret,
       scopes,

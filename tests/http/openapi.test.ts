@@ -100,6 +100,7 @@ describe("the operations", () => {
       log: createLog("off"),
       now: Date.now,
       publicUrl: () => "http://127.0.0.1:8080",
+      loginUrl: null,
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
       defaultSubscriptionLimit: 1,

@@ -5,9 +5,11 @@ import type { Publisher } from "../../webhooks/publisher.ts";
 import { answerOtherMethods } from "../server.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
+import { consentRoutes } from "./consents.ts";
 import { dataRoutes } from "./data.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { loginRequestRoutes } from "./login-requests.ts";
 
 export interface AdminDeps {
   readonly store: Store;
@@ -18,6 +20,10 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
+  /** Where the public listener is reached from outside, without a trailing slash. */
+  readonly publicUrl: () => string;
+  /** To be called when tokens were revoked. */
+  readonly tokensRevoked: () => void;
 }
 
 /** All routes of the admin listener. */
@@ -25,6 +31,8 @@ export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
   applicationRoutes(app, deps);
+  loginRequestRoutes(app, deps);
+  consentRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps.publisher);
   answerOtherMethods(app, {});

@@ -1,5 +1,9 @@
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
+import { authorizeRoute } from "../oauth/authorize.ts";
+import { introspectRoute } from "../oauth/introspect.ts";
+import { metadataRoute } from "../oauth/metadata.ts";
+import { revokeRoute } from "../oauth/revoke.ts";
 import { tokenRoute } from "../oauth/token.ts";
 import { answerOtherMethods } from "../server.ts";
 import { assetRoutes } from "./assets.ts";
@@ -27,6 +31,10 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
+  revokeRoute(app, deps, { hide: true });
+  introspectRoute(app, deps, { hide: true });
+  authorizeRoute(app, deps, { hide: true });
+  metadataRoute(app, deps, { hide: true });
   openApiRoute(app, deps);
   docsRoutes(app, deps);
   assetRoutes(app);

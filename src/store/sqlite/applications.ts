@@ -1,12 +1,13 @@
-import { eq, lte, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { applications, settings, tokens } from "./schema.ts";
+import { applications, settings } from "./schema.ts";
 
 const { client_secret_hash, ...shown } = {
   id: applications.id,
   name: applications.name,
+  client_type: applications.client_type,
   client_secret_hash: applications.client_secret_hash,
   webhook_url: applications.webhook_url,
   webhook_secret: applications.webhook_secret,
@@ -25,7 +26,7 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
   return {
     create: (application) =>
       commit(() => {
-        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash) };
+        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash ?? []) };
         orm.insert(applications).values(row).run();
       }),
     update: (id, changes, now) =>
@@ -37,44 +38,11 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
           .run();
       }),
     find: async (id) => find.get({ id }) ?? null,
-    clientSecretHash: async (id) => secret.get({ id })?.client_secret_hash ?? null,
+    clientSecretHash: async (id) => {
+      const hash = secret.get({ id })?.client_secret_hash;
+      return hash && hash.byteLength > 0 ? hash : null;
+    },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
-  };
-}
-
-export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["tokens"] {
-  const find = orm
-    .select({
-      applicationId: tokens.application_id,
-      userId: tokens.user_id,
-      scopes: tokens.scopes,
-      expiresAt: tokens.expires_at,
-    })
-    .from(tokens)
-    .where(eq(tokens.hash, sql.placeholder("hash")))
-    .limit(1)
-    .prepare();
-  return {
-    create: (hash, grant) =>
-      commit(() => {
-        orm
-          .insert(tokens)
-          .values({
-            hash: Buffer.from(hash),
-            application_id: grant.applicationId,
-            user_id: grant.userId,
-            scopes: grant.scopes,
-            expires_at: grant.expiresAt,
-          })
-          .run();
-      }),
-    find: async (hash) => find.get({ hash }) ?? null,
-    removeExpired: (now) =>
-      commit(
-        () =>
-          orm.delete(tokens).where(lte(tokens.expires_at, now)).returning({ at: tokens.expires_at }).all()
-            .length,
-      ),
   };
 }
 

@@ -1,13 +1,16 @@
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Store } from "../store.ts";
-import { applicationStore, settingStore, tokenStore } from "./applications.ts";
+import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
 import { groupCommit } from "./commit.ts";
+import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { eventStore } from "./events.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
+import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase } from "./open.ts";
 import { subscriptionStore } from "./subscriptions.ts";
+import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used. */
@@ -22,6 +25,8 @@ export function openStore(directory: string): Store {
     livestreams: livestreamStore(orm, commit),
     applications: applicationStore(orm, commit),
     tokens: tokenStore(orm, commit),
+    loginRequests: loginRequestStore(orm, commit),
+    consents: consentStore(orm, commit),
     subscriptions: subscriptionStore(orm, commit),
     events: eventStore(db, orm, commit),
     deliveries: deliveryStore(db, commit),

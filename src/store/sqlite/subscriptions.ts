@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
@@ -75,20 +75,23 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     count,
-    remove: (applicationId, ids, now) =>
+    remove: (applicationId, ids, now, userId = null) =>
       commit(() => {
-        const removed = orm
-          .delete(subscriptions)
-          .where(and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids])))
-          .returning({ id: subscriptions.id })
-          .all();
-        if (removed.length === 0) return;
-        const gone = removed.map(({ id }) => id);
-        orm
-          .update(deliveries)
-          .set({ status: "canceled", next_attempt_at: null, finished_at: now })
-          .where(and(inArray(deliveries.subscription_id, gone), isNotNull(deliveries.next_attempt_at)))
-          .run();
+        const those = and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids]));
+        const ofUser = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
+        removeSubscriptions(orm, and(those, ofUser), now);
       }),
   };
+}
+
+/** Removes subscriptions and cancels their pending deliveries; to be called within a commit. */
+export function removeSubscriptions(orm: BunSQLiteDatabase, which: SQL | undefined, now: number): void {
+  const removed = orm.delete(subscriptions).where(which).returning({ id: subscriptions.id }).all();
+  if (removed.length === 0) return;
+  const gone = removed.map(({ id }) => id);
+  orm
+    .update(deliveries)
+    .set({ status: "canceled", next_attempt_at: null, finished_at: now })
+    .where(and(inArray(deliveries.subscription_id, gone), isNotNull(deliveries.next_attempt_at)))
+    .run();
 }

@@ -5,6 +5,7 @@ import { hour, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
+import { type PlatformJwtReader, platformJwtReader } from "./http/platform-jwt.ts";
 import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
@@ -72,7 +73,7 @@ export async function startApp({
     let isReady = false;
 
     const access = {
-      authenticator: authenticator(store, now),
+      authenticator: authenticator(store, now, jwtReader(config, store, now)),
       limiter: rateLimiter(now),
       defaultRateLimit: config.rateLimit,
     };
@@ -141,6 +142,19 @@ export async function startApp({
     await store.close();
     throw error;
   }
+}
+
+function jwtReader(
+  { jwksUrl, jwtIssuer, jwtAudience }: Config,
+  store: Store,
+  now: () => number,
+): PlatformJwtReader | null {
+  if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
+  return platformJwtReader({
+    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
+    store,
+    now,
+  });
 }
 
 async function loadRanking(store: Store, now: () => number): Promise<Ranking> {

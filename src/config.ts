@@ -18,6 +18,10 @@ export interface Config {
   readonly subscriptionLimit: number;
   /** The platform's own login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
+  /** The platform's own access tokens, which are JWTs signed by these keys, are accepted; null: they are not. */
+  readonly jwksUrl: string | null;
+  readonly jwtIssuer: string | null;
+  readonly jwtAudience: string | null;
   readonly logLevel: LogLevel;
 }
 
@@ -124,6 +128,14 @@ const settings: Settings = {
     help: "the platform's login and consent page; without it users cannot authorize applications",
     read: pageUrl,
   },
+  jwksUrl: {
+    value: "URL",
+    default: null,
+    help: "keys of the platform's own access tokens (JWTs), which are then accepted",
+    read: pageUrl,
+  },
+  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
+  jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };
 
@@ -158,6 +170,10 @@ export function readConfig(
   }
   if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
     mistakes.push("--port and --admin-port must differ");
+  }
+  const given = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
+  if (given.length % 3 !== 0 && mistakes.length === 0) {
+    mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
   return Object.freeze(config as unknown as Config);

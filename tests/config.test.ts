@@ -27,6 +27,9 @@ describe("settings", () => {
       rateLimit: 800,
       subscriptionLimit: 10_000,
       loginUrl: null,
+      jwksUrl: null,
+      jwtIssuer: null,
+      jwtAudience: null,
       logLevel: "info",
     });
   });

@@ -39,7 +39,7 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
 }
 
 /** The whole body. Stops reading as soon as it is larger than `maxBytes`. */
-export async function readBytes(message: Request | Response, maxBytes: number): Promise<Buffer> {
+export async function readBytes(message: Request | Response, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () => new DomainError("body_too_large", `The body must be at most ${maxBytes} bytes`);
   if (Number(message.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
@@ -49,7 +49,7 @@ export async function readBytes(message: Request | Response, maxBytes: number): 
     if (size > maxBytes) throw tooLarge();
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
 /** The body as it arrives; one that is missing is empty. */

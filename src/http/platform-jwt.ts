@@ -133,5 +133,5 @@ function scopesOf({ scope }: JWTPayload): readonly Scope[] {
 async function fetchKeySet(url: string, options: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...options, redirect: "error" });
   const bytes = await readBytes(response, maxKeySetBytes);
-  return new Response(bytes, { status: response.status });
+  return new Response(Buffer.from(bytes), { status: response.status });
 }

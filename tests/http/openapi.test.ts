@@ -63,7 +63,11 @@ describe("the document", () => {
     const form = operations(document).filter(({ operation }) => {
       return operation.requestBody?.content["application/x-www-form-urlencoded"];
     });
-    expect(form.map(({ name }) => name)).toEqual(["POST /oauth/token"]);
+    expect(form.map(({ name }) => name)).toEqual([
+      "POST /oauth/token",
+      "POST /oauth/revoke",
+      "POST /oauth/introspect",
+    ]);
   });
 
   test("describes every operation and parameter, and has a description for every tag", () => {
@@ -128,6 +132,7 @@ describe("the operations", () => {
     ["GET /public/v1/categories/{id}", null, [200, 304, 400, 404, 429, 500, 503]],
     ["GET /public/v1/events/types", null, [200, 429, 500, 503]],
     ["GET /public/v1/public-key", null, [200, 429, 500, 503]],
+    ["GET /.well-known/oauth-authorization-server", null, [200, 429, 500, 503]],
   ])("%s says who may call it and what it answers", (name, scope, statuses) => {
     const operation = find(document, name);
     expect(operation.security).toEqual(scope === null ? [] : [{ accessToken: [scope] }]);

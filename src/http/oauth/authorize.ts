@@ -36,7 +36,7 @@ const maxQueryLength = 8192;
  * and consent page with a challenge. It comes back here with the verifier that the platform was given for its answer,
  * and goes on to the application with a code or an error.
  */
-export function authorizeRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
+export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
   app.get(
     "/oauth/authorize",
     async ({ exchange, request }) => {
@@ -54,7 +54,8 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps, detail: ob
         return replyToPerson(exchange, "invalid_request", error.message);
       }
     },
-    { access: "anyone", parse: "none", detail },
+    // Not in the OpenAPI document, which is for programs: browsers come here, and get no answer but redirects.
+    { access: "anyone", parse: "none", detail: { hide: true } },
   );
 }
 

@@ -12,7 +12,7 @@ import { categoryRoutes } from "./categories.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { openApiRoute } from "./openapi.ts";
-import { tokenDetail } from "./reference-oauth.ts";
+import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
 
@@ -31,10 +31,10 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
-  revokeRoute(app, deps, { hide: true });
-  introspectRoute(app, deps, { hide: true });
-  authorizeRoute(app, deps, { hide: true });
-  metadataRoute(app, deps, { hide: true });
+  revokeRoute(app, deps, revokeDetail);
+  introspectRoute(app, deps, introspectDetail);
+  authorizeRoute(app, deps);
+  metadataRoute(app, deps, metadataDetail);
   openApiRoute(app, deps);
   docsRoutes(app, deps);
   assetRoutes(app);

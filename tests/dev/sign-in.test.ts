@@ -110,6 +110,26 @@ test("the login page of another platform is used where it is set", async () => {
   }
 });
 
+test("the redirect URI of the Dev app follows the sample application; others stay", async () => {
+  const again = join(directory.path, "again");
+  const first = await start({}, again);
+  const { client_id } = openCredentials(again);
+  const callback = (of: DevPlatform) => new URL("/callback", of.signInUrl).href;
+  const registered = async (of: DevPlatform) =>
+    (await of.app.store.applications.find(client_id))?.redirect_uris;
+  expect(await registered(first)).toEqual([callback(first)]);
+  const mine = "https://mine.example/callback";
+  const changes = { redirect_uris: ["http://127.0.0.1:1/callback", mine] };
+  await first.app.store.applications.update(client_id, changes, new Date().toISOString());
+  await first.stop();
+  const second = await start({}, again);
+  try {
+    expect(await registered(second)).toEqual([callback(second), mine]);
+  } finally {
+    await second.stop();
+  }
+});
+
 test("the login page escapes what it shows, and cannot be framed", async () => {
   const { store } = platform.app;
   const { client_id } = openCredentials(data);

@@ -12,6 +12,7 @@ import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
 import { openStore } from "./store/sqlite/store.ts";
@@ -59,30 +60,40 @@ export async function startApp({
     const ranking = await loadRanking(store, now);
     const profiles = new Profiles();
     const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
-    const data = platformData({ store, ranking, now, usersChanged });
+    const access = {
+      authenticator: authenticator(store, now, await jwtReader(config, store, now)),
+      limiter: rateLimiter(now),
+      defaultRateLimit: config.rateLimit,
+    };
+    const usersRemoved = () => access.authenticator.forget();
+    const data = platformData({ store, ranking, now, usersChanged, usersRemoved });
     const signingKeyPem = await setting(store, "signing_key", newSigningKey);
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const allowPrivate = config.allowPrivateWebhooks;
     const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
     const signingKey = readSigningKey(signingKeyPem);
-    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
+    const dispatcher = createDispatcher({
+      store: { applications: receivingOnly(store), deliveries: store.deliveries },
+      sender,
+      signingKey,
+      log,
+      now,
+      random,
+    });
     const publisher = createPublisher(store, dispatcher, now);
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     let publicUrl = config.publicUrl ?? "";
+    let adminUrl = "";
     let isReady = false;
 
-    const access = {
-      authenticator: authenticator(store, now, await jwtReader(config, store, now)),
-      limiter: rateLimiter(now),
-      defaultRateLimit: config.rateLimit,
-    };
     const api = publicApp({
       store,
       log,
       now,
       ranking,
       profiles,
+      trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
       cursors: new Cursors(cursorKey),
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
@@ -94,13 +105,14 @@ export async function startApp({
       store,
       data,
       publisher,
+      authenticator: access.authenticator,
       log,
       now,
       adminKeyHash,
       allowPrivateWebhooks: allowPrivate,
       isReady: () => isReady,
       publicUrl: () => publicUrl,
-      tokensRevoked: () => access.authenticator.forget(),
+      adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);
@@ -108,11 +120,15 @@ export async function startApp({
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     listening.push(adminListening);
+    adminUrl = adminListening.url;
 
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
         repeating("expired tokens", hour, async () => void (await store.tokens.removeExpired(now()))),
+        repeating("idempotency keys", hour, async () => {
+          await store.idempotency.removeExpired(now());
+        }),
       ],
       log,
     );
@@ -157,6 +173,17 @@ async function jwtReader(
     store,
     now,
   });
+}
+
+/** The applications as the dispatcher sees them: one that is disabled, or has no URL, is to it as one that is gone. */
+function receivingOnly({ applications }: Store): Store["applications"] {
+  return {
+    ...applications,
+    async find(id) {
+      const application = await applications.find(id);
+      return application?.disabled || application?.webhook_url === null ? null : application;
+    },
+  };
 }
 
 async function loadRanking(store: Store, now: () => number): Promise<Ranking> {

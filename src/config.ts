@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 
 /** All settings of a server, checked. */
 export interface Config {
@@ -16,6 +17,8 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
   /** The platform's own login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
   /** The platform's own access tokens, which are JWTs signed by these keys, are accepted; null: they are not. */
@@ -75,6 +78,15 @@ function pageUrl(text: string): string {
   throw new TypeError("must be an http or https URL without fragment, like https://example.com/login");
 }
 
+function networks(text: string): string[] {
+  const entries = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  trustedProxies(entries);
+  return entries;
+}
+
 function adminKey(text: string): string {
   if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
   throw new TypeError("must be 8 to 200 printable characters without spaces");
@@ -121,6 +133,12 @@ const settings: Settings = {
     default: "10000",
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
+  },
+  trustedProxies: {
+    value: "LIST",
+    default: "",
+    help: "proxies whose X-Forwarded-For is believed: addresses and networks, separated by commas",
+    read: networks,
   },
   loginUrl: {
     value: "URL",
@@ -215,7 +233,7 @@ export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {
       const { help, value, secret } = settings[name];
       const initial = defaults[name] ?? settings[name].default;
       const flag = secret ? "" : `--${flagOf(name)}${value ? ` ${value}` : ""}`;
-      const tail = initial === null ? "" : ` (default: ${initial})`;
+      const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
       return `  ${flag.padEnd(26)} ${variableOf(name).padEnd(30)} ${help}${tail}`;
     })
     .join("\n");

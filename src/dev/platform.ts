@@ -1,6 +1,6 @@
 import { type App, startApp } from "../app.ts";
 import type { Config } from "../config.ts";
-import type { Application } from "../domain/applications.ts";
+import type { NewApplication } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
@@ -127,7 +127,7 @@ async function keepApplication(
 ): Promise<void> {
   const known = await store.applications.find(credentials.client_id);
   if (!known) {
-    const application: Application = {
+    const application: NewApplication = {
       id: credentials.client_id,
       name: "Dev app",
       client_type: "confidential",
@@ -139,11 +139,9 @@ async function keepApplication(
       subscription_limit: null,
       created_at: isoTime(now),
       updated_at: isoTime(now),
-    };
-    await store.applications.create({
-      ...application,
       client_secret_hash: secretHash(credentials.client_secret),
-    });
+    };
+    await store.applications.create(application);
     return;
   }
   const others = known.redirect_uris.filter((uri) => !isSampleRedirectUri(uri));
@@ -152,7 +150,7 @@ async function keepApplication(
       isReceiverUrl(known.webhook_url ?? "") && { webhook_url: webhookUrl }),
     ...(!known.redirect_uris.includes(redirectUri) && { redirect_uris: [redirectUri, ...others] }),
   };
-  if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, isoTime(now));
+  if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
 }
 
 /** The access token, which stays the same also when it expired while nothing ran. */

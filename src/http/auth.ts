@@ -28,8 +28,9 @@ const maxCached = 50_000;
 const jwtMemoryMs = minute;
 
 /**
- * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their hash, so that neither the token is kept nor the
- * comparison gives its bytes away; whoever changes an application or revokes a token calls `forget`.
+ * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their
+ * hash, so that neither the token is kept nor the comparison gives its bytes away; whoever changes an application or
+ * revokes a token calls `forget`.
  */
 export function authenticator(
   store: Pick<Store, "tokens" | "applications">,
@@ -48,8 +49,9 @@ export function authenticator(
     const before = timesForgotten;
     const grant = await store.tokens.find(secretHash(token));
     const application = grant && (await store.applications.find(grant.applicationId));
-    const own = grant && application ? { grant, application } : null;
-    const caller = own ?? (await readJwt?.(token)) ?? null;
+    const own = grant && application && !application.disabled ? { grant, application } : null;
+    const found = own ?? (await readJwt?.(token)) ?? null;
+    const caller = found && withinApplication(found);
     // What was revoked while it was looked up is not remembered.
     if (!caller || caller.grant.expiresAt <= now() || before !== timesForgotten) return caller;
     const { expiresAt } = caller.grant;
@@ -88,6 +90,12 @@ export function authenticator(
       known.clear();
     },
   };
+}
+
+/** What was taken from the application is taken from its tokens, too. */
+function withinApplication({ grant, application }: Caller): Caller {
+  const scopes = grant.scopes.filter((scope) => application.scopes.includes(scope));
+  return { grant: { ...grant, scopes }, application };
 }
 
 export type Authenticator = ReturnType<typeof authenticator>;

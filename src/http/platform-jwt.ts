@@ -84,10 +84,9 @@ export function platformJwtReader({ settings, store, now, cooldownMs = 30 * seco
     if (!payload?.exp || typeof clientId !== "string" || userId === undefined) return null;
     if (userId !== null && !(await store.users.exists(userId))) return null;
     const application = await store.applications.find(clientId);
-    if (!application) return null;
-    const scopes = scopesOf(payload).filter((scope) => application.scopes.includes(scope));
+    if (!application || application.disabled) return null;
     const expiresAt = payload.exp * 1000 + clockToleranceMs;
-    return { application, grant: { applicationId: clientId, userId, scopes, expiresAt } };
+    return { application, grant: { applicationId: clientId, userId, scopes: scopesOf(payload), expiresAt } };
   };
 }
 

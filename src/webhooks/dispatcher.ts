@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { Application } from "../domain/applications.ts";
+import { type Application, webhookSecrets } from "../domain/applications.ts";
 import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
@@ -180,7 +180,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const send = async (delivery: DueDelivery, application: Application, at: number) => {
     const { id, event } = delivery;
     const timestampSeconds = Math.floor(at / 1000);
-    const secrets = [application.webhook_secret];
+    const secrets = webhookSecrets(application, at);
     return sender.send({
       url: application.webhook_url ?? "",
       body: Buffer.from(event.body),

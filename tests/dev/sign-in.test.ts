@@ -120,7 +120,7 @@ test("the redirect URI of the Dev app follows the sample application; others sta
   expect(await registered(first)).toEqual([callback(first)]);
   const mine = "https://mine.example/callback";
   const changes = { redirect_uris: ["http://127.0.0.1:1/callback", mine] };
-  await first.app.store.applications.update(client_id, changes, new Date().toISOString());
+  await first.app.store.applications.update(client_id, changes, Date.now());
   await first.stop();
   const second = await start({}, again);
   try {
@@ -133,7 +133,7 @@ test("the redirect URI of the Dev app follows the sample application; others sta
 test("the login page escapes what it shows, and cannot be framed", async () => {
   const { store } = platform.app;
   const { client_id } = openCredentials(data);
-  await store.applications.update(client_id, { name: "<b>Bad</b>" }, new Date().toISOString());
+  await store.applications.update(client_id, { name: "<b>Bad</b>" }, Date.now());
   const begun = await fetch(platform.signInUrl, { redirect: "manual" });
   const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
   const page = await fetch(sent.headers.get("location") ?? "");
@@ -141,7 +141,7 @@ test("the login page escapes what it shows, and cannot be framed", async () => {
   expect(html).toContain("Allow &lt;b&gt;Bad&lt;/b&gt; to use");
   expect(html).not.toContain("<b>");
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-  await store.applications.update(client_id, { name: "Dev app" }, new Date().toISOString());
+  await store.applications.update(client_id, { name: "Dev app" }, Date.now());
 });
 
 test.each([

@@ -204,8 +204,9 @@ describe("batches", () => {
   });
 
   test("what is not supported is refused, not ignored", async () => {
-    const response = await server.admin("POST", "/admin/v1/users/batch?atomic=true", "{}");
-    expect(response.status).toBe(400);
+    for (const path of ["users/batch?atomic=yes", "events?atomic=true"]) {
+      expect([path, (await server.admin("POST", `/admin/v1/${path}`, "{}")).status]).toEqual([path, 400]);
+    }
   });
 });
 
@@ -254,6 +255,7 @@ describe("POST /admin/v1/applications", () => {
       redirect_uris: ["https://bot.example/cb"],
       rate_limit: null,
       subscription_limit: null,
+      disabled: false,
       created_at: expect.any(String),
       updated_at: body["created_at"],
     });

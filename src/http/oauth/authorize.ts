@@ -102,7 +102,8 @@ async function requestingApplication(
   const id = parameters.get("client_id");
   if (id === undefined) throw new UndeliverableError("The request does not name its application (client_id)");
   const application = repeated.has("client_id") ? null : await store.applications.find(id);
-  if (!application) throw new UndeliverableError("There is no application with this client_id");
+  if (!application || application.disabled)
+    throw new UndeliverableError("There is no application with this client_id");
   return application;
 }
 

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
+import type { Store } from "../../store/store.ts";
 import { rateLimited } from "../auth.ts";
 import { type Exchange, peerAddress } from "../exchange.ts";
 import type { PublicDeps } from "../public/base.ts";
@@ -10,20 +11,19 @@ import type { Parameters } from "./parameters.ts";
 /** Wrong secrets in a minute from one address that are still told to be wrong. */
 const wrongSecrets = 60;
 
-const unknownClient = Buffer.alloc(32);
-
 /**
  * The application that sent a request: by Basic or in the form (RFC 6749, section 2.3.1), one of them; a public client
  * by its `client_id` alone. Throws `invalid_client`, and `rate_limited` for too many wrong secrets from one address;
  * a right one is taken all the same.
  */
 export async function authenticateClient(
-  { store, access }: Pick<PublicDeps, "store" | "access">,
+  { store, access, now }: Pick<PublicDeps, "store" | "access" | "now">,
   exchange: Exchange,
   form: Parameters,
 ): Promise<Application> {
   const { id, secret } = readCredentials(exchange.request.headers.get("authorization"), form);
-  const application = await store.applications.find(id);
+  const found = await store.applications.find(id);
+  const application = found?.disabled ? null : found;
   if (application?.client_type === "public" && secret === undefined) return application;
   if (secret === undefined) {
     throw new OAuthError(
@@ -31,12 +31,17 @@ export async function authenticateClient(
       "The client must authenticate with its client_id and client_secret",
     );
   }
-  const hash = await store.applications.clientSecretHash(id);
-  const matches = timingSafeEqual(secretHash(secret), hash ?? unknownClient);
-  if (application && hash && matches) return application;
+  if (application && (await isSecretOf(store, id, secret, now()))) return application;
   const budget = access.limiter.take(`wrong secrets from ${peerAddress(exchange)}`, wrongSecrets);
   if (budget?.allowed === false) throw rateLimited(budget);
   throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
+}
+
+/** While a rotation overlaps, there are several. */
+async function isSecretOf({ applications }: Store, id: string, secret: string, now: number) {
+  const hash = secretHash(secret);
+  const hashes = await applications.clientSecretHashes(id, now);
+  return hashes.some((good) => timingSafeEqual(hash, good));
 }
 
 interface Credentials {

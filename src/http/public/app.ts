@@ -12,6 +12,7 @@ import { categoryRoutes } from "./categories.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { openApiRoute } from "./openapi.ts";
+import { tokenScheme } from "./reference.ts";
 import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
@@ -35,8 +36,8 @@ export function publicApp(
   introspectRoute(app, deps, introspectDetail);
   authorizeRoute(app, deps);
   metadataRoute(app, deps, metadataDetail);
-  openApiRoute(app, deps);
-  docsRoutes(app, deps);
+  openApiRoute(app, deps.publicUrl);
+  docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
   assetRoutes(app);
   answerOtherMethods(app, preflight);
   return app;

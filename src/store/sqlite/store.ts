@@ -6,6 +6,7 @@ import { groupCommit } from "./commit.ts";
 import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { eventStore } from "./events.ts";
+import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase } from "./open.ts";
@@ -30,6 +31,7 @@ export function openStore(directory: string): Store {
     subscriptions: subscriptionStore(orm, commit),
     events: eventStore(db, orm, commit),
     deliveries: deliveryStore(db, commit),
+    idempotency: idempotencyStore(orm, commit),
     settings: settingStore(orm, commit),
     // Behind a last commit, so that whatever was asked for before is on disk.
     close: () => commit(() => {}).then(close),

@@ -1,9 +1,10 @@
-import { and, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store, SubscribeResult } from "../store.ts";
+import { cancelPending } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import { deliveries, subscriptions, users } from "./schema.ts";
 
@@ -89,9 +90,5 @@ export function removeSubscriptions(orm: BunSQLiteDatabase, which: SQL | undefin
   const removed = orm.delete(subscriptions).where(which).returning({ id: subscriptions.id }).all();
   if (removed.length === 0) return;
   const gone = removed.map(({ id }) => id);
-  orm
-    .update(deliveries)
-    .set({ status: "canceled", next_attempt_at: null, finished_at: now })
-    .where(and(inArray(deliveries.subscription_id, gone), isNotNull(deliveries.next_attempt_at)))
-    .run();
+  cancelPending(orm, inArray(deliveries.subscription_id, gone), now);
 }

@@ -153,6 +153,23 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
             .run();
         return "revoked";
       }),
+    ofApplication: async (applicationId, limit) =>
+      orm
+        .select({ userId: tokens.user_id, scopes: tokens.scopes, expiresAt: tokens.expires_at })
+        .from(tokens)
+        .where(eq(tokens.application_id, applicationId))
+        .orderBy(tokens.expires_at)
+        .limit(limit)
+        .all()
+        .map((token) => ({ applicationId, ...token })),
+    removeOfApplication: (applicationId) =>
+      commit(() => {
+        for (const table of [refreshTokens, authorizationCodes]) {
+          orm.delete(table).where(eq(table.application_id, applicationId)).run();
+        }
+        const removed = orm.delete(tokens).where(eq(tokens.application_id, applicationId));
+        return removed.returning({ at: tokens.expires_at }).all().length;
+      }),
     removeExpired: (now) =>
       commit(() => {
         let removed = 0;

@@ -1,11 +1,12 @@
 import type { Database } from "bun:sqlite";
-import { sql } from "drizzle-orm";
+import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { Store } from "../store.ts";
-import type { Commit } from "./commit.ts";
+import { cancelPending } from "./cancel.ts";
+import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { users } from "./schema.ts";
+import { channels, deliveries, subscriptions, users } from "./schema.ts";
 import { type IndexChange, userSearch } from "./search.ts";
 
 type Row = Omit<User, "is_verified"> & { readonly is_verified: number };
@@ -64,9 +65,26 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     return results;
   };
 
+  const remove = (id: number, now: number): number[] => {
+    const user = byId.get(id);
+    if (!user) return [];
+    const subscribed = orm
+      .select({ id: subscriptions.id })
+      .from(subscriptions)
+      .where(eq(subscriptions.broadcaster_user_id, id));
+    cancelPending(orm, inArray(deliveries.subscription_id, subscribed), now);
+    const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
+    search.remove(user);
+    orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
+    return gone.map((channel) => channel.id);
+  };
+
   return {
-    upsert: (batch, now) => commit(() => keepAll(batch, now)),
+    upsert: (batch, now, mode = {}) => commitBatch(commit, mode, () => keepAll(batch, now)),
     find: async (username) => find.get({ username }) ?? null,
+    page: async (after, limit) =>
+      orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
+    remove: (id, now) => commit(() => remove(id, now)),
     search: async (query, limit) => search.find(query, limit),
     exists: async (id) => byId.get(id) !== null,
     count: async () => orm.$count(users),

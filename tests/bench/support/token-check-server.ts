@@ -31,6 +31,8 @@ const application: Application = {
   redirect_uris: [],
   rate_limit: null,
   subscription_limit: null,
+  retired_webhook_secrets: [],
+  disabled: false,
   created_at: at,
   updated_at: at,
 };

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
+import { proxyOf } from "./webhooks/proxy.ts";
 
 /** All settings of a server, checked. */
 export interface Config {
@@ -14,6 +15,8 @@ export interface Config {
   /** null: the key made at the first start. */
   readonly adminKey: string | null;
   readonly allowPrivateWebhooks: boolean;
+  /** The URL of the egress proxy, which may hold a password; null: none. */
+  readonly webhookProxy: string | null;
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
@@ -25,6 +28,9 @@ export interface Config {
   readonly jwksUrl: string | null;
   readonly jwtIssuer: string | null;
   readonly jwtAudience: string | null;
+  readonly keepDeliveredDays: number;
+  readonly keepFailedDays: number;
+  readonly keepBodiesDays: number;
   readonly logLevel: LogLevel;
 }
 
@@ -87,6 +93,11 @@ function networks(text: string): string[] {
   return entries;
 }
 
+function proxyUrl(text: string): string {
+  proxyOf(text);
+  return text;
+}
+
 function adminKey(text: string): string {
   if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
   throw new TypeError("must be 8 to 200 printable characters without spaces");
@@ -122,6 +133,12 @@ const settings: Settings = {
     help: "let webhooks go to http URLs and private addresses: for development only",
     read: (text) => oneOf("true", "false", "1", "0")(text) === "true" || text === "1",
   },
+  webhookProxy: {
+    value: "URL",
+    default: null,
+    help: "proxy that webhooks go through; where its URL holds a password, set the variable",
+    read: proxyUrl,
+  },
   rateLimit: {
     value: "N",
     default: "800",
@@ -154,6 +171,24 @@ const settings: Settings = {
   },
   jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
   jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
+  keepDeliveredDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long deliveries that arrived are kept",
+    read: integer(1, 3_650),
+  },
+  keepFailedDays: {
+    value: "DAYS",
+    default: "30",
+    help: "how long deliveries that failed, expired or were canceled are kept",
+    read: integer(1, 3_650),
+  },
+  keepBodiesDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long the bodies of events are kept once nothing of them is pending",
+    read: integer(1, 3_650),
+  },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };
 

@@ -66,7 +66,7 @@ export async function applyBatch<Input>(
 }
 
 /**
- * What an atomic batch may hold, for it is one transaction, in which nobody else is answered: 2,000 changed users among
+ * What an atomic batch may hold, for it is one transaction, for which every other write waits: 2,000 changed users among
  * 200,000 take some 0.2 s.
  */
 export const atomicLimits = { lines: 2_000, bytes: 4 * 1024 * 1024 } as const;

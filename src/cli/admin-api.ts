@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { platformData } from "../batch/platform-data.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
+import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { createLog } from "../log.ts";
 import { Ranking } from "../ranking/ranking.ts";
-import { openStore } from "../store/sqlite/store.ts";
 import { createPublisher } from "../webhooks/publisher.ts";
 import { UsageError } from "./command.ts";
 import { addressOf, type Target } from "./target.ts";
@@ -39,14 +39,15 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       `There is no data in ${target.data}; name its directory with --data, or a server with --url`,
     );
   }
-  const store = openStore(target.data);
+  const engine = idleEngine(target.data);
+  const { store } = engine;
   try {
     const key = newSecret("onair_admin_");
     const app = adminApp({
       store,
+      engine,
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
-      // Whatever is published waits in the store for the next server.
-      publisher: createPublisher(store, { wake() {} }, Date.now),
+      publisher: createPublisher(engine.publish, Date.now),
       authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,
@@ -59,7 +60,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const { fetch: answer } = app.compile();
     return await work(adminApi(target, inProcess, key, async (request) => answer(request)));
   } finally {
-    await store.close();
+    await engine.stop(0);
   }
 }
 

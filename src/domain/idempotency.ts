@@ -1,8 +1,3 @@
-import { day } from "./time.ts";
-
-/** For how long a request is known by its key. */
-export const idempotencyLifetimeMs = 7 * day;
-
 /** What was answered to a request. */
 export interface KnownAnswer {
   readonly status: number;

@@ -11,6 +11,7 @@ import { hour, minute, second } from "../domain/time.ts";
  * - `ok`: a 2xx. `status`: any other final status.
  * - `dns`: the name did not resolve. `blocked`: it may not be called (see address.ts).
  * - `refused`, `unreachable`: no connection. `tls`: no trusted encryption.
+ * - `proxy`: the operator's egress proxy failed, which tells nothing of the receiver.
  * - `reset`: the connection broke before a status. `timeout`: no status in time.
  * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
  * - `canceled`: this process cut the attempt short. `internal`: it could not make one.
@@ -23,6 +24,7 @@ export type OutcomeClass =
   | "refused"
   | "unreachable"
   | "tls"
+  | "proxy"
   | "reset"
   | "timeout"
   | "protocol"
@@ -70,6 +72,9 @@ const jitter = 0.2;
 
 /** Statuses of a receiver, or of the proxy before it, that has too much to do. */
 const overloaded: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
+
+/** Whether a status says that the receiver, or the proxy before it, has too much to do. */
+export const isOverloaded = (status: number | null): boolean => overloaded.has(status);
 
 const gone = 410;
 

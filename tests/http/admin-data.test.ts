@@ -332,16 +332,19 @@ describe("Idempotency-Key", () => {
   const many = [one, "{", one, JSON.stringify(event({ broadcaster_user_id: 99 }))].join("\n");
   const sequence = async () =>
     (
-      await server.app.store.events.publish({
-        id: crypto.randomUUID(),
-        name: "channel.followed",
-        version: 1,
-        broadcaster_user_id: 1,
-        body: "{}",
-        fingerprint: new Uint8Array(32),
-        published_at: clock.ms,
-        expires_at: null,
-      })
+      await server.app.store.events.publish(
+        {
+          id: crypto.randomUUID(),
+          name: "channel.followed",
+          version: 1,
+          broadcaster_user_id: 1,
+          body: "{}",
+          fingerprint: new Uint8Array(32),
+          published_at: clock.ms,
+          expires_at: null,
+        },
+        () => false,
+      )
     ).deliveries;
 
   test.each([

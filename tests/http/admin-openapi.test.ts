@@ -44,9 +44,10 @@ describe("the admin document", () => {
   });
 
   test("lists the routes of the listener, all of them and no other", () => {
-    const { store, data, publisher } = server.app;
+    const { store, data, engine, publisher } = server.app;
     const routes = adminApp({
       store,
+      engine,
       data,
       publisher,
       authenticator: { forget() {} },

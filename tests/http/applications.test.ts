@@ -41,10 +41,12 @@ const profile = ({ token }: TestApplication) => server.get("/public/v1/users/may
 /** An application whose deliveries nobody but this test waits for. */
 const listening = (url = receiver.url) => server.application({ webhook_url: url });
 const remove = (id: string) => server.admin("DELETE", `${path}/${id}`);
-/** The states of all deliveries for an application. */
-const waitForNothingPending = async (id: string) => {
-  for (let i = 0; i < 200; i++) {
-    if (!(await server.app.store.deliveries.pending()).some((one) => one.application_id === id)) return;
+/** Resolves when the engine has nothing in hand, and the store nothing for this application. */
+const waitForNothingPending = async (id: string, { app } = server) => {
+  for (let i = 0; i < 500; i++) {
+    const { inFlight, queued, unrecorded } = await app.engine.standing();
+    const pending = await app.store.deliveries.pending();
+    if (inFlight + queued + unrecorded === 0 && !pending.some((one) => one.application_id === id)) return;
     await Bun.sleep(10);
   }
   throw new Error("deliveries are still pending");
@@ -221,6 +223,8 @@ describe("disabling", () => {
     await publish();
     await failing.arrived(1);
     await patch(app.id, change);
+    // Also of an attempt that is still being recorded no retry is left.
+    await waitForNothingPending(app.id);
     expect(await server.app.store.deliveries.pending()).not.toContainEqual(
       expect.objectContaining({ application_id: app.id }),
     );
@@ -239,7 +243,8 @@ test("deleting takes tokens and subscriptions with it and cancels what is pendin
   expect((await remove(app.id)).status).toBe(204);
   expect((await profile(app)).status).toBe(401);
   expect(await server.app.store.subscriptions.ofApplication(app.id)).toEqual([]);
-  expect(await server.app.store.tokens.ofApplication(app.id, 10)).toEqual([]);
+  expect(await server.app.store.tokens.ofApplication(app.id, clock.ms, 10)).toEqual([]);
+  await waitForNothingPending(app.id);
   expect(await server.app.store.deliveries.pending()).toEqual([]);
   expect(await publish()).toBe(0);
   expect((await remove(app.id)).status).toBe(404);
@@ -367,6 +372,10 @@ describe("tokens", () => {
     expect(JSON.parse(text).data).toEqual([{ user_id: null, scopes: ["users:read"], expires_at }]);
     expect(text).not.toContain(access_token);
     expect((await server.get("/public/v1/users/maya", access_token)).status).toBe(200);
+    clock.advance(60_000);
+    const later = await server.admin("GET", `${path}/${id}/tokens`);
+    expect(await json<object>(later)).toMatchObject({ data: [] });
+    clock.advance(-60_000);
     const revoked = await server.admin("DELETE", `${path}/${id}/tokens`);
     expect(await json<object>(revoked)).toEqual({ revoked: 1, message: "OK" });
     expect((await server.get("/public/v1/users/maya", access_token)).status).toBe(401);
@@ -379,4 +388,41 @@ describe("tokens", () => {
       expect((await server.admin("POST", `${path}/${id}/tokens`, body)).status).toBe(400);
     },
   );
+});
+
+/** As in production, where the clock is the system's and the engine has a thread of its own. */
+test("changes reach an engine in its own thread before they are answered", async () => {
+  const real = await startServer();
+  const [first, second] = [new Receiver(), new Receiver()];
+  await real.load("users", [{ id: 7, username: "maya" }]);
+  const app = await real.application({ webhook_url: first.url });
+  const change = (body: object) => real.admin("PATCH", `${path}/${app.id}`, body);
+  const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 7 };
+  await real.post("/public/v1/events/subscriptions", body, app.token);
+  const event = { name: "channel.followed", version: 1, broadcaster_user_id: 7, data };
+  const publishTo = async (receiver: Receiver) => {
+    const before = receiver.received.length;
+    await real.admin("POST", "/admin/v1/events", event);
+    return (await receiver.arrived(before + 1)).at(-1);
+  };
+  await publishTo(first);
+  await change({ webhook_url: second.url });
+  await publishTo(second);
+  const rotated = await real.admin("POST", `${path}/${app.id}/webhook-secret`, {});
+  const { webhook_secret } = await json<{ webhook_secret: string }>(rotated);
+  const received = await publishTo(second);
+  for (const secret of [app.webhook_secret, webhook_secret]) {
+    expect(new Webhook(secret).verify(received?.body ?? "", received?.headers ?? {})).toMatchObject({ data });
+  }
+  await change({ disabled: true });
+  await real.admin("POST", "/admin/v1/events", event);
+  expect((await real.get("/public/v1/users/maya", app.token)).status).toBe(401);
+  await waitForNothingPending(app.id, real);
+  await change({ disabled: false });
+  const last = await publishTo(second);
+  // The one that was published meanwhile has a number, and was not sent.
+  expect(last?.headers["onair-sequence"]).toBe("5");
+  expect([first.received.length, second.received.length]).toEqual([1, 3]);
+  await real.stop();
+  await Promise.all([first.stop(), second.stop()]);
 });

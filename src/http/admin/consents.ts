@@ -6,7 +6,7 @@ import type { Authenticator } from "../auth.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { readParam } from "../query.ts";
-import { exampleApplication, readApplicationId } from "./applications.ts";
+import { exampleApplication, readApplicationId } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
 

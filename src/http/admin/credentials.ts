@@ -9,7 +9,8 @@ import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { readJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import { ApplicationId, type ApplicationRouteOptions, existing, readApplicationId } from "./applications.ts";
+import { ApplicationId, existing, readApplicationId } from "./application-fields.ts";
+import type { ApplicationRouteOptions } from "./applications.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
 
@@ -180,7 +181,7 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
     path,
     async ({ exchange, params }) => {
       const { id } = existing(await store.applications.find(readApplicationId(params.id)));
-      const found = await store.tokens.ofApplication(id, maxListedTokens);
+      const found = await store.tokens.ofApplication(id, now(), maxListedTokens);
       const data = found.map(({ userId, scopes, expiresAt }) => {
         return { user_id: userId, scopes, expires_at: isoTime(expiresAt) };
       });

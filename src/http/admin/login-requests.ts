@@ -12,7 +12,7 @@ import { readJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { readQuery } from "../query.ts";
-import { exampleApplication } from "./applications.ts";
+import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
 

@@ -1,12 +1,13 @@
+import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
-import { cancelPending } from "./cancel.ts";
+import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import { applications, deliveries, settings } from "./schema.ts";
+import { applications, settings } from "./schema.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
   id: applications.id,
@@ -26,7 +27,12 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   updated_at: applications.updated_at,
 };
 
-export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store["applications"] {
+export function applicationStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Store["applications"] {
+  const cancel = deliveryCanceler(db);
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
   const secrets = orm
@@ -75,13 +81,12 @@ export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store[
       }),
     update: (id, changes, now) =>
       commit(() => {
-        if (changes.disabled || changes.webhook_url === null)
-          cancelPending(orm, eq(deliveries.application_id, id), now);
+        if (changes.disabled || changes.webhook_url === null) cancel.ofApplication(id, now);
         return change(id, changes, now);
       }),
     remove: (id, now) =>
       commit(() => {
-        cancelPending(orm, eq(deliveries.application_id, id), now);
+        cancel.ofApplication(id, now);
         return (
           orm.delete(applications).where(eq(applications.id, id)).returning({ id: applications.id }).all()
             .length > 0

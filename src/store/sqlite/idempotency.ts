@@ -1,7 +1,8 @@
 import { eq, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { idempotencyMs } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { idempotencyLifetimeMs, type KnownRequest } from "../../domain/idempotency.ts";
+import type { KnownRequest } from "../../domain/idempotency.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
@@ -14,7 +15,7 @@ export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): Store[
 
   const begin = (key: string, fingerprint: Uint8Array, now: number): KnownRequest => {
     const known = find.get({ key });
-    if (known && known.first_seen_at > now - idempotencyLifetimeMs) {
+    if (known && known.first_seen_at > now - idempotencyMs) {
       const { first_seen_at: firstSeenAt, status, answer } = known;
       if (!known.fingerprint.equals(fingerprint)) {
         const message = `The Idempotency-Key ${key} came with another body at ${isoTime(firstSeenAt)}`;
@@ -40,7 +41,7 @@ export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): Store[
         () =>
           orm
             .delete(idempotencyKeys)
-            .where(lte(idempotencyKeys.first_seen_at, now - idempotencyLifetimeMs))
+            .where(lte(idempotencyKeys.first_seen_at, now - idempotencyMs))
             .returning({ key: idempotencyKeys.key })
             .all().length,
       ),

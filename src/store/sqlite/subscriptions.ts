@@ -1,14 +1,19 @@
+import type { Database } from "bun:sqlite";
 import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store, SubscribeResult } from "../store.ts";
-import { cancelPending } from "./cancel.ts";
+import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import { deliveries, subscriptions, users } from "./schema.ts";
+import { subscriptions, users } from "./schema.ts";
 
-export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store["subscriptions"] {
+export function subscriptionStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Store["subscriptions"] {
   const shown = {
     id: subscriptions.id,
     app_id: subscriptions.app_id,
@@ -52,6 +57,9 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     .limit(1)
     .prepare();
 
+  const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
+  const remove = subscriptionRemover(db, orm);
+
   const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
     const { app_id, broadcaster_user_id, event, version } = key;
     const found = existing.get({ app_id, broadcaster: broadcaster_user_id, event, version });
@@ -76,19 +84,29 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     count,
+    existing: async (ids) => new Set(ids.filter((id) => isThere.get(id))),
     remove: (applicationId, ids, now, userId = null) =>
       commit(() => {
-        const those = and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids]));
+        const those = inArray(subscriptions.id, [...ids]);
         const ofUser = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
-        removeSubscriptions(orm, and(those, ofUser), now);
+        remove(applicationId, and(those, ofUser), now);
       }),
   };
 }
 
-/** Removes subscriptions and cancels their pending deliveries; to be called within a commit. */
-export function removeSubscriptions(orm: BunSQLiteDatabase, which: SQL | undefined, now: number): void {
-  const removed = orm.delete(subscriptions).where(which).returning({ id: subscriptions.id }).all();
-  if (removed.length === 0) return;
-  const gone = removed.map(({ id }) => id);
-  cancelPending(orm, inArray(deliveries.subscription_id, gone), now);
+/**
+ * Removes subscriptions of an application, all that `which` is true of, and cancels their deliveries that are in the
+ * store; to be called within a commit.
+ */
+export function subscriptionRemover(db: Database, orm: BunSQLiteDatabase) {
+  const cancel = deliveryCanceler(db);
+  return (applicationId: string, which: SQL | undefined, now: number): void => {
+    const removed = orm
+      .delete(subscriptions)
+      .where(and(eq(subscriptions.app_id, applicationId), which))
+      .returning({ id: subscriptions.id })
+      .all();
+    const ids = removed.map(({ id }) => id);
+    cancel.ofSubscriptions(applicationId, ids, now);
+  };
 }

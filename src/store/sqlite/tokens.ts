@@ -1,4 +1,4 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { and, eq, gt, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { refreshTokenLifetimeMs, type Scope, userTokenLifetimeMs } from "../../domain/tokens.ts";
@@ -153,11 +153,11 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
             .run();
         return "revoked";
       }),
-    ofApplication: async (applicationId, limit) =>
+    ofApplication: async (applicationId, now, limit) =>
       orm
         .select({ userId: tokens.user_id, scopes: tokens.scopes, expiresAt: tokens.expires_at })
         .from(tokens)
-        .where(eq(tokens.application_id, applicationId))
+        .where(and(eq(tokens.application_id, applicationId), gt(tokens.expires_at, now)))
         .orderBy(tokens.expires_at)
         .limit(limit)
         .all()

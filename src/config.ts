@@ -22,6 +22,9 @@ export interface Config {
   readonly jwksUrl: string | null;
   readonly jwtIssuer: string | null;
   readonly jwtAudience: string | null;
+  readonly keepDeliveredDays: number;
+  readonly keepFailedDays: number;
+  readonly keepBodiesDays: number;
   readonly logLevel: LogLevel;
 }
 
@@ -136,6 +139,24 @@ const settings: Settings = {
   },
   jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
   jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
+  keepDeliveredDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long deliveries that arrived are kept",
+    read: integer(1, 3_650),
+  },
+  keepFailedDays: {
+    value: "DAYS",
+    default: "30",
+    help: "how long deliveries that failed, expired or were canceled are kept",
+    read: integer(1, 3_650),
+  },
+  keepBodiesDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long the bodies of events are kept once nothing of them is pending",
+    read: integer(1, 3_650),
+  },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };
 

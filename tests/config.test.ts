@@ -30,6 +30,9 @@ describe("settings", () => {
       jwksUrl: null,
       jwtIssuer: null,
       jwtAudience: null,
+      keepDeliveredDays: 7,
+      keepFailedDays: 30,
+      keepBodiesDays: 7,
       logLevel: "info",
     });
   });

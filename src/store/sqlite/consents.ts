@@ -1,13 +1,15 @@
+import type { Database } from "bun:sqlite";
 import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { applications, consents, subscriptions } from "./schema.ts";
-import { removeSubscriptions } from "./subscriptions.ts";
+import { subscriptionRemover } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
 
-export function consentStore(orm: BunSQLiteDatabase, commit: Commit): Store["consents"] {
+export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["consents"] {
+  const removeSubscriptions = subscriptionRemover(db, orm);
   return {
     ofUser: async (userId) =>
       orm
@@ -30,11 +32,7 @@ export function consentStore(orm: BunSQLiteDatabase, commit: Commit): Store["con
           .where(and(eq(consents.user_id, userId), eq(consents.application_id, applicationId)))
           .run();
         removeTokensOf(orm, userId, applicationId);
-        const theirs = and(
-          eq(subscriptions.app_id, applicationId),
-          eq(subscriptions.broadcaster_user_id, userId),
-        );
-        removeSubscriptions(orm, theirs, now);
+        removeSubscriptions(applicationId, eq(subscriptions.broadcaster_user_id, userId), now);
       }),
   };
 }

@@ -143,13 +143,13 @@ async function jwtReader(
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */
 function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {
-  const { data, allowPrivateWebhooks, logLevel } = config;
+  const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
     failedMs: config.keepFailedDays * day,
     bodiesMs: config.keepBodiesDays * day,
   };
-  const settings = { data, allowPrivateWebhooks, retention };
+  const settings = { data, allowPrivateWebhooks, webhookProxy, retention };
   if (now) return startEngine({ settings, log, now, steady: steady ?? now, random });
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;

@@ -14,6 +14,8 @@ import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 export interface EngineSettings {
   readonly data: string;
   readonly allowPrivateWebhooks: boolean;
+  /** The URL of the egress proxy; null: none. */
+  readonly webhookProxy: string | null;
   readonly retention: Retention;
 }
 
@@ -51,7 +53,8 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
+    const proxy = settings.webhookProxy ?? undefined;
+    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
     const dispatcher = createDispatcher({ store, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [

@@ -262,7 +262,7 @@ async function recorded(name: string): Promise<Recorded> {
   try {
     const find = db.prepare<Recorded, [string]>(
       `SELECT d.status, d.next_attempt_at, a.at, a.outcome, a.status AS answer, a.duration_ms, a.error, a.response
-       FROM deliveries d JOIN attempts a ON a.delivery_id = d.id AND a.number = 1 WHERE d.application_id = ?`,
+       FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq AND a.number = 1 WHERE d.application_id = ?`,
     );
     for (const end = Date.now() + timeoutMs + 10_000; Date.now() < end; await Bun.sleep(20)) {
       const row = find.get(applications.get(name) ?? "");

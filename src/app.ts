@@ -12,7 +12,7 @@ import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
-import { type Listening, listen } from "./http/server.ts";
+import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
@@ -95,6 +95,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       isReady: () => isReady,
       publicUrl: () => publicUrl,
       tokensRevoked: () => access.authenticator.forget(),
+      publicTraffic: trafficOf(api),
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);

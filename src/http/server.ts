@@ -4,6 +4,7 @@ import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import { replyError } from "./errors.ts";
 import { type Exchange, originals, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
+import { Traffic } from "./traffic.ts";
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
@@ -72,6 +73,11 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
       { detail: { hide: true }, parse: "none" },
     );
   }
+}
+
+/** What a listener has answered since its start. */
+export function trafficOf(app: AnyElysia): Traffic {
+  return sharedOf.get(app)?.traffic ?? new Traffic();
 }
 
 const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;

@@ -9,8 +9,10 @@ import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
 import type { PlatformJwtReader } from "./http/platform-jwt.ts";
 import { publicApp } from "./http/public/app.ts";
+import { EventStreams } from "./http/public/event-streams.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
+import { StreamPositions } from "./http/public/stream-position.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -19,7 +21,7 @@ import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
-import { publicKeyForms } from "./webhooks/signature.ts";
+import { publicKeyForms, readSigningKey } from "./webhooks/signature.ts";
 
 /** A running server. */
 export interface App {
@@ -68,7 +70,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const publisher = createPublisher(engine.publish, clock);
-    const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
+    const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
+    const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
+    const streams = new EventStreams({
+      store,
+      authenticator: access.authenticator,
+      positions: new StreamPositions(cursorKey),
+      signingKey: readSigningKey(signingKeyPem),
+      log,
+      now: clock,
+      limit: config.streamLimit,
+      keptMs: Math.min(config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays) * day,
+    });
     let publicUrl = config.publicUrl ?? "";
     let adminUrl = "";
     let isReady = false;
@@ -83,6 +96,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       cursors: new Cursors(cursorKey),
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
+      streams,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
       publicUrl: () => publicUrl,
       loginUrl: config.loginUrl,
@@ -102,6 +116,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       publicUrl: () => publicUrl,
       adminUrl: () => adminUrl,
     });
+    engine.onStreamed((applicationIds) => streams.wake(applicationIds));
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);
     listening.push(publicListening);
@@ -121,6 +136,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       async stop() {
         isReady = false;
+        // A listener waits for the answers under way, and these would never end by themselves.
+        streams.close();
         await Promise.all(listening.map((one) => one.stop(drainMs)));
         await engine.stop(drainMs);
         await log.flush();

@@ -20,6 +20,8 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  /** Event streams that an application may have open. */
+  readonly streamLimit: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   /** The platform's own login and consent page; null: users cannot log in. */
@@ -150,6 +152,12 @@ const settings: Settings = {
     default: "10000",
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
+  },
+  streamLimit: {
+    value: "N",
+    default: "100",
+    help: "event streams that an application may have open at the same time",
+    read: integer(1, 10_000),
   },
   trustedProxies: {
     value: "LIST",

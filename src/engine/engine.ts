@@ -1,3 +1,4 @@
+import { receivesWebhooks } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { hour, minute } from "../domain/time.ts";
 import type { Log } from "../log.ts";
@@ -28,9 +29,13 @@ export interface Engine {
   /** Has deliveries of an application looked at that may be due now. */
   wake(applicationId: string): Promise<void>;
   standing(): Promise<Standing>;
+  /** Tells from now on which applications have something new on their event stream. */
+  onStreamed(listener: StreamedListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
+
+export type StreamedListener = (applicationIds: readonly string[]) => void;
 
 export interface EngineOptions {
   readonly settings: EngineSettings;
@@ -68,9 +73,13 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
       ],
       log,
     );
+    let listener: StreamedListener = () => {};
     return {
       store: watched(store, dispatcher),
-      publish: publishing(store, dispatcher),
+      publish: publishing(store, dispatcher, (ids) => listener(ids)),
+      onStreamed(told) {
+        listener = told;
+      },
       enable: (id) => dispatcher.enable(id),
       wake: async (id) => dispatcher.wake(id),
       standing: async () => dispatcher.standing,
@@ -109,13 +118,13 @@ function pruning(store: Store, retention: Retention, now: () => number): Service
   };
 }
 
-/** The applications as the dispatcher sees them: one that is disabled, or has no URL, is to it as one that is gone. */
+/** The applications as the dispatcher sees them: one that receives no webhooks is to it as one that is gone. */
 function receivingOnly({ applications }: Store): Store["applications"] {
   return {
     ...applications,
     async find(id) {
       const application = await applications.find(id);
-      return application?.disabled || application?.webhook_url === null ? null : application;
+      return application && receivesWebhooks(application) ? application : null;
     },
   };
 }

@@ -20,7 +20,8 @@ export function idleEngine(directory: string): Engine {
   };
   return {
     store: watched(store, dispatcher),
-    publish: publishing(store, dispatcher),
+    publish: publishing(store, dispatcher, () => {}),
+    onStreamed() {},
     enable: dispatcher.enable,
     async wake() {},
     standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),

@@ -1,7 +1,7 @@
 import { errorFields, type Log, type LogLevel } from "../log.ts";
 import { openReader } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import type { Engine, EngineSettings } from "./engine.ts";
+import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import {
   type Answer,
   type Call,
@@ -32,6 +32,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   loginRequests: ["find"],
   consents: ["ofUser"],
   subscriptions: ["ofApplication", "count"],
+  deliveries: ["last", "lastBefore", "streamed"],
   endpoints: ["find", "failing"],
   settings: ["get"],
 };
@@ -45,9 +46,11 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const worker = new Worker(program);
   const send = (message: ToEngine) => worker.postMessage(message);
   const calls = new Calls((made) => send({ calls: made }));
+  let streamed: StreamedListener = () => {};
   await new Promise<void>((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<FromEngine>) => {
       if ("answers" in data) calls.answered(data.answers);
+      else if ("streamed" in data) streamed(data.streamed);
       else if ("log" in data) log.raw(data.log);
       else if ("failed" in data) reject(thrownError(data.failed));
       else resolve();
@@ -71,6 +74,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     enable: (id) => calls.make("enable", [id]),
     wake: (id) => calls.make("wake", [id]),
     standing: () => calls.make("standing", []),
+    onStreamed(listener) {
+      streamed = listener;
+    },
     async stop(graceMs) {
       await reader.close();
       await calls.make("stop", [graceMs]);

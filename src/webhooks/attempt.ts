@@ -1,37 +1,44 @@
 import type { KeyObject } from "node:crypto";
 import { type Application, webhookSecrets } from "../domain/applications.ts";
-import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import type { Attempt, AttemptResult, DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
 import type { Log } from "../log.ts";
 import { type Decision, nextStep } from "./retry.ts";
 import type { SendRequest, SendResult } from "./sender.ts";
 import { sign } from "./signature.ts";
 
-/** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+/** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+export function signedHeaders(
+  delivery: DueDelivery | StreamedDelivery,
+  application: Application,
+  signingKey: KeyObject,
+  now: number,
+): Record<string, string> {
+  const { id, event } = delivery;
+  const { body } = event;
+  const timestampSeconds = Math.floor(now / 1000);
+  const secrets = webhookSecrets(application, now);
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestampSeconds),
+    "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey }),
+    "onair-event-type": event.name,
+    "onair-event-version": String(event.version),
+    "onair-event-id": event.id,
+    "onair-subscription-id": delivery.subscription_id,
+    "onair-sequence": String(delivery.sequence),
+    "onair-attempt": String(delivery.attempts + 1),
+  };
+}
+
+/** The request of an attempt that begins at `now`. */
 export function requestOf(
   delivery: DueDelivery,
   application: Application,
   signingKey: KeyObject,
   now: number,
 ): SendRequest {
-  const { id, event } = delivery;
-  const { body } = event;
-  const timestampSeconds = Math.floor(now / 1000);
-  const secrets = webhookSecrets(application, now);
-  return {
-    url: application.webhook_url ?? "",
-    body,
-    headers: {
-      "webhook-id": id,
-      "webhook-timestamp": String(timestampSeconds),
-      "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey }),
-      "onair-event-type": event.name,
-      "onair-event-version": String(event.version),
-      "onair-event-id": event.id,
-      "onair-subscription-id": delivery.subscription_id,
-      "onair-sequence": String(delivery.sequence),
-      "onair-attempt": String(delivery.attempts + 1),
-    },
-  };
+  const headers = signedHeaders(delivery, application, signingKey, now);
+  return { url: application.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
 /** An attempt that failed on our side; the schedule goes on. */

@@ -64,14 +64,23 @@ export function createPublisher(keep: Publish, now: () => number): Publisher {
 /** Keeps an event with its deliveries and has them sent. */
 export type Publish = (event: NewEvent) => Promise<PublishedEvent>;
 
-/** What is published goes to the dispatcher straight from memory where it has room for it. */
-export function publishing(store: Pick<Store, "events">, dispatcher: Pick<Dispatcher, "reserve">): Publish {
+/**
+ * What is published goes to the dispatcher straight from memory where it has room for it.
+ *
+ * @param streamed told of the applications that have something new on their event stream
+ */
+export function publishing(
+  store: Pick<Store, "events">,
+  dispatcher: Pick<Dispatcher, "reserve">,
+  streamed: (applicationIds: readonly string[]) => void,
+): Publish {
   return async (event) => {
     const reservation = dispatcher.reserve();
     let taken: readonly DueDelivery[] = [];
     try {
       const published = await store.events.publish(event, reservation.takes);
       taken = published.taken;
+      if (published.streamed.length > 0) streamed(published.streamed);
       return { id: published.id, deliveries: published.deliveries };
     } finally {
       reservation.end(taken);

@@ -63,7 +63,9 @@ describe("the document", () => {
       ...Object.values(operation.responses),
     ]);
     const types = new Set(all.flatMap((part) => Object.keys(part?.content ?? {})));
-    expect(types).toEqual(new Set(["application/json", "application/x-www-form-urlencoded"]));
+    expect(types).toEqual(
+      new Set(["application/json", "application/x-www-form-urlencoded", "text/event-stream"]),
+    );
     const form = operations(document).filter(({ operation }) => {
       return operation.requestBody?.content["application/x-www-form-urlencoded"];
     });
@@ -112,6 +114,7 @@ describe("the operations", () => {
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
       defaultSubscriptionLimit: 1,
+      streams: { open: async () => new ReadableStream() },
       publicKey: { public_key: "", standard_webhooks: "" },
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);

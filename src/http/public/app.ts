@@ -10,10 +10,12 @@ import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
 import { docsRoutes } from "./docs.ts";
+import type { EventStreams } from "./event-streams.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
 import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
+import { streamRoute } from "./stream.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
 
@@ -24,6 +26,7 @@ export function publicApp(
     cursors: Cursors;
     defaultSubscriptionLimit: number;
     publicKey: PublicKey;
+    streams: Pick<EventStreams, "open">;
   },
 ) {
   const app = publicListener(deps);
@@ -31,6 +34,7 @@ export function publicApp(
   categoryRoutes(app, deps, deps.ranking, deps.cursors);
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
+  streamRoute(app, deps, deps.streams);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);
   introspectRoute(app, deps, introspectDetail);

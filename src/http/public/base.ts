@@ -41,7 +41,7 @@ const crossOrigin = {
 };
 
 export const preflight = {
-  "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, X-Request-Id",
+  "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Request-Id",
   "access-control-max-age": "86400",
 };
 

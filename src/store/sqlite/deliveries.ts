@@ -3,6 +3,7 @@ import type { AttemptResult, DueDelivery, SentEvent } from "../../domain/deliver
 import type { Endpoint } from "../../domain/endpoints.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
+import { deliveryStream } from "./stream.ts";
 
 interface DueRow {
   readonly seq: number;
@@ -106,6 +107,7 @@ export function deliveryStore(
   };
 
   return {
+    ...deliveryStream(db),
     takeUp: () =>
       commit(() => {
         claimed.clear();

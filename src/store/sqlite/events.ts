@@ -6,6 +6,7 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
+import type { DeliveryModes } from "./delivery-modes.ts";
 import { events, users } from "./schema.ts";
 
 interface Receiver {
@@ -14,7 +15,12 @@ interface Receiver {
   readonly sequence: number;
 }
 
-export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["events"] {
+export function eventStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+  modes: DeliveryModes,
+): Store["events"] {
   const byId = orm
     .select({ fingerprint: events.fingerprint, deliveries: events.deliveries })
     .from(events)
@@ -48,6 +54,14 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
        (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at, expires_at)
      VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
   );
+  const addStreamed = db.prepare<
+    null,
+    [number, string, number, string, string, number, number, number | null]
+  >(
+    `INSERT INTO deliveries
+       (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, finished_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, 'delivered', 0, ?, ?)`,
+  );
   // Events outlive their deliveries, so that no number is given twice even when all deliveries are gone.
   let nextDelivery =
     db
@@ -61,7 +75,9 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
     const earlier = byId.get({ id });
     if (earlier) {
-      if (earlier.fingerprint.equals(fingerprint)) return { id, deliveries: earlier.deliveries, taken: [] };
+      if (earlier.fingerprint.equals(fingerprint)) {
+        return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
+      }
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
     if (!userExists.get({ id: broadcaster_user_id })) {
@@ -84,8 +100,25 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
     if (!row) throw new Error("INSERT returned no row");
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
+    const streamed = new Set<string>();
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
       const [seq, delivery] = [nextDelivery++, newId()];
+      const mode = modes.of(application_id);
+      if (mode !== "webhook") streamed.add(application_id);
+      if (mode === "stream") {
+        // With that it can be read, which is all that there is to deliver.
+        addStreamed.run(
+          seq,
+          delivery,
+          row.seq,
+          application_id,
+          subscription_id,
+          sequence,
+          published_at,
+          expires_at,
+        );
+        continue;
+      }
       const isTaken = takes(application_id);
       const due = isTaken ? null : 0;
       addDelivery.run(seq, delivery, row.seq, application_id, subscription_id, sequence, due, expires_at);
@@ -93,7 +126,7 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
       const state = { isWanted: true, attempts: 0, expires_at, event: sent };
       taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
-    return { id, deliveries: count, taken };
+    return { id, deliveries: count, taken, streamed: [...streamed] };
   };
 
   return { publish: (event, takes) => commit(() => publish(event, takes)) };

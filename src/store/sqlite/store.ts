@@ -6,6 +6,7 @@ import { categoryStore } from "./categories.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
+import { deliveryModes } from "./delivery-modes.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
@@ -35,17 +36,18 @@ export function openReader(directory: string): Store {
 function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
+  const modes = deliveryModes(db);
   return {
     users: userStore(db, orm, commit),
     categories: categoryStore(orm, commit),
     channels: channelStore(orm, commit),
     livestreams: livestreamStore(orm, commit),
-    applications: applicationStore(db, orm, commit),
+    applications: applicationStore(db, orm, commit, modes),
     tokens: tokenStore(orm, commit),
     loginRequests: loginRequestStore(orm, commit),
     consents: consentStore(db, orm, commit),
     subscriptions: subscriptionStore(db, orm, commit),
-    events: eventStore(db, orm, commit),
+    events: eventStore(db, orm, commit, modes),
     deliveries: deliveryStore(db, commit, keepEndpoint),
     endpoints: endpointStore(orm, commit, keepEndpoint),
     retention: retentionStore(db, commit),

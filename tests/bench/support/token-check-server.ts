@@ -25,6 +25,7 @@ const application: Application = {
   id: newId(),
   name: "Bench",
   client_type: "confidential",
+  delivery: "webhook",
   webhook_url: null,
   webhook_secret: "whsec_",
   scopes: ["users:read"],
@@ -70,6 +71,7 @@ const app = publicApp({
   ranking,
   cursors: new Cursors("key"),
   defaultSubscriptionLimit: 1,
+  streams: { open: async () => new ReadableStream() },
   publicKey: { public_key: "", standard_webhooks: "" },
 });
 const { url } = listen(app, "127.0.0.1", 0, readyAnswers({ access, profiles }, ranking));

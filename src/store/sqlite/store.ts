@@ -19,7 +19,7 @@ export function openStore(directory: string): Store {
     users: userStore(db, orm, commit),
     categories: categoryStore(orm, commit),
     channels: channelStore(orm, commit),
-    livestreams: livestreamStore(orm, commit),
+    livestreams: livestreamStore(db, orm, commit),
     applications: applicationStore(orm, commit),
     tokens: tokenStore(orm, commit),
     subscriptions: subscriptionStore(orm, commit),

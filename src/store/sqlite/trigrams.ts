@@ -1,0 +1,63 @@
+import type { Database } from "bun:sqlite";
+
+/** Every three code points of a text that follow each other, each once. */
+export function trigrams(text: string): string[] {
+  const points = [...text];
+  const found = new Set<string>();
+  for (let i = 2; i < points.length; i++) found.add(`${points[i - 2]}${points[i - 1]}${points[i]}`);
+  return [...found];
+}
+
+const slots = 2 ** 16;
+
+/** Trigrams that share a slot are counted together, which makes them look a little more common than they are. */
+function slotOf(trigram: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < trigram.length; i++) hash = Math.imul(hash ^ trigram.charCodeAt(i), 0x01000193);
+  return (hash ^ (hash >>> 16)) & (slots - 1);
+}
+
+/** So many changed trigrams are written together at least; after that a twentieth of all of them. */
+const leastUnwritten = 2_000;
+
+/**
+ * Roughly how many users have a trigram, in 256 KB of memory. Only the speed of a search depends on it: so it is
+ * written to the database now and then, and what a crash takes of it is not missed.
+ */
+export class TrigramCounts {
+  readonly #write;
+  #counts = new Uint32Array(slots);
+  #total = 0;
+  #unwritten = 0;
+
+  constructor(db: Database) {
+    this.#write = db.prepare("INSERT OR REPLACE INTO search_statistics (id, trigram_counts) VALUES (1, ?)");
+    const row = db
+      .query<{ trigram_counts: Uint8Array }, []>("SELECT trigram_counts FROM search_statistics WHERE id = 1")
+      .get();
+    if (row?.trigram_counts.byteLength !== this.#counts.byteLength) return;
+    new Uint8Array(this.#counts.buffer).set(row.trigram_counts);
+    this.#total = this.#counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  of(trigram: string): number {
+    return this.#counts[slotOf(trigram)] ?? 0;
+  }
+
+  /** Counts trigrams of one more user, or of one less. */
+  add(trigrams: readonly string[], by: 1 | -1): void {
+    for (const trigram of trigrams) {
+      const slot = slotOf(trigram);
+      this.#counts[slot] = Math.max(0, (this.#counts[slot] ?? 0) + by);
+    }
+    this.#total += by * trigrams.length;
+    this.#unwritten += trigrams.length;
+  }
+
+  /** Writes them, if it is time; to be called inside a transaction. */
+  keep(): void {
+    if (this.#unwritten < Math.max(leastUnwritten, this.#total / 20)) return;
+    this.#write.run(new Uint8Array(this.#counts.buffer));
+    this.#unwritten = 0;
+  }
+}

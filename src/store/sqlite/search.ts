@@ -78,6 +78,9 @@ function configureIndex(db: Database): void {
 const askedTrigrams = 3;
 const fewUsers = 100;
 
+/** So few are read all at once. */
+const fewMatching = 32;
+
 /** What a whole username, or the beginning of one, can look like once it is folded. */
 const usernameLike = /^[a-z0-9_-]{3,64}$/;
 
@@ -92,6 +95,15 @@ function indexedTexts({ username, display_name }: Indexed): readonly [string, st
   const name = fold(username);
   const displayName = fold(display_name);
   return [name, displayName === name ? "" : displayName, startOf(name)];
+}
+
+const startsWith = (row: Row, text: string) => fold(row.username).startsWith(text);
+
+const contains = (row: Row, text: string) =>
+  fold(row.username).includes(text) || fold(row.display_name).includes(text);
+
+function summary({ id, username, display_name, profile_picture, is_verified }: Row): UserSummary {
+  return { id, username, display_name, profile_picture, is_verified: is_verified === 1 };
 }
 
 const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`;
@@ -114,6 +126,9 @@ export function userSearch(db: Database): UserSearch {
     `SELECT ${columns}, 0 AS bucket FROM users u WHERE u.username = ? COLLATE NOCASE`,
   );
 
+  const begin = db.prepare("BEGIN");
+  const end = db.prepare("COMMIT");
+
   const countedOf = (texts: readonly string[]) => texts.flatMap(trigrams);
 
   /** Those who have the rarest of these trigrams. */
@@ -130,7 +145,7 @@ export function userSearch(db: Database): UserSearch {
   /** The first `limit` of those who have all of these trigrams and are `wanted`, in exact order. */
   const best = (having: readonly string[], limit: number, wanted: (row: Row) => boolean): Row[] => {
     const found: Row[] = [];
-    if (limit === 0 || having.length === 0) return found;
+    if (limit === 0) return found;
     let bucketStart = 0;
     for (const row of matches.iterate(matchOf(having))) {
       if (row.bucket !== found[bucketStart]?.bucket) {
@@ -168,11 +183,19 @@ export function userSearch(db: Database): UserSearch {
     counts.keep();
   };
 
-  const find = (query: string, limit: number): UserSummary[] => {
-    const text = fold(query);
-    // No name contains one, and FTS5 would take it for the end of the query.
-    if (text.includes("\0")) return [];
-    const having = trigrams(text);
+  /** All who contain the text, where they are few: then one look into the index is enough. Else null. */
+  const fewMatches = (text: string, having: readonly string[]): Row[] | null => {
+    if (having.every((trigram) => counts.of(trigram) > fewMatching)) return null;
+    const all = best(having, 2 * fewMatching, (row) => contains(row, text));
+    if (all.length === 2 * fewMatching) return null;
+    const rank = ({ username }: Row) => {
+      const name = fold(username);
+      return name === text ? 0 : name.startsWith(text) ? 1 : 2;
+    };
+    return all.sort((a, b) => rank(a) - rank(b));
+  };
+
+  const manyMatches = (text: string, having: readonly string[], limit: number): Row[] => {
     const found: Row[] = [];
     const seen = new Set<number>();
     const take = (rows: Row[]) => {
@@ -181,22 +204,26 @@ export function userSearch(db: Database): UserSearch {
     };
     if (usernameLike.test(text)) {
       take(byName.all(text));
-      const startsWith = (row: Row) => !seen.has(row.id) && fold(row.username).startsWith(text);
-      take(best([startOf(text), ...having], limit - found.length, startsWith));
+      const starts = [startOf(text), ...having];
+      take(best(starts, limit - found.length, (row) => !seen.has(row.id) && startsWith(row, text)));
     }
-    const contains = (row: Row) => {
-      return (
-        !seen.has(row.id) && (fold(row.username).includes(text) || fold(row.display_name).includes(text))
-      );
-    };
-    take(best(having, limit - found.length, contains));
-    return found.map(({ id, username, display_name, profile_picture, is_verified }) => ({
-      id,
-      username,
-      display_name,
-      profile_picture,
-      is_verified: is_verified === 1,
-    }));
+    take(best(having, limit - found.length, (row) => !seen.has(row.id) && contains(row, text)));
+    return found;
+  };
+
+  const find = (query: string, limit: number): UserSummary[] => {
+    const text = fold(query);
+    const having = trigrams(text);
+    // No name contains a zero, and FTS5 would take it for the end of the query.
+    if (text.includes("\0") || having.length === 0) return [];
+    // One transaction, because SQLite would else take and give back its lock for each statement.
+    begin.run();
+    try {
+      const found = fewMatches(text, having) ?? manyMatches(text, having, limit);
+      return found.slice(0, limit).map(summary);
+    } finally {
+      end.run();
+    }
   };
 
   rebuildIfEmpty(db, update);

@@ -87,7 +87,8 @@ const usernameLike = /^[a-z0-9_-]{3,64}$/;
 /** A trigram of characters of private use, which stands for the first three of a username; "" for a shorter one. */
 function startOf(foldedUsername: string): string {
   if (foldedUsername.length < 3) return "";
-  return String.fromCharCode(...[0, 1, 2].map((i) => 0xe000 + foldedUsername.charCodeAt(i)));
+  const shifted = (i: number) => String.fromCharCode(0xe000 + foldedUsername.charCodeAt(i));
+  return shifted(0) + shifted(1) + shifted(2);
 }
 
 /** The columns of the index. */
@@ -129,8 +130,6 @@ export function userSearch(db: Database): UserSearch {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
 
-  const countedOf = (texts: readonly string[]) => texts.flatMap(trigrams);
-
   /** Those who have the rarest of these trigrams. */
   const matchOf = (wanted: readonly string[]): string => {
     const known = wanted.map((trigram) => ({ trigram, users: counts.of(trigram) }));
@@ -168,7 +167,7 @@ export function userSearch(db: Database): UserSearch {
         const same = before.username === after.username && before.display_name === after.display_name;
         if (same && old === bucket) continue;
         remove.run(old, before.id);
-        counts.add(countedOf(indexedTexts(before)), -1);
+        for (const text of indexedTexts(before)) counts.add(text, -1);
       }
       inserts.push({ bucket, user: after });
     }
@@ -176,7 +175,7 @@ export function userSearch(db: Database): UserSearch {
     for (const { bucket, user } of inserts) {
       const texts = indexedTexts(user);
       insert.run(bucket, user.id, ...texts);
-      counts.add(countedOf(texts), 1);
+      for (const text of texts) counts.add(text, 1);
     }
     if (inserts.length === 0) return;
     merge.run(mergedPages(inserts.length));

@@ -11,11 +11,13 @@ export function trigrams(text: string): string[] {
 const slots = 2 ** 16;
 
 /** Trigrams that share a slot are counted together, which makes them look a little more common than they are. */
-function slotOf(trigram: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < trigram.length; i++) hash = Math.imul(hash ^ trigram.charCodeAt(i), 0x01000193);
+function slotOf(first: number, second: number, third: number): number {
+  const mix = (hash: number, point: number) => Math.imul(hash ^ point, 0x01000193);
+  const hash = mix(mix(mix(0x811c9dc5, first), second), third);
   return (hash ^ (hash >>> 16)) & (slots - 1);
 }
+
+const pointOf = (character: string) => character.codePointAt(0) ?? 0;
 
 /** So many changed trigrams are written together at least; after that a twentieth of all of them. */
 const leastUnwritten = 2_000;
@@ -41,17 +43,24 @@ export class TrigramCounts {
   }
 
   of(trigram: string): number {
-    return this.#counts[slotOf(trigram)] ?? 0;
+    const [first = "", second = "", third = ""] = trigram;
+    return this.#counts[slotOf(pointOf(first), pointOf(second), pointOf(third))] ?? 0;
   }
 
-  /** Counts trigrams of one more user, or of one less. */
-  add(trigrams: readonly string[], by: 1 | -1): void {
-    for (const trigram of trigrams) {
-      const slot = slotOf(trigram);
-      this.#counts[slot] = Math.max(0, (this.#counts[slot] ?? 0) + by);
+  /** Counts the trigrams of a text once more, or once less. */
+  add(text: string, by: 1 | -1): void {
+    let [first, second] = [-1, -1];
+    for (let i = 0; i < text.length; ) {
+      const third = text.codePointAt(i) ?? 0;
+      i += third > 0xffff ? 2 : 1;
+      if (first >= 0) {
+        const slot = slotOf(first, second, third);
+        this.#counts[slot] = Math.max(0, (this.#counts[slot] ?? 0) + by);
+        this.#total += by;
+        this.#unwritten++;
+      }
+      [first, second] = [second, third];
     }
-    this.#total += by * trigrams.length;
-    this.#unwritten += trigrams.length;
   }
 
   /** Writes them, if it is time; to be called inside a transaction. */

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
-import { hour, second } from "./domain/time.ts";
+import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
+import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts";
+import { startEngineThread } from "./engine/thread.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
 import { publicApp } from "./http/public/app.ts";
@@ -13,14 +15,9 @@ import { type Listening, listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
-import { openStore } from "./store/sqlite/store.ts";
 import type { Store } from "./store/store.ts";
-import { repeating, supervise } from "./supervisor.ts";
-import { version } from "./version.ts";
-import { createDispatcher, type Dispatcher } from "./webhooks/dispatcher.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
-import { createSender } from "./webhooks/sender.ts";
-import { newSigningKey, publicKeyForms, readSigningKey } from "./webhooks/signature.ts";
+import { publicKeyForms } from "./webhooks/signature.ts";
 
 /** A running server. */
 export interface App {
@@ -30,7 +27,7 @@ export interface App {
   readonly newAdminKey: string | null;
   readonly store: Store;
   readonly data: PlatformData;
-  readonly dispatcher: Dispatcher;
+  readonly engine: Engine;
   readonly publisher: Publisher;
   /** Lets requests and attempts in flight finish for a while, then closes everything. */
   stop(): Promise<void>;
@@ -39,47 +36,40 @@ export interface App {
 export interface AppOptions {
   readonly config: Config;
   readonly log: Log;
-  readonly now?: () => number;
-  readonly random?: () => number;
+  /** Instead of the system's clock. */
+  readonly now?: (() => number) | undefined;
+  readonly random?: (() => number) | undefined;
 }
 
 const drainMs = 10 * second;
 
 /** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
-export async function startApp({
-  config,
-  log,
-  now = Date.now,
-  random = Math.random,
-}: AppOptions): Promise<App> {
-  const store = openStore(config.data);
+export async function startApp({ config, log, now, random }: AppOptions): Promise<App> {
+  const engine = await engineOf({ config, log, now, random });
+  const { store } = engine;
+  const clock = now ?? Date.now;
   const listening: Listening[] = [];
   try {
-    const ranking = await loadRanking(store, now);
+    const ranking = await loadRanking(store, clock);
     const profiles = new Profiles();
     const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
-    const data = platformData({ store, ranking, now, usersChanged });
-    const signingKeyPem = await setting(store, "signing_key", newSigningKey);
+    const data = platformData({ store, ranking, now: clock, usersChanged });
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const allowPrivate = config.allowPrivateWebhooks;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
-    const signingKey = readSigningKey(signingKeyPem);
-    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
-    const publisher = createPublisher(store, dispatcher, now);
-    const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
+    const publisher = createPublisher(engine.publish, clock);
+    const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
     let publicUrl = config.publicUrl ?? "";
     let isReady = false;
 
     const access = {
-      authenticator: authenticator(store, now),
-      limiter: rateLimiter(now),
+      authenticator: authenticator(store, clock),
+      limiter: rateLimiter(clock),
       defaultRateLimit: config.rateLimit,
     };
     const api = publicApp({
       store,
       log,
-      now,
+      now: clock,
       ranking,
       profiles,
       cursors: new Cursors(cursorKey),
@@ -90,12 +80,13 @@ export async function startApp({
     });
     const admin = adminApp({
       store,
+      engine,
       data,
       publisher,
       log,
-      now,
+      now: clock,
       adminKeyHash,
-      allowPrivateWebhooks: allowPrivate,
+      allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
     });
     const ready = readyAnswers({ access, profiles }, ranking);
@@ -104,14 +95,6 @@ export async function startApp({
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     listening.push(adminListening);
-
-    const services = supervise(
-      [
-        { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
-        repeating("expired tokens", hour, async () => void (await store.tokens.removeExpired(now()))),
-      ],
-      log,
-    );
     isReady = true;
 
     return {
@@ -120,24 +103,37 @@ export async function startApp({
       newAdminKey,
       store,
       data,
-      dispatcher,
+      engine,
       publisher,
       async stop() {
         isReady = false;
         await Promise.all(listening.map((one) => one.stop(drainMs)));
-        const cutOff = setTimeout(() => sender.close(), drainMs);
-        await services.stop();
-        clearTimeout(cutOff);
-        sender.close();
-        await store.close();
+        await engine.stop(drainMs);
         await log.flush();
       },
     };
   } catch (error) {
     await Promise.all(listening.map((one) => one.stop(0)));
-    await store.close();
+    await engine.stop(0);
     throw error;
   }
+}
+
+/** In a thread of its own, except with a clock of one's own, which no other thread can read. */
+function engineOf({ config, log, now, random = Math.random }: AppOptions): Promise<Engine> {
+  const { data, allowPrivateWebhooks, logLevel } = config;
+  const retention = {
+    deliveredMs: config.keepDeliveredDays * day,
+    failedMs: config.keepFailedDays * day,
+    bodiesMs: config.keepBodiesDays * day,
+  };
+  const settings = { data, allowPrivateWebhooks, retention };
+  if (now) return startEngine({ settings, log, now, random });
+  // Named from here, because in the executable all modules but the entry points are one file in this directory.
+  const program = new URL("./engine/worker.ts", import.meta.url).href;
+  // Nothing can be written or delivered any more: whoever runs this process is to start it again.
+  const failed = () => void log.flush().then(() => process.exit(1));
+  return startEngineThread({ program, settings, logLevel, log, failed });
 }
 
 async function loadRanking(store: Store, now: () => number): Promise<Ranking> {

@@ -16,6 +16,9 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  readonly keepDeliveredDays: number;
+  readonly keepFailedDays: number;
+  readonly keepBodiesDays: number;
   readonly logLevel: LogLevel;
 }
 
@@ -109,6 +112,24 @@ const settings: Settings = {
     default: "10000",
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
+  },
+  keepDeliveredDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long deliveries that arrived are kept",
+    read: integer(1, 3_650),
+  },
+  keepFailedDays: {
+    value: "DAYS",
+    default: "30",
+    help: "how long deliveries that failed, expired or were canceled are kept",
+    read: integer(1, 3_650),
+  },
+  keepBodiesDays: {
+    value: "DAYS",
+    default: "7",
+    help: "how long the bodies of events are kept once nothing of them is pending",
+    read: integer(1, 3_650),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

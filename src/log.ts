@@ -19,18 +19,29 @@ export interface Log {
   error(event: string, fields?: Record<string, unknown>): void;
   /** The line of a request; apart from the others because there is one for each. */
   request(line: RequestLine): void;
+  /** Whole lines that another log has made. */
+  raw(lines: Uint8Array): void;
   flush(): Promise<void>;
 }
 
 const flushAfterMs = 100;
 const bufferBytes = 256 * 1024;
 
+/** Where the lines go; `write` must have taken the bytes when it returns. */
+export interface LogSink {
+  write(lines: Uint8Array): unknown;
+  flush(): unknown;
+}
+
 /**
  * A log on standard error. Lines are gathered for up to 100 ms, because a system call for each request would cost
  * more than the request.
  */
-export function createLog(level: LogLevel, now: () => number = Date.now): Log {
-  const sink = Bun.stderr.writer();
+export function createLog(
+  level: LogLevel,
+  now: () => number = Date.now,
+  sink: LogSink = Bun.stderr.writer(),
+): Log {
   const least = logLevels.indexOf(level);
   const buffer = Buffer.allocUnsafe(bufferBytes);
   let used = 0;
@@ -44,7 +55,7 @@ export function createLog(level: LogLevel, now: () => number = Date.now): Log {
   const write = (line: string) => {
     if (line.length * 3 > bufferBytes - used) void drain();
     if (used === 0) setTimeout(drain, flushAfterMs);
-    if (line.length * 3 > bufferBytes) sink.write(line);
+    if (line.length * 3 > bufferBytes) sink.write(encoder.encode(line));
     else used += buffer.write(line, used);
   };
   const isOn = (name: LogLevel) => logLevels.indexOf(name) >= least;
@@ -61,9 +72,15 @@ export function createLog(level: LogLevel, now: () => number = Date.now): Log {
     warn: at("warn"),
     error: at("error"),
     request: isOn("info") ? (line) => write(requestLine(time(), line)) : () => {},
+    raw(lines) {
+      void drain();
+      sink.write(lines);
+    },
     flush,
   };
 }
+
+const encoder = new TextEncoder();
 
 /** The same as `JSON.stringify` would write, at a third of its cost: a path of a URL holds nothing that needs quoting. */
 function requestLine(time: string, line: RequestLine): string {

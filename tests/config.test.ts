@@ -26,6 +26,9 @@ describe("settings", () => {
       allowPrivateWebhooks: false,
       rateLimit: 800,
       subscriptionLimit: 10_000,
+      keepDeliveredDays: 7,
+      keepFailedDays: 30,
+      keepBodiesDays: 7,
       logLevel: "info",
     });
   });

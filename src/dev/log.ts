@@ -62,6 +62,7 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
     warn: at("warn"),
     error: at("error"),
     request: shows("info") ? request : () => {},
+    raw() {},
     flush: async () => {},
   };
 }

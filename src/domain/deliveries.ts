@@ -8,7 +8,7 @@ export interface NewEvent {
   readonly name: string;
   readonly version: number;
   readonly broadcaster_user_id: number;
-  /** The very bytes that are sent, to every subscriber and on every attempt. */
+  /** The very text that is sent. */
   readonly body: string;
   /** Tells the same event published again from another one under the same id. */
   readonly fingerprint: Uint8Array;
@@ -21,26 +21,40 @@ export interface NewEvent {
 export interface PublishedEvent {
   readonly id: string;
   readonly deliveries: number;
-  /** The applications that have a new delivery; empty when the event came again. */
-  readonly applications: readonly string[];
+}
+
+/** The part of an event that its deliveries send; shared by all of them. */
+export interface SentEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  /** The very bytes that are sent, to every subscriber and on every attempt. */
+  readonly body: Uint8Array;
 }
 
 /** A delivery with all that one attempt needs. */
 export interface DueDelivery {
+  /** The order of publishing. */
+  readonly seq: number;
   /** The `webhook-id`, the same on every attempt. */
   readonly id: string;
   readonly application_id: string;
   readonly subscription_id: string;
+  /** Whether its subscription still exists. */
+  readonly isWanted: boolean;
   readonly sequence: number;
   /** Attempts made so far. */
   readonly attempts: number;
   readonly expires_at: number | null;
-  readonly event: {
-    readonly id: string;
-    readonly name: string;
-    readonly version: number;
-    readonly body: string;
-  };
+  readonly event: SentEvent;
+}
+
+/** How long each stage of an attempt took, in milliseconds; null for one that was not needed or not reached. */
+export interface AttemptTimings {
+  readonly dnsMs: number | null;
+  readonly connectMs: number | null;
+  readonly tlsMs: number | null;
+  readonly firstByteMs: number | null;
 }
 
 /** One attempt as it is kept. */
@@ -49,19 +63,34 @@ export interface Attempt {
   readonly outcome: string;
   readonly status: number | null;
   readonly duration_ms: number;
+  readonly timings: AttemptTimings;
   readonly error: string | null;
   /** The first bytes of the answer. */
   readonly response: string;
 }
 
-/** What became of a claimed delivery. */
+/** What became of a delivery that the dispatcher had. */
 export interface AttemptResult {
-  readonly delivery_id: string;
+  readonly seq: number;
   /** When it was known. */
   readonly at: number;
   /** null where nothing was sent, for example because it had expired. */
   readonly attempt: Attempt | null;
+  /** Attempts made so far, this one included. */
+  readonly attempts: number;
   readonly status: DeliveryStatus;
   /** With `pending`: when to try again. */
   readonly next_attempt_at: number | null;
 }
+
+/** How long what is finished is kept, in milliseconds from the publishing of its event. */
+export interface Retention {
+  readonly deliveredMs: number;
+  /** Deliveries that failed, expired or were canceled. */
+  readonly failedMs: number;
+  /** The bodies of events, once nothing of them is pending. */
+  readonly bodiesMs: number;
+}
+
+/** For so long an event is remembered at least, so that its id published again sends nothing. */
+export const idempotencyMs = 7 * 24 * 3_600_000;

@@ -26,7 +26,7 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
 /** Answers with an error in the one shape of the contract. What is not a `DomainError` is logged and not told. */
 export function replyError(exchange: Exchange, thrown: unknown): Response {
   if (!(thrown instanceof DomainError)) {
-    exchange.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(thrown) });
+    exchange.shared.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(thrown) });
     return replyJson(exchange, 500, {
       message: "Something went wrong on our side. The request id helps to find out what.",
       code: "internal_error",
@@ -36,7 +36,7 @@ export function replyError(exchange: Exchange, thrown: unknown): Response {
   }
   const { code, message, details } = thrown;
   if (code === "unavailable") {
-    exchange.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(thrown) });
+    exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(thrown) });
   }
   const body = {
     ...(details.data && { data: details.data }),

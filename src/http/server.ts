@@ -3,14 +3,14 @@ import { type AnyElysia, Elysia } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import { replyError } from "./errors.ts";
-import { type Exchange, originals, type Peers, reply, startExchange } from "./exchange.ts";
+import { type Exchange, originals, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
 
 /** Not Elysia's `server` of the context: a hook that reads it slows down every request by a defined property. */
-const inFront = new WeakMap<object, { peers: Peers; start(request: Request): Exchange }>();
+const sharedOf = new WeakMap<object, Shared>();
 
 /** Answers a GET in front of the app, or leaves it to it: null. `query` is that of the URL, with its question mark. */
 export type ReadyAnswer = (exchange: Exchange, query: string) => Response | null;
@@ -22,8 +22,7 @@ export function listener(options: {
   headers: Readonly<Record<string, string>>;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  const peers: Peers = { finder: null };
-  const start = (request: Request) => startExchange(request, peers, options.log, options.headers);
+  const shared = sharedBy(options.log, options.headers);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
@@ -35,12 +34,12 @@ export function listener(options: {
     })
     .onRequest((context) => {
       const { request } = context;
-      context.exchange = start(request);
+      context.exchange = startExchange(request, shared);
       // The router looks for the path from the eleventh character on: a shorter host would let it see another path.
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
-  inFront.set(app, { peers, start });
+  sharedOf.set(app, shared);
   return app;
 }
 
@@ -92,7 +91,7 @@ export interface Listening {
  */
 export function listen(app: AnyElysia, hostname: string, port: number, ready?: ReadyAnswer): Listening {
   const { fetch } = app.compile();
-  const front = inFront.get(app);
+  const shared = sharedOf.get(app);
   const server = Bun.serve({
     hostname,
     port,
@@ -101,9 +100,9 @@ export function listen(app: AnyElysia, hostname: string, port: number, ready?: R
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request) {
-      if (request.method === "GET" && ready && front) {
+      if (request.method === "GET" && ready && shared) {
         const { url } = request;
-        const exchange = front.start(request);
+        const exchange = startExchange(request, shared);
         const queryAt = url.indexOf("?");
         const answer = hostIsShort(url) ? null : ready(exchange, queryAt === -1 ? "" : url.slice(queryAt));
         if (answer) return answer;
@@ -114,7 +113,7 @@ export function listen(app: AnyElysia, hostname: string, port: number, ready?: R
       return fetch(asGet);
     },
   });
-  if (front) front.peers.finder = server;
+  if (shared) shared.peers = server;
   const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,

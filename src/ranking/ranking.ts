@@ -29,6 +29,7 @@ export interface Snapshot {
 export interface Page {
   readonly body: Blob;
   readonly etag: string;
+  headers?: Headers;
 }
 
 /** A snapshot is remade for changed viewer counts at most so often, and is so never older than that. */

@@ -1,6 +1,13 @@
 import type { Application, ApplicationChanges, NewApplication } from "../domain/applications.ts";
 import type { Category, NewCategory } from "../domain/categories.ts";
-import type { AttemptResult, DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
+import type {
+  AttemptResult,
+  DueDelivery,
+  NewEvent,
+  PublishedEvent,
+  Retention,
+} from "../domain/deliveries.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant } from "../domain/tokens.ts";
@@ -63,31 +70,53 @@ export interface Store {
     subscribe(keys: readonly SubscriptionKey[], limit: number, now: number): Promise<SubscribeResult[]>;
     ofApplication(applicationId: string): Promise<Subscription[]>;
     count(applicationId: string): Promise<number>;
-    /** Unknown ids and those of other applications change nothing. Pending deliveries are canceled. */
+    /** Which of these exist. */
+    existing(ids: readonly string[]): Promise<Set<string>>;
+    /** Unknown ids and those of other applications change nothing. Deliveries that can be claimed are canceled. */
     remove(applicationId: string, ids: readonly string[], now: number): Promise<void>;
   };
   readonly events: {
     /**
      * Keeps the event together with one delivery per subscription. The same id again answers as before and keeps
      * nothing; rejects with `conflict` where that id was another event's, with `invalid_parameter` where the
-     * broadcaster does not exist.
+     * broadcaster does not exist. `takes` is asked for each delivery, inside the transaction, whether the dispatcher
+     * takes it at once; these are `taken`, in order, and the others are left for `claim`.
      */
-    publish(event: NewEvent): Promise<PublishedEvent>;
+    publish(
+      event: NewEvent,
+      takes: (applicationId: string) => boolean,
+    ): Promise<PublishedEvent & { readonly taken: readonly DueDelivery[] }>;
   };
   readonly deliveries: {
-    /** Applications with pending deliveries and when the earliest of each is due. */
+    /** To be called before a dispatcher begins: what an earlier one had taken can be claimed again. */
+    takeUp(): Promise<void>;
+    /** Applications with deliveries to claim and when the earliest of each is due. */
     pending(): Promise<{ application_id: string; due_at: number }[]>;
     /**
-     * Deliveries of an application that are due, in the order of their due time and publishing, each handed out
-     * once until it is recorded or the process restarts. `nextDueAt` is when the first one not handed out is due.
+     * Deliveries of an application that are due, first attempts in the order of publishing before retries, each
+     * handed out once until it is recorded, given back, or the process restarts. `isBehind`: more first attempts are
+     * waiting. `retryAt`: when the first retry that was not handed out is due.
      */
     claim(
       applicationId: string,
       now: number,
       limit: number,
-    ): Promise<{ due: DueDelivery[]; nextDueAt: number | null }>;
-    /** A delivery that was canceled meanwhile stays canceled; its attempt is kept. */
-    record(results: readonly AttemptResult[]): Promise<void>;
+    ): Promise<{ due: DueDelivery[]; isBehind: boolean; retryAt: number | null }>;
+    /** These claimed deliveries can be claimed again. */
+    giveBack(seqs: readonly number[]): Promise<void>;
+    /** A delivery that was canceled meanwhile stays canceled; its attempt is kept. Endpoints are kept with it. */
+    record(results: readonly AttemptResult[], endpoints: readonly Endpoint[]): Promise<void>;
+  };
+  readonly endpoints: {
+    /** null for one to which nothing was sent yet. */
+    find(applicationId: string): Promise<Endpoint | null>;
+    /** Those that are failing or disabled. */
+    failing(): Promise<Endpoint[]>;
+    put(endpoint: Endpoint): Promise<void>;
+  };
+  readonly retention: {
+    /** Removes some of what is older than `retention` says; true when nothing was left to remove. */
+    prune(retention: Retention, now: number): Promise<boolean>;
   };
   readonly settings: {
     get(key: string): Promise<string | null>;

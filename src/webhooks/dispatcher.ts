@@ -1,25 +1,19 @@
 import type { KeyObject } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
-import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
-import { second } from "../domain/time.ts";
+import type { DueDelivery } from "../domain/deliveries.ts";
+import { afterAttempt, type Endpoint, enabledAgain, newEndpoint } from "../domain/endpoints.ts";
+import { minute, second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
-import { type Decision, nextStep } from "./retry.ts";
+import { logAttempt, notMade, requestOf, resultOf, unsent } from "./attempt.ts";
+import { Lane } from "./lane.ts";
+import { createRecorder } from "./recorder.ts";
+import { isOverloaded } from "./retry.ts";
 import type { Sender, SendResult } from "./sender.ts";
-import { sign } from "./signature.ts";
-
-/** What is known of the endpoint of one application while it has something pending. */
-interface Endpoint {
-  inFlight: number;
-  claiming: boolean;
-  /** When its next delivery is due; null: nothing is pending beyond what is in flight. */
-  dueAt: number | null;
-  /** It asked to be left alone until then. */
-  pausedUntil: number;
-}
+import { Turns } from "./turns.ts";
 
 export interface DispatcherOptions {
-  readonly store: Pick<Store, "applications" | "deliveries">;
+  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints" | "subscriptions">;
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly log: Log;
@@ -28,240 +22,336 @@ export interface DispatcherOptions {
   readonly random: () => number;
 }
 
+/** Room for the deliveries of one event that is being published. */
+export interface Reservation {
+  /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
+  takes(applicationId: string): boolean;
+  /** Ends the reservation: these were taken and are on disk. To be called in any case. */
+  end(taken: readonly DueDelivery[]): void;
+}
+
 export interface Dispatcher {
   /** Takes up what is pending in the store, and works until the signal; then no attempt is under way any more. */
   run(signal: AbortSignal): Promise<void>;
-  /** Tells that deliveries of these applications may be due now. */
-  wake(applicationIds: readonly string[]): void;
+  reserve(): Reservation;
+  /** Deliveries of this application may be due now. */
+  wake(applicationId: string): void;
+  /** The application was changed or removed: what starts from now on goes by its new state. */
+  applicationChanged(applicationId: string): void;
+  /** Subscriptions were removed: what resolves behind this promise sends nothing more for them. */
+  subscriptionsRemoved(): Promise<void>;
+  /** Sends to a disabled or failing endpoint again, slowly at first. */
+  enable(applicationId: string): Promise<void>;
+  readonly standing: Standing;
 }
 
-/** So many attempts run at once for one endpoint, so that a slow one holds up nobody else. */
-const maxPerEndpoint = 64;
-/** More is claimed when so few are left, because a claim has to pass over everything that is in flight. */
-const refillBelow = maxPerEndpoint / 2;
-/** The least time that an endpoint is left alone after it answered that it has too much to do. */
-const minPauseMs = second;
-const recordAgainAfterMs = second;
-/** Timers beyond this overflow; waking up early does no harm. */
-const longestTimerMs = 3_600 * second;
+/** What the dispatcher is doing now. */
+export interface Standing {
+  readonly inFlight: number;
+  /** Deliveries in memory that have not started. */
+  readonly queued: number;
+  readonly unrecorded: number;
+  /** Endpoints that hold up what is sent to them, because they fail or asked for it. */
+  readonly heldUp: number;
+}
 
-/** An attempt that failed on our side; the schedule goes on. */
-const notMade: SendResult = {
-  class: "internal",
-  status: null,
-  retryAfterMs: null,
-  durationMs: 0,
-  responseBody: "",
-  error: "The request could not be made.",
-  timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
-  repeated: false,
-};
+/** Deliveries in memory that have not started: of one endpoint, and of all. */
+const maxQueuedPerEndpoint = 256;
+const maxQueued = 16_384;
+/** With so many results not on disk nothing new is started: the disk is full or slow. */
+const maxUnrecorded = 4_096;
+const claimSize = 128;
+/** Endpoints that are remembered although they have nothing to do. */
+const maxLanes = 20_000;
+const claimAgainAfterMs = second;
+/** The clock is looked at so often; a difference to the steady clock beyond `jumpMs` is a jump. */
+const clockEveryMs = second;
+const jumpMs = minute;
+/** `last_success_at` of an endpoint is written at most so often. */
+const successEveryMs = 5 * second;
 
 /**
- * Sends what is due: claims from the store, signs, sends, and records what became of it. It keeps nothing that
- * matters: what it has not recorded when the process ends is pending still, and is sent again under the same id.
+ * Sends what is due: what was just published comes from memory, everything else is claimed from the store. Signs,
+ * sends, decides, and records in batches. It keeps nothing that matters: what it has not recorded when the process
+ * ends is pending still, and is sent again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, sender, signingKey, log, now, random } = options;
-  const endpoints = new Map<string, Endpoint>();
-  const results: AttemptResult[] = [];
+  const lanes = new Map<string, Lane>();
+  const recorder = createRecorder(store, log, () => turns.resume());
   let stopping: AbortSignal | null = null;
-  let timer: Timer | null = null;
-  let recording: Promise<void> | null = null;
-  let idle = Promise.withResolvers<void>();
+  let reserved = 0;
+  let queued = 0;
+  let inFlight = 0;
+  let idle: (() => void) | null = null;
 
-  const endpointOf = (id: string): Endpoint => {
-    let endpoint = endpoints.get(id);
-    if (!endpoint) {
-      endpoint = { inFlight: 0, claiming: false, dueAt: null, pausedUntil: 0 };
-      endpoints.set(id, endpoint);
+  const isStopping = () => stopping === null || stopping.aborted;
+
+  const laneOf = (applicationId: string): Lane => {
+    let lane = lanes.get(applicationId);
+    if (!lane) {
+      lane = new Lane(applicationId);
+      lanes.set(applicationId, lane);
     }
-    return endpoint;
+    return lane;
   };
 
-  const readyAt = ({ dueAt, pausedUntil }: Endpoint) =>
-    dueAt === null ? null : Math.max(dueAt, pausedUntil);
-
-  /** Starts whatever may start, and sets the timer for the next that will. */
-  const pump = (): void => {
-    if (stopping?.aborted) return;
-    let next = Number.POSITIVE_INFINITY;
-    for (const [id, endpoint] of endpoints) {
-      const at = readyAt(endpoint);
-      if (endpoint.claiming || endpoint.inFlight > refillBelow) continue;
-      if (at === null) {
-        if (endpoint.inFlight === 0) endpoints.delete(id);
-      } else if (at <= now()) void claim(id, endpoint);
-      else next = Math.min(next, at);
+  /** Starts one attempt of a lane; false when it has nothing more to do for now. */
+  const step = (lane: Lane): boolean => {
+    const at = now();
+    if (lane.needsClaim(at)) void claim(lane);
+    if (lane.isClaiming && (lane.queue.isEmpty || lane.application === undefined)) return false;
+    if (!lane.mayStart(at)) {
+      sleep(lane, at);
+      return false;
     }
-    if (timer) clearTimeout(timer);
-    timer = Number.isFinite(next) ? setTimeout(pump, Math.min(next - now(), longestTimerMs)) : null;
+    const delivery = lane.queue.shift();
+    if (!delivery) {
+      sleep(lane, at);
+      if (lanes.size > maxLanes && lane.isIdle) lanes.delete(lane.applicationId);
+      return false;
+    }
+    queued--;
+    start(lane, delivery, at);
+    return true;
+  };
+  const turns = new Turns<Lane>(step, () => !isStopping() && recorder.unrecorded < maxUnrecorded);
+
+  /** Has a lane looked at again when something will be due. */
+  const sleep = (lane: Lane, at: number): void => {
+    const wakeAt = lane.wakeAt();
+    if (wakeAt === null) lane.setTimer(null);
+    else lane.setTimer(() => turns.add(lane), wakeAt - at);
   };
 
-  const claim = async (id: string, endpoint: Endpoint): Promise<void> => {
-    endpoint.claiming = true;
-    endpoint.dueAt = null;
+  const claim = async (lane: Lane): Promise<void> => {
+    const id = lane.applicationId;
+    lane.isClaiming = true;
     try {
-      // First, so that nothing is claimed when it fails.
-      const application = await store.applications.find(id);
-      const { due, nextDueAt } = await store.deliveries.claim(id, now(), maxPerEndpoint - endpoint.inFlight);
-      // While this was awaited, a wake may have set an earlier time.
-      if (nextDueAt !== null) endpoint.dueAt = Math.min(nextDueAt, endpoint.dueAt ?? nextDueAt);
-      if (stopping?.aborted) return; // they stay pending
-      for (const delivery of due) {
-        endpoint.inFlight++;
-        void attempt(delivery, application, endpoint);
-      }
+      if (lane.application === undefined) await lookUp(lane);
+      if (lane.isDisabled) return; // its deliveries wait in the store
+      // Before the claim, because what is set while it is under way must not be forgotten.
+      lane.isBehind = false;
+      lane.retryAt = null;
+      const { due, isBehind, retryAt } = await store.deliveries.claim(id, now(), claimSize);
+      if (isStopping()) return void store.deliveries.giveBack(due.map(({ seq }) => seq));
+      lane.isBehind ||= isBehind;
+      if (retryAt !== null) lane.retryBy(retryAt);
+      queued += due.length;
+      lane.queue.push(due);
     } catch (error) {
       log.error("claim_failed", { application_id: id, ...errorFields(error) });
-      endpoint.dueAt = now() + recordAgainAfterMs;
+      lane.retryBy(now() + claimAgainAfterMs);
+      lane.application = undefined;
+      return void setTimeout(() => turns.add(lane), claimAgainAfterMs);
     } finally {
-      endpoint.claiming = false;
+      lane.isClaiming = false;
     }
-    pump();
+    turns.add(lane);
   };
 
-  const attempt = async (delivery: DueDelivery, application: Application | null, endpoint: Endpoint) => {
+  const lookUp = async (lane: Lane): Promise<void> => {
+    const id = lane.applicationId;
+    const { changes } = lane;
+    const application = await store.applications.find(id);
+    lane.endpoint ??= (await store.endpoints.find(id)) ?? newEndpoint(id);
+    if (lane.changes === changes) lane.application = application;
+  };
+
+  const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
+    const { application } = lane;
+    if (!application || !delivery.isWanted) {
+      recorder.add(unsent(delivery, "canceled", at));
+      return;
+    }
+    if (delivery.expires_at !== null && delivery.expires_at <= at) {
+      recorder.add(unsent(delivery, "expired", at));
+      return;
+    }
+    lane.pace.inFlight++;
+    inFlight++;
+    void send(delivery, application, at).then((sent) => {
+      lane.pace.inFlight--;
+      inFlight--;
+      if (sent.class !== "canceled") ended(lane, delivery, sent, at);
+      if (inFlight === 0 && isStopping()) idle?.();
+      turns.add(lane);
+    });
+  };
+
+  const send = async (delivery: DueDelivery, application: Application, at: number): Promise<SendResult> => {
     try {
-      const result = await resultOf(delivery, application, endpoint);
-      if (result) {
-        results.push(result);
-        recording ??= record();
-        await recording;
-        if (result.next_attempt_at !== null) {
-          endpoint.dueAt = Math.min(result.next_attempt_at, endpoint.dueAt ?? result.next_attempt_at);
-        }
-      }
-    } finally {
-      endpoint.inFlight--;
-      if (stopping?.aborted && ![...endpoints.values()].some(({ inFlight }) => inFlight > 0)) idle.resolve();
-      else pump();
-    }
-  };
-
-  /** What became of a delivery; null: nothing that counts, because this process is stopping. */
-  const resultOf = async (
-    delivery: DueDelivery,
-    application: Application | null,
-    endpoint: Endpoint,
-  ): Promise<AttemptResult | null> => {
-    const startedAt = now();
-    const nothingSent = { delivery_id: delivery.id, at: startedAt, attempt: null, next_attempt_at: null };
-    if (!application) return { ...nothingSent, status: "canceled" };
-    if (delivery.expires_at !== null && delivery.expires_at <= startedAt)
-      return { ...nothingSent, status: "expired" };
-    const sent = await send(delivery, application, startedAt).catch((error): SendResult => {
+      return await sender.send(requestOf(delivery, application, signingKey, at));
+    } catch (error) {
       log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
       return notMade;
-    });
-    if (sent.class === "canceled") return null;
-    const number = delivery.attempts + 1;
-    const at = now();
-    const decision = nextStep({
-      attempt: number,
-      outcome: sent,
-      now: at,
-      expiresAt: delivery.expires_at,
-      random: random(),
-    });
-    if (decision.kind !== "delivered" && decision.slowDownEndpoint) {
-      endpoint.pausedUntil = at + Math.max(sent.retryAfterMs ?? 0, minPauseMs);
     }
-    logAttempt(log, delivery, number, sent, decision);
-    return {
-      delivery_id: delivery.id,
-      at,
-      attempt: attemptOf(sent, startedAt),
-      status: decision.kind === "retry" ? "pending" : decision.kind,
-      next_attempt_at: decision.kind === "retry" ? decision.at : null,
-    };
   };
 
-  const send = async (delivery: DueDelivery, application: Application, at: number) => {
-    const { id, event } = delivery;
-    const timestampSeconds = Math.floor(at / 1000);
-    const secrets = [application.webhook_secret];
-    return sender.send({
-      url: application.webhook_url ?? "",
-      body: Buffer.from(event.body),
-      headers: {
-        "webhook-id": id,
-        "webhook-timestamp": String(timestampSeconds),
-        "webhook-signature": sign({ id, timestampSeconds, body: event.body, secrets, ed25519: signingKey }),
-        "onair-event-type": event.name,
-        "onair-event-version": String(event.version),
-        "onair-event-id": event.id,
-        "onair-subscription-id": delivery.subscription_id,
-        "onair-sequence": String(delivery.sequence),
-        "onair-attempt": String(delivery.attempts + 1),
-      },
+  const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
+    const at = now();
+    const chance = random();
+    const { result, decision } = resultOf(delivery, sent, { startedAt, at, random: chance });
+    logAttempt(log, delivery, sent, decision);
+    recorder.add(result, () => {
+      if (result.next_attempt_at !== null) lane.retryBy(result.next_attempt_at);
+      turns.add(lane);
     });
+    const isSuccess = sent.class === "ok";
+    const isThrottled = isOverloaded(sent.status);
+    lane.pace.learn({
+      startedAt,
+      at,
+      isSuccess,
+      isThrottled,
+      retryAfterMs: sent.retryAfterMs,
+      random: chance,
+    });
+    judge(lane, sent, at);
   };
 
-  /** Records all results that there are, together; when the disk is full it tries again until they are kept. */
-  const record = async (): Promise<void> => {
-    await new Promise(setImmediate);
-    recording = null;
-    const batch = results.splice(0);
-    for (;;) {
-      try {
-        return await store.deliveries.record(batch);
-      } catch (error) {
-        log.error("record_failed", { deliveries: batch.length, ...errorFields(error) });
-        if (stopping?.aborted) return;
-        await Bun.sleep(recordAgainAfterMs);
-      }
+  /** Follows the state of the endpoint, and says so when it changes. */
+  const judge = (lane: Lane, sent: SendResult, at: number): void => {
+    const before = lane.endpoint ?? newEndpoint(lane.applicationId);
+    const { status, error } = sent;
+    const attempt = { at, isSuccess: sent.class === "ok", isGone: status === 410, status, error };
+    const { endpoint, notice } = afterAttempt(before, attempt);
+    lane.endpoint = endpoint;
+    if (isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint);
+    else lane.endpoint = { ...endpoint, last_success_at: before.last_success_at };
+    if (!notice) return;
+    const { application_id, failing_since, failures, disabled_reason, last_failure_error } = endpoint;
+    log.warn(notice, { application_id, failing_since, failures, disabled_reason, error: last_failure_error });
+    if (notice === "endpoint.disabled") letGo(lane);
+  };
+
+  /** Puts back into the store what was not started. */
+  const letGo = (lane: Lane): void => {
+    const rest = lane.queue.clear();
+    queued -= rest.length;
+    // Recorded and not only given back, because what came from publishing was never to be claimed.
+    const at = now();
+    for (const { seq, attempts } of rest) {
+      const next_attempt_at = attempts === 0 ? 0 : at;
+      recorder.add({ seq, at, attempts, attempt: null, status: "pending", next_attempt_at }, () => {
+        if (attempts === 0) lane.isBehind = true;
+        else lane.retryBy(at);
+        turns.add(lane);
+      });
+    }
+  };
+
+  const watchClock = (signal: AbortSignal): void => {
+    let offset = now() - performance.now();
+    const timer = setInterval(() => {
+      const jump = now() - performance.now() - offset;
+      offset += jump;
+      if (Math.abs(jump) >= jumpMs) clockJumped(jump);
+    }, clockEveryMs);
+    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  };
+
+  /** What an endpoint did is measured in time that has passed, not in what a clock was set to. */
+  const clockJumped = (ms: number): void => {
+    log.warn("clock_jumped", { by_ms: Math.round(ms) });
+    for (const lane of lanes.values()) {
+      lane.shift(ms);
+      if (lane.endpoint?.failing_since) recorder.addEndpoint(lane.endpoint);
+      turns.add(lane);
     }
   };
 
   return {
     async run(signal) {
+      await store.deliveries.takeUp();
+      for (const endpoint of await store.endpoints.failing())
+        laneOf(endpoint.application_id).endpoint = endpoint;
       stopping = signal;
-      idle = Promise.withResolvers<void>();
+      watchClock(signal);
       for (const { application_id, due_at } of await store.deliveries.pending()) {
-        endpointOf(application_id).dueAt = due_at;
+        const lane = laneOf(application_id);
+        if (due_at === 0) lane.isBehind = true;
+        lane.retryBy(due_at);
+        turns.add(lane);
       }
-      pump();
       await new Promise((resolve) => {
         if (signal.aborted) resolve(null);
         else signal.addEventListener("abort", resolve, { once: true });
       });
-      if (timer) clearTimeout(timer);
-      if ([...endpoints.values()].some(({ inFlight }) => inFlight > 0)) await idle.promise;
-    },
-    wake(applicationIds) {
-      const at = now();
-      for (const id of applicationIds) {
-        const endpoint = endpointOf(id);
-        endpoint.dueAt = Math.min(at, endpoint.dueAt ?? at);
+      for (const lane of lanes.values()) lane.setTimer(null);
+      if (inFlight > 0) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        idle = resolve;
+        await promise;
       }
-      pump();
+      recorder.giveUp();
+      await recorder.settled();
+      lanes.clear();
+    },
+    reserve() {
+      let mine = 0;
+      return {
+        takes(applicationId) {
+          const lane = laneOf(applicationId);
+          const hasRoom = reserved + queued < maxQueued && lane.queue.length < maxQueuedPerEndpoint;
+          if (isStopping() || !hasRoom || !lane.isUpToDate(now())) {
+            lane.isBehind = true;
+            turns.add(lane);
+            return false;
+          }
+          mine++;
+          reserved++;
+          return true;
+        },
+        end(taken) {
+          reserved -= mine;
+          queued += taken.length;
+          for (const delivery of taken) {
+            const lane = laneOf(delivery.application_id);
+            lane.queue.push([delivery]);
+            turns.add(lane);
+          }
+        },
+      };
+    },
+    wake(applicationId) {
+      const lane = laneOf(applicationId);
+      lane.retryBy(now());
+      turns.add(lane);
+    },
+    applicationChanged(applicationId) {
+      const lane = lanes.get(applicationId);
+      if (!lane) return;
+      lane.changes++;
+      lane.application = undefined;
+      turns.add(lane);
+    },
+    async subscriptionsRemoved() {
+      const waiting = [...lanes.values()].flatMap((lane) => lane.queue.items());
+      const ids = [...new Set(waiting.map(({ subscription_id }) => subscription_id))];
+      const there = await store.subscriptions.existing(ids);
+      for (const lane of lanes.values()) lane.queue.unwant((id) => !there.has(id));
+    },
+    async enable(applicationId) {
+      const lane = laneOf(applicationId);
+      const endpoint = enabledAgain(
+        lane.endpoint ?? (await store.endpoints.find(applicationId)) ?? newEndpoint(applicationId),
+      );
+      await store.endpoints.put(endpoint);
+      lane.restart(endpoint, now());
+      log.info("endpoint.enabled", { application_id: applicationId });
+      turns.add(lane);
+    },
+    get standing() {
+      const at = now();
+      const heldUp = [...lanes.values()].filter((lane) => lane.isDisabled || lane.pace.resumeAt > at).length;
+      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp };
     },
   };
 }
 
-function attemptOf(sent: SendResult, at: number): Attempt {
-  const { class: outcome, status, durationMs: duration_ms, error, responseBody: response } = sent;
-  return { at, outcome, status, duration_ms, error, response };
-}
-
-function logAttempt(
-  log: Log,
-  delivery: DueDelivery,
-  number: number,
-  sent: SendResult,
-  decision: Decision,
-): void {
-  log.info("delivery", {
-    delivery_id: delivery.id,
-    subscription_id: delivery.subscription_id,
-    application_id: delivery.application_id,
-    type: delivery.event.name,
-    attempt: number,
-    outcome: sent.class,
-    status: sent.status,
-    duration_ms: sent.durationMs,
-    error: sent.error,
-    decision: decision.kind,
-  });
+/** A success of an endpoint that was well before is written only now and then. */
+function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
+  if (after.failing_since !== null || before.failing_since !== null) return true;
+  return (after.last_success_at ?? 0) - (before.last_success_at ?? 0) >= successEveryMs;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { PublishedEvent } from "../domain/deliveries.ts";
+import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { invalidFields } from "../domain/errors.ts";
 import { checkPayload, findEventType } from "../domain/events/catalogue.ts";
 import { Id } from "../domain/fields.ts";
@@ -33,14 +33,11 @@ export interface Publisher {
    * Keeps an event and its deliveries, then has them sent. The same `id` again answers as before and sends nothing.
    * Throws `invalid_parameter` with all wrong fields, `conflict` for the id of another event.
    */
-  publish(input: unknown): Promise<Pick<PublishedEvent, "id" | "deliveries">>;
+  publish(input: unknown): Promise<PublishedEvent>;
 }
 
-export function createPublisher(
-  store: Pick<Store, "events">,
-  dispatcher: Pick<Dispatcher, "wake">,
-  now: () => number,
-): Publisher {
+/** @param keep takes an event that fits its type: `publishing` here, or in another thread */
+export function createPublisher(keep: Publish, now: () => number): Publisher {
   return {
     async publish(input) {
       const event = readEvent(input);
@@ -48,7 +45,7 @@ export function createPublisher(
       const { name, version, broadcaster_user_id, data } = event;
       const body = { type: name, version, timestamp: isoTime(publishedAt), data };
       const timeToLiveMs = findEventType(name, version)?.timeToLiveMs ?? null;
-      const { id, deliveries, applications } = await store.events.publish({
+      return keep({
         id: event.id ?? newId(),
         name,
         version,
@@ -60,9 +57,25 @@ export function createPublisher(
         published_at: publishedAt,
         expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
       });
-      dispatcher.wake(applications);
-      return { id, deliveries };
     },
+  };
+}
+
+/** Keeps an event with its deliveries and has them sent. */
+export type Publish = (event: NewEvent) => Promise<PublishedEvent>;
+
+/** What is published goes to the dispatcher straight from memory where it has room for it. */
+export function publishing(store: Pick<Store, "events">, dispatcher: Pick<Dispatcher, "reserve">): Publish {
+  return async (event) => {
+    const reservation = dispatcher.reserve();
+    let taken: readonly DueDelivery[] = [];
+    try {
+      const published = await store.events.publish(event, reservation.takes);
+      taken = published.taken;
+      return { id: published.id, deliveries: published.deliveries };
+    } finally {
+      reservation.end(taken);
+    }
   };
 }
 

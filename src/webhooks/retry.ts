@@ -71,6 +71,9 @@ const jitter = 0.2;
 /** Statuses of a receiver, or of the proxy before it, that has too much to do. */
 const overloaded: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
+/** Whether a status says that the receiver, or the proxy before it, has too much to do. */
+export const isOverloaded = (status: number | null): boolean => overloaded.has(status);
+
 const gone = 410;
 
 /**

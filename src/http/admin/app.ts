@@ -1,4 +1,5 @@
 import type { PlatformData } from "../../batch/platform-data.ts";
+import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
@@ -11,6 +12,7 @@ import { healthRoutes } from "./health.ts";
 
 export interface AdminDeps {
   readonly store: Store;
+  readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
   readonly log: Log;

@@ -173,7 +173,7 @@ export function subscriptionRoutes(
       if (data.some((item) => item.subscription_id)) {
         return replyJson(exchange, 200, { data, message: "OK" }, headers);
       }
-      exchange.headers = { ...exchange.headers, ...headers };
+      exchange.headers = headers;
       throw allFailed(data);
     },
     operation({

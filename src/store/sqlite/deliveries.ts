@@ -1,27 +1,35 @@
 import type { Database } from "bun:sqlite";
-import type { AttemptResult, DueDelivery } from "../../domain/deliveries.ts";
+import type { AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
+import type { Endpoint } from "../../domain/endpoints.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 
 interface DueRow {
+  readonly seq: number;
   readonly id: string;
   readonly subscription_id: string;
+  readonly isWanted: 0 | 1;
   readonly sequence: number;
   readonly attempts: number;
   readonly expires_at: number | null;
-  readonly event_id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly body: string;
   readonly next_attempt_at: number;
+  readonly event_seq: number;
 }
 
 /**
- * Statements of SQLite itself, because this is the engine's innermost loop. What is claimed is only remembered in
- * memory: one process owns the file, and after a crash exactly what was in flight must be sent again.
+ * Statements of SQLite itself, because this is the engine's innermost loop. What is handed out is only remembered in
+ * memory: one process owns the file, and after a crash exactly what was not recorded must be sent again.
  */
-export function deliveryStore(db: Database, commit: Commit): Store["deliveries"] {
-  const claimed = new Set<string>();
+export function deliveryStore(
+  db: Database,
+  commit: Commit,
+  keepEndpoint: (endpoint: Endpoint) => void,
+): Store["deliveries"] {
+  const claimed = new Set<number>();
+  const handedOut = db.prepare<null, []>(
+    `UPDATE deliveries SET next_attempt_at = 0
+     WHERE seq IN (SELECT seq FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NULL)`,
+  );
   // A loose index scan: one step per application, however many deliveries are pending.
   const pending = db.prepare<{ application_id: string; due_at: number }, []>(
     `WITH RECURSIVE apps(id) AS (
@@ -36,62 +44,96 @@ export function deliveryStore(db: Database, commit: Commit): Store["deliveries"]
              WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
      FROM apps WHERE id IS NOT NULL`,
   );
-  const due = db.prepare<DueRow, [string]>(
-    `SELECT d.id, d.subscription_id, d.sequence, d.attempts, d.expires_at, d.next_attempt_at,
-            e.id AS event_id, e.name, e.version, e.body
-     FROM deliveries d CROSS JOIN events e ON e.seq = d.event_seq
-     WHERE d.application_id = ? AND d.next_attempt_at IS NOT NULL
-     ORDER BY d.next_attempt_at, d.event_seq`,
+  const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.expires_at, d.next_attempt_at, d.event_seq,
+    EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted`;
+  const first = db.prepare<DueRow, [string]>(
+    `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at = 0 ORDER BY d.seq`,
   );
-  const settle = db.prepare<null, [string, number, number | null, number | null, string]>(
+  const again = db.prepare<DueRow, [string]>(
+    `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at > 0
+     ORDER BY d.next_attempt_at, d.seq`,
+  );
+  const event = db.prepare<{ id: string; name: string; version: number; body: string | null }, [number]>(
+    "SELECT id, name, version, body FROM events WHERE seq = ?",
+  );
+  const settle = db.prepare<null, [string, number, number | null, number | null, number]>(
     `UPDATE deliveries SET status = ?, attempts = ?, next_attempt_at = ?, finished_at = ?
-     WHERE id = ? AND next_attempt_at IS NOT NULL`,
+     WHERE seq = ? AND status = 'pending'`,
   );
-  const known = db.prepare<{ attempts: number }, [string]>("SELECT attempts FROM deliveries WHERE id = ?");
-  const addAttempt = db.prepare<
-    null,
-    [string, number, number, string, number | null, number, string | null, string]
-  >(
-    `INSERT INTO attempts (delivery_id, number, at, outcome, status, duration_ms, error, response)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  const addAttempt = db.prepare<null, (string | number | null)[]>(
+    `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
+       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
-  const record = ({ delivery_id, at, attempt, status, next_attempt_at }: AttemptResult) => {
-    const row = known.get(delivery_id);
-    if (!row) return;
-    const number = row.attempts + (attempt ? 1 : 0);
-    if (attempt) {
-      const { outcome, duration_ms, error, response } = attempt;
-      addAttempt.run(delivery_id, number, attempt.at, outcome, attempt.status, duration_ms, error, response);
+  const record = ({ seq, at, attempt, attempts, status, next_attempt_at }: AttemptResult) => {
+    settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);
+    if (!attempt) return;
+    const { outcome, duration_ms, error, response } = attempt;
+    const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
+    const timings = [dnsMs, connectMs, tlsMs, firstByteMs];
+    addAttempt.run(
+      seq,
+      attempts,
+      attempt.at,
+      outcome,
+      attempt.status,
+      duration_ms,
+      ...timings,
+      error,
+      response,
+    );
+  };
+
+  /** Rows that are not handed out, up to `limit`, and the first one behind them. */
+  const unclaimed = (rows: Iterable<DueRow>, limit: number, dueBy: number) => {
+    const taken: DueRow[] = [];
+    for (const row of rows) {
+      if (claimed.has(row.seq)) continue;
+      if (taken.length >= limit || row.next_attempt_at > dueBy) return { taken, next: row };
+      taken.push(row);
     }
-    settle.run(status, number, next_attempt_at, next_attempt_at === null ? at : null, delivery_id);
+    return { taken, next: null };
   };
 
   return {
+    takeUp: () =>
+      commit(() => {
+        claimed.clear();
+        handedOut.run();
+      }),
     pending: async () => pending.all(),
     async claim(applicationId, now, limit) {
-      const taken: DueDelivery[] = [];
-      let nextDueAt: number | null = null;
-      for (const row of due.iterate(applicationId)) {
-        if (claimed.has(row.id)) continue;
-        if (row.next_attempt_at > now || taken.length >= limit) {
-          nextDueAt = row.next_attempt_at;
-          break;
-        }
-        taken.push(dueDelivery(row, applicationId));
-      }
-      for (const { id } of taken) claimed.add(id);
-      return { due: taken, nextDueAt };
+      // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
+      const retries = unclaimed(again.iterate(applicationId), Math.ceil(limit / 4), now);
+      const firsts = unclaimed(first.iterate(applicationId), limit - retries.taken.length, 0);
+      const events = new Map<number, SentEvent>();
+      const sentEvent = (seq: number) => {
+        const known = events.get(seq);
+        if (known) return known;
+        const row = event.get(seq);
+        const sent = row && { ...row, body: Buffer.from(row.body ?? "") };
+        if (!sent) throw new Error(`event ${seq} of a pending delivery is missing`);
+        events.set(seq, sent);
+        return sent;
+      };
+      const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
+        const { seq, id, subscription_id, sequence, attempts, expires_at, event_seq, isWanted } = row;
+        const about = { seq, id, application_id: applicationId, subscription_id, isWanted: isWanted === 1 };
+        return { ...about, sequence, attempts, expires_at, event: sentEvent(event_seq) };
+      });
+      for (const { seq } of due) claimed.add(seq);
+      return { due, isBehind: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
     },
-    async record(results) {
-      await commit(() => results.forEach(record));
-      for (const { delivery_id } of results) claimed.delete(delivery_id);
+    async giveBack(seqs) {
+      for (const seq of seqs) claimed.delete(seq);
+    },
+    async record(results, endpoints) {
+      await commit(() => {
+        results.forEach(record);
+        endpoints.forEach(keepEndpoint);
+      });
+      for (const { seq } of results) claimed.delete(seq);
     },
   };
-}
-
-function dueDelivery(row: DueRow, application_id: string): DueDelivery {
-  const { id, subscription_id, sequence, attempts, expires_at, event_id, name, version, body } = row;
-  const event = { id: event_id, name, version, body };
-  return { id, application_id, subscription_id, sequence, attempts, expires_at, event };
 }

@@ -1,12 +1,18 @@
 import type { Database } from "bun:sqlite";
-import { desc, eq, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { NewEvent, PublishedEvent } from "../../domain/deliveries.ts";
+import type { DueDelivery, NewEvent } from "../../domain/deliveries.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { events, users } from "./schema.ts";
+
+interface Receiver {
+  readonly id: string;
+  readonly app_id: string;
+  readonly sequence: number;
+}
 
 export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["events"] {
   const byId = orm
@@ -22,41 +28,48 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
     .limit(1)
     .prepare();
   // The fan-out runs once per subscriber, up to ten thousand times for one event: statements of SQLite itself.
-  const subscribers = db.prepare<{ id: string; app_id: string; sequence: number }, [number, string, number]>(
+  const subscribers = db.prepare<Receiver, [number, string, number]>(
     `UPDATE subscriptions SET sequence = sequence + 1
      WHERE broadcaster_user_id = ? AND event = ? AND version = ? RETURNING id, app_id, sequence`,
   );
   const addEvent = db.prepare<
     { seq: number },
-    [string, string, number, number, string, Uint8Array, number, number]
+    [string, string, number, number, string, Uint8Array, number, number, number]
   >(
-    `INSERT INTO events (id, name, version, broadcaster_user_id, body, fingerprint, deliveries, published_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+    `INSERT INTO events
+       (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
   );
-  const addDelivery = db.prepare<null, [string, number, string, string, number, number, number | null]>(
+  const addDelivery = db.prepare<
+    null,
+    [number, string, number, string, string, number, number | null, number | null]
+  >(
     `INSERT INTO deliveries
-       (id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
+       (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
   );
-  // First attempts go out by their due time, so it must not run backwards when the clock does.
-  let lastDueAt =
-    orm.select({ at: events.published_at }).from(events).orderBy(desc(events.seq)).limit(1).get()?.at ?? 0;
+  // Events outlive their deliveries, so that no number is given twice even when all deliveries are gone.
+  let nextDelivery =
+    db
+      .query<{ next: number }, []>(
+        `SELECT max(ifnull((SELECT max(seq) + 1 FROM deliveries), 1),
+                    ifnull((SELECT first_delivery + deliveries FROM events ORDER BY seq DESC LIMIT 1), 1)) AS next`,
+      )
+      .get()?.next ?? 1;
 
-  const publish = (event: NewEvent): PublishedEvent => {
-    const earlier = byId.get({ id: event.id });
+  const publish: Publish = (event, takes) => {
+    const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
+    const earlier = byId.get({ id });
     if (earlier) {
-      if (earlier.fingerprint.equals(event.fingerprint)) {
-        return { id: event.id, deliveries: earlier.deliveries, applications: [] };
-      }
-      throw new DomainError("conflict", `The id ${event.id} is that of another event`);
+      if (earlier.fingerprint.equals(fingerprint)) return { id, deliveries: earlier.deliveries, taken: [] };
+      throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
-    if (!userExists.get({ id: event.broadcaster_user_id })) {
+    if (!userExists.get({ id: broadcaster_user_id })) {
       const message = `is not a known user`;
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
-    lastDueAt = Math.max(lastDueAt, event.published_at);
-    const { id, name, version, broadcaster_user_id, body, fingerprint, published_at } = event;
     const receivers = subscribers.all(broadcaster_user_id, name, version);
+    const count = receivers.length;
     const row = addEvent.get(
       id,
       name,
@@ -64,19 +77,29 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
       broadcaster_user_id,
       body,
       fingerprint,
-      receivers.length,
+      nextDelivery,
+      count,
       published_at,
     );
     if (!row) throw new Error("INSERT returned no row");
-    for (const { id: subscription, app_id, sequence } of receivers) {
-      addDelivery.run(newId(), row.seq, app_id, subscription, sequence, lastDueAt, event.expires_at);
+    const sent = { id, name, version, body: Buffer.from(body) };
+    const taken: DueDelivery[] = [];
+    for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
+      const [seq, delivery] = [nextDelivery++, newId()];
+      const isTaken = takes(application_id);
+      const due = isTaken ? null : 0;
+      addDelivery.run(seq, delivery, row.seq, application_id, subscription_id, sequence, due, expires_at);
+      if (!isTaken) continue;
+      const state = { isWanted: true, attempts: 0, expires_at, event: sent };
+      taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
-    return {
-      id,
-      deliveries: receivers.length,
-      applications: [...new Set(receivers.map(({ app_id }) => app_id))],
-    };
+    return { id, deliveries: count, taken };
   };
 
-  return { publish: (event) => commit(() => publish(event)) };
+  return { publish: (event, takes) => commit(() => publish(event, takes)) };
 }
+
+type Publish = (
+  event: NewEvent,
+  takes: (applicationId: string) => boolean,
+) => Awaited<ReturnType<Store["events"]["publish"]>>;

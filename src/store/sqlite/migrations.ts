@@ -2,7 +2,8 @@ import type { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
 import start from "../../../drizzle/0000_start.sql" with { type: "text" };
 import search from "../../../drizzle/0001_search.sql" with { type: "text" };
-import searchTrigrams from "../../../drizzle/0002_search_trigrams.sql" with { type: "text" };
+import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
+import searchTrigrams from "../../../drizzle/0003_search_trigrams.sql" with { type: "text" };
 import { StoreError } from "./faults.ts";
 
 export interface Migration {
@@ -14,7 +15,8 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { name: "0000_start", sql: start },
   { name: "0001_search", sql: search },
-  { name: "0002_search_trigrams", sql: searchTrigrams },
+  { name: "0002_delivery", sql: delivery },
+  { name: "0003_search_trigrams", sql: searchTrigrams },
 ];
 
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");

@@ -44,6 +44,16 @@ export function openDatabase(directory: string): OpenDatabase {
   }
 }
 
+/** A second connection of the process that has the directory open; it cannot change anything. */
+export function openForReading(directory: string): Database {
+  const db = new Database(join(directory, "onair.db"), { create: false, readwrite: true, strict: true });
+  db.run("PRAGMA busy_timeout = 5000");
+  db.run("PRAGMA cache_size = -32768");
+  db.run("PRAGMA temp_store = MEMORY");
+  db.run("PRAGMA query_only = ON");
+  return db;
+}
+
 /**
  * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
  * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.

@@ -1,20 +1,36 @@
+import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Store } from "../store.ts";
 import { applicationStore, settingStore, tokenStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
-import { groupCommit } from "./commit.ts";
+import { type Commit, groupCommit } from "./commit.ts";
 import { deliveryStore } from "./deliveries.ts";
+import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
-import { openDatabase } from "./open.ts";
+import { openDatabase, openForReading } from "./open.ts";
+import { retentionStore } from "./retention.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used. */
 export function openStore(directory: string): Store {
   const { db, close } = openDatabase(directory);
-  const orm = drizzle(db);
   const commit = groupCommit(db);
+  // Closes behind a last commit, so that whatever was asked for before is on disk.
+  return { ...storeOn(db, commit), close: () => commit(() => {}).then(close) };
+}
+
+/** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
+export function openReader(directory: string): Store {
+  const db = openForReading(directory);
+  const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
+  return { ...storeOn(db, refuse), close: async () => db.close() };
+}
+
+function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
+  const orm = drizzle(db);
+  const keepEndpoint = endpointKeeper(db);
   return {
     users: userStore(db, orm, commit),
     categories: categoryStore(orm, commit),
@@ -22,11 +38,11 @@ export function openStore(directory: string): Store {
     livestreams: livestreamStore(db, orm, commit),
     applications: applicationStore(orm, commit),
     tokens: tokenStore(orm, commit),
-    subscriptions: subscriptionStore(orm, commit),
+    subscriptions: subscriptionStore(db, orm, commit),
     events: eventStore(db, orm, commit),
-    deliveries: deliveryStore(db, commit),
+    deliveries: deliveryStore(db, commit, keepEndpoint),
+    endpoints: endpointStore(orm, commit, keepEndpoint),
+    retention: retentionStore(db, commit),
     settings: settingStore(orm, commit),
-    // Behind a last commit, so that whatever was asked for before is on disk.
-    close: () => commit(() => {}).then(close),
   };
 }

@@ -1,13 +1,20 @@
-import { and, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import type { Database } from "bun:sqlite";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store, SubscribeResult } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { deliveries, subscriptions, users } from "./schema.ts";
+import { subscriptions, users } from "./schema.ts";
 
-export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store["subscriptions"] {
+const cancelAtOnce = 10_000;
+
+export function subscriptionStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Store["subscriptions"] {
   const shown = {
     id: subscriptions.id,
     app_id: subscriptions.app_id,
@@ -51,6 +58,16 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     .limit(1)
     .prepare();
 
+  const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
+  // Of a long backlog the beginning; what is behind it is canceled when it would be sent.
+  const cancel = db.prepare<null, [number, string, string]>(
+    `UPDATE deliveries SET status = 'canceled', next_attempt_at = NULL, finished_at = ?
+     WHERE seq IN (
+       SELECT seq FROM (SELECT seq, subscription_id FROM deliveries
+                        WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${cancelAtOnce})
+       WHERE subscription_id IN (SELECT value FROM json_each(?)))`,
+  );
+
   const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
     const { app_id, broadcaster_user_id, event, version } = key;
     const found = existing.get({ app_id, broadcaster: broadcaster_user_id, event, version });
@@ -75,6 +92,7 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
     subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     count,
+    existing: async (ids) => new Set(ids.filter((id) => isThere.get(id))),
     remove: (applicationId, ids, now) =>
       commit(() => {
         const removed = orm
@@ -82,13 +100,7 @@ export function subscriptionStore(orm: BunSQLiteDatabase, commit: Commit): Store
           .where(and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids])))
           .returning({ id: subscriptions.id })
           .all();
-        if (removed.length === 0) return;
-        const gone = removed.map(({ id }) => id);
-        orm
-          .update(deliveries)
-          .set({ status: "canceled", next_attempt_at: null, finished_at: now })
-          .where(and(inArray(deliveries.subscription_id, gone), isNotNull(deliveries.next_attempt_at)))
-          .run();
+        if (removed.length > 0) cancel.run(now, applicationId, JSON.stringify(removed.map(({ id }) => id)));
       }),
   };
 }

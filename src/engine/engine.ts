@@ -1,0 +1,125 @@
+import type { Retention } from "../domain/deliveries.ts";
+import { hour, minute } from "../domain/time.ts";
+import type { Log } from "../log.ts";
+import { openStore } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import { pause, repeating, type Service, supervise } from "../supervisor.ts";
+import { version } from "../version.ts";
+import { createDispatcher, type Dispatcher, type Standing } from "../webhooks/dispatcher.ts";
+import { type Publish, publishing } from "../webhooks/publisher.ts";
+import { createSender } from "../webhooks/sender.ts";
+import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
+
+/** What the engine needs of the settings. */
+export interface EngineSettings {
+  readonly data: string;
+  readonly allowPrivateWebhooks: boolean;
+  readonly retention: Retention;
+}
+
+/** Everything that writes and delivers: the store, the dispatcher, retention. */
+export interface Engine {
+  readonly store: Store;
+  readonly publish: Publish;
+  /** Sends to a disabled or failing endpoint again. */
+  enable(applicationId: string): Promise<void>;
+  /** Has deliveries of an application looked at that may be due now. */
+  wake(applicationId: string): Promise<void>;
+  standing(): Promise<Standing>;
+  /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly settings: EngineSettings;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** Retention takes a step, lets others work for so long, and so on until nothing is left to do. */
+const pruneStepMs = 5;
+
+/** The setting that holds the platform's Ed25519 key. */
+export const signingKeySetting = "signing_key";
+
+/** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
+export async function startEngine({ settings, log, now, random }: EngineOptions): Promise<Engine> {
+  const store = openStore(settings.data);
+  try {
+    const signingKey = readSigningKey(await signingKeyOf(store));
+    const allowPrivate = settings.allowPrivateWebhooks;
+    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
+    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
+    const services = supervise(
+      [
+        { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
+        repeating("expired tokens", hour, async () => void (await store.tokens.removeExpired(now()))),
+        pruning(store, settings.retention, now),
+      ],
+      log,
+    );
+    return {
+      store: watched(store, dispatcher),
+      publish: publishing(store, dispatcher),
+      enable: (id) => dispatcher.enable(id),
+      wake: async (id) => dispatcher.wake(id),
+      standing: async () => dispatcher.standing,
+      async stop(graceMs) {
+        const cutOff = setTimeout(() => sender.close(), graceMs);
+        await services.stop();
+        clearTimeout(cutOff);
+        sender.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function signingKeyOf(store: Store): Promise<string> {
+  const known = await store.settings.get(signingKeySetting);
+  if (known !== null) return known;
+  const made = newSigningKey();
+  await store.settings.put(signingKeySetting, made);
+  return made;
+}
+
+/** Removes what is older than it has to be kept, in small steps. */
+function pruning(store: Store, retention: Retention, now: () => number): Service {
+  return {
+    name: "retention",
+    async run(signal) {
+      while (!signal.aborted) {
+        const isDone = await store.retention.prune(retention, now());
+        await pause(isDone ? minute : pruneStepMs, signal);
+      }
+    },
+  };
+}
+
+/** The store, with the dispatcher told of what concerns deliveries under way before the change is acknowledged. */
+function watched(store: Store, dispatcher: Dispatcher): Store {
+  const { applications, subscriptions } = store;
+  return {
+    ...store,
+    applications: {
+      ...applications,
+      async update(id, changes, now) {
+        await applications.update(id, changes, now);
+        dispatcher.applicationChanged(id);
+        // Another URL is another endpoint, of which nothing is known.
+        if (changes.webhook_url !== undefined) await dispatcher.enable(id);
+      },
+    },
+    subscriptions: {
+      ...subscriptions,
+      async remove(applicationId, ids, now) {
+        await subscriptions.remove(applicationId, ids, now);
+        await dispatcher.subscriptionsRemoved();
+      },
+    },
+  };
+}

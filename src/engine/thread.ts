@@ -1,0 +1,129 @@
+import { errorFields, type Log, type LogLevel } from "../log.ts";
+import { openReader } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import type { Engine, EngineSettings } from "./engine.ts";
+import {
+  type Answer,
+  type Call,
+  type FromEngine,
+  plainError,
+  type ToEngine,
+  thrownError,
+} from "./messages.ts";
+
+export interface EngineThreadOptions {
+  /** The URL of `worker.ts`. */
+  readonly program: string;
+  readonly settings: EngineSettings;
+  readonly logLevel: LogLevel;
+  readonly log: Log;
+  /** Called when the thread broke down: nothing can be written or delivered any more. */
+  readonly failed: (error: Error) => void;
+}
+
+/** What this thread reads from the database itself; everything else is asked of the engine's thread. */
+const readHere: Readonly<Record<string, readonly string[]>> = {
+  users: ["find", "search", "exists", "count"],
+  categories: ["all", "byIds"],
+  channels: ["byIds"],
+  livestreams: ["all"],
+  applications: ["find", "clientSecretHash", "all"],
+  tokens: ["find"],
+  subscriptions: ["ofApplication", "count"],
+  endpoints: ["find", "failing"],
+  settings: ["get"],
+};
+
+/**
+ * Runs the engine in a thread of its own, so that neither a sync nor the signing of ten thousand deliveries holds up a
+ * request. Rejects with what starting the engine threw.
+ */
+export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
+  const { program, settings, logLevel, log, failed } = options;
+  const worker = new Worker(program);
+  const send = (message: ToEngine) => worker.postMessage(message);
+  const calls = new Calls((made) => send({ calls: made }));
+  await new Promise<void>((resolve, reject) => {
+    worker.onmessage = ({ data }: MessageEvent<FromEngine>) => {
+      if ("answers" in data) calls.answered(data.answers);
+      else if ("log" in data) log.raw(data.log);
+      else if ("failed" in data) reject(thrownError(data.failed));
+      else resolve();
+    };
+    worker.onerror = ({ message }) => {
+      const error = new Error(message);
+      log.error("engine_failed", errorFields(error));
+      calls.rejectAll(error);
+      reject(error);
+      failed(error);
+    };
+    send({ start: settings, logLevel });
+  }).catch((error) => {
+    worker.terminate();
+    throw error;
+  });
+  const reader = openReader(settings.data);
+  return {
+    store: sharedStore(reader, calls),
+    publish: (event) => calls.make("publish", [event]),
+    enable: (id) => calls.make("enable", [id]),
+    wake: (id) => calls.make("wake", [id]),
+    standing: () => calls.make("standing", []),
+    async stop(graceMs) {
+      await reader.close();
+      await calls.make("stop", [graceMs]);
+      worker.terminate();
+    },
+  };
+}
+
+/** Calls of one turn of the event loop share a message. */
+class Calls {
+  readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  #next = 1;
+  #calls: Call[] = [];
+
+  constructor(readonly send: (calls: readonly Call[]) => void) {}
+
+  make<T>(method: string, args: readonly unknown[]): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const id = this.#next++;
+      this.#waiting.set(id, { resolve, reject });
+      if (this.#calls.length === 0) setImmediate(() => this.#flush());
+      this.#calls.push({ id, method, args });
+    });
+  }
+
+  answered(answers: readonly Answer[]): void {
+    for (const answer of answers) {
+      const call = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if ("error" in answer) call?.reject(thrownError(answer.error));
+      else call?.resolve(answer.value as never);
+    }
+  }
+
+  rejectAll(error: Error): void {
+    for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
+    this.#waiting.clear();
+  }
+
+  #flush(): void {
+    this.send(this.#calls);
+    this.#calls = [];
+  }
+}
+
+/** The store as this thread uses it. A read that follows a write sees it: the answer comes after the commit. */
+function sharedStore(reader: Store, calls: Calls): Store {
+  const nouns = Object.entries(reader).filter(([name]) => name !== "close");
+  const shared = nouns.map(([noun, verbs]) => {
+    const methods = Object.entries(verbs as object).map(([verb, method]) => {
+      if (readHere[noun]?.includes(verb)) return [verb, method];
+      return [verb, (...args: unknown[]) => calls.make(`store.${noun}.${verb}`, args)];
+    });
+    return [noun, Object.fromEntries(methods)];
+  });
+  // A boundary: the same nouns and verbs as the reader has.
+  return { ...(Object.fromEntries(shared) as Store), close: async () => {} };
+}

@@ -1,0 +1,72 @@
+/*
+ * The engine's thread: starts the engine when it is told how, then makes the calls it is sent. The lines of its log go
+ * to the main thread, so that two threads never write into each other's lines.
+ */
+import { DomainError } from "../domain/errors.ts";
+import { createLog } from "../log.ts";
+import { type Engine, startEngine } from "./engine.ts";
+import { type Answer, type Call, type FromEngine, plainError, type ToEngine } from "./messages.ts";
+
+declare const self: Worker;
+
+const send = (message: FromEngine) => self.postMessage(message);
+
+let engine: Engine | null = null;
+let answers: Answer[] = [];
+
+/** Answers of one turn of the event loop share a message. */
+function answer(one: Answer): void {
+  if (answers.length === 0) {
+    setImmediate(() => {
+      send({ answers });
+      answers = [];
+    });
+  }
+  answers.push(one);
+}
+
+async function make({ id, method, args }: Call): Promise<void> {
+  try {
+    answer({ id, value: await callMethod(method, args) });
+  } catch (error) {
+    answer({ id, error: plainError(error) });
+  }
+}
+
+/** @param method a path within the engine, such as `store.users.upsert` */
+function callMethod(method: string, args: readonly unknown[]): unknown {
+  let target: unknown = engine;
+  let owner: unknown = null;
+  for (const name of method.split(".")) {
+    owner = target;
+    // A boundary: what the main thread names is what the types of `Engine` allow it to.
+    target = (owner as Record<string, unknown> | null)?.[name];
+  }
+  if (typeof target !== "function")
+    throw new DomainError("unavailable", "The server is starting or stopping");
+  return Reflect.apply(target, owner, args);
+}
+
+self.onmessage = async ({ data }: MessageEvent<ToEngine>) => {
+  if ("calls" in data) {
+    for (const call of data.calls) void make(call);
+    return;
+  }
+  try {
+    const log = createLog(data.logLevel, Date.now, {
+      write: (bytes) => send({ log: new Uint8Array(bytes) }),
+      flush() {},
+    });
+    const started = await startEngine({ settings: data.start, log, now: Date.now, random: Math.random });
+    engine = {
+      ...started,
+      async stop(graceMs) {
+        await started.stop(graceMs);
+        await log.flush();
+      },
+    };
+    send({ started: true });
+  } catch (error) {
+    send({ failed: plainError(error) });
+  }
+};

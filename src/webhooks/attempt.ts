@@ -1,0 +1,91 @@
+import type { KeyObject } from "node:crypto";
+import type { Application } from "../domain/applications.ts";
+import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import type { Log } from "../log.ts";
+import { type Decision, nextStep } from "./retry.ts";
+import type { SendRequest, SendResult } from "./sender.ts";
+import { sign } from "./signature.ts";
+
+/** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+export function requestOf(
+  delivery: DueDelivery,
+  application: Application,
+  signingKey: KeyObject,
+  now: number,
+): SendRequest {
+  const { id, event } = delivery;
+  const { body } = event;
+  const timestampSeconds = Math.floor(now / 1000);
+  const secrets = [application.webhook_secret];
+  return {
+    url: application.webhook_url ?? "",
+    body,
+    headers: {
+      "webhook-id": id,
+      "webhook-timestamp": String(timestampSeconds),
+      "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey }),
+      "onair-event-type": event.name,
+      "onair-event-version": String(event.version),
+      "onair-event-id": event.id,
+      "onair-subscription-id": delivery.subscription_id,
+      "onair-sequence": String(delivery.sequence),
+      "onair-attempt": String(delivery.attempts + 1),
+    },
+  };
+}
+
+/** An attempt that failed on our side; the schedule goes on. */
+export const notMade: SendResult = {
+  class: "internal",
+  status: null,
+  retryAfterMs: null,
+  durationMs: 0,
+  responseBody: "",
+  error: "The request could not be made.",
+  timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
+  repeated: false,
+};
+
+/** What is recorded of an attempt that began at `startedAt` and ended at `at`, and what was decided. */
+export function resultOf(
+  delivery: DueDelivery,
+  sent: SendResult,
+  { startedAt, at, random }: { readonly startedAt: number; readonly at: number; readonly random: number },
+): { result: AttemptResult; decision: Decision } {
+  const attempts = delivery.attempts + 1;
+  const { seq, expires_at: expiresAt } = delivery;
+  const decision = nextStep({ attempt: attempts, outcome: sent, now: at, expiresAt, random });
+  const next_attempt_at = decision.kind === "retry" ? decision.at : null;
+  const status = decision.kind === "retry" ? "pending" : decision.kind;
+  return {
+    result: { seq, at, attempts, attempt: attemptOf(sent, startedAt), status, next_attempt_at },
+    decision,
+  };
+}
+
+/** What is recorded of a delivery to which nothing was sent. */
+export function unsent(delivery: DueDelivery, status: "expired" | "canceled", at: number): AttemptResult {
+  const { seq, attempts } = delivery;
+  return { seq, at, attempts, attempt: null, status, next_attempt_at: null };
+}
+
+function attemptOf(sent: SendResult, at: number): Attempt {
+  const { class: outcome, status, durationMs: duration_ms, timings, error, responseBody: response } = sent;
+  return { at, outcome, status, duration_ms, timings, error, response };
+}
+
+/** One wide line for an attempt. */
+export function logAttempt(log: Log, delivery: DueDelivery, sent: SendResult, decision: Decision): void {
+  log.info("delivery", {
+    delivery_id: delivery.id,
+    subscription_id: delivery.subscription_id,
+    application_id: delivery.application_id,
+    type: delivery.event.name,
+    attempt: delivery.attempts + 1,
+    outcome: sent.class,
+    status: sent.status,
+    duration_ms: sent.durationMs,
+    error: sent.error,
+    decision: decision.kind,
+  });
+}

@@ -1,0 +1,139 @@
+import type { Application } from "../domain/applications.ts";
+import type { DueDelivery } from "../domain/deliveries.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
+import { hour } from "../domain/time.ts";
+import { Pace } from "./pace.ts";
+
+/** With fewer deliveries in memory than this, a lane that has more in the store claims them. */
+const claimBelow = 32;
+/** Timers beyond this overflow; waking up early does no harm. */
+const longestTimerMs = hour;
+
+/** Everything that goes to the endpoint of one application, in its order. */
+export class Lane {
+  /** Deliveries that have not started. */
+  readonly queue = new DeliveryQueue();
+  pace = new Pace();
+  /** null: it does not exist any more; undefined: it has to be looked up before anything starts. */
+  application: Application | null | undefined = undefined;
+  /** Counts up whenever the application changes, so that an older look-up is not taken for the newest. */
+  changes = 0;
+  endpoint: Endpoint | null = null;
+  isClaiming = false;
+  /** Whether first attempts are waiting in the store: what is published must then go behind them. */
+  isBehind = false;
+  /** When the next retry is due that is in the store. */
+  retryAt: number | null = null;
+  #timer: Timer | null = null;
+
+  constructor(readonly applicationId: string) {}
+
+  get isDisabled(): boolean {
+    return this.application !== null && (this.endpoint?.disabled_at ?? null) !== null;
+  }
+
+  /** Whether nothing is known that would be lost with it. */
+  get isIdle(): boolean {
+    const waits = this.isBehind || this.isClaiming || this.retryAt !== null || !this.queue.isEmpty;
+    return !waits && this.pace.inFlight === 0 && !this.isDisabled;
+  }
+
+  /** Whether what is published now may be started without going through the store. */
+  isUpToDate(now: number): boolean {
+    if (this.application === undefined || this.isDisabled || this.isBehind || this.isClaiming) return false;
+    return !this.pace.isOpen && (this.retryAt === null || this.retryAt > now);
+  }
+
+  needsClaim(now: number): boolean {
+    if (this.isClaiming) return false;
+    if (this.application === undefined) return true;
+    if (this.isDisabled || this.pace.resumeAt > now || this.queue.length >= claimBelow) return false;
+    return this.isBehind || (this.retryAt !== null && this.retryAt <= now);
+  }
+
+  mayStart(now: number): boolean {
+    return this.application !== undefined && !this.isDisabled && this.pace.canStart(now);
+  }
+
+  /** A retry in the store is due then. */
+  retryBy(at: number): void {
+    this.retryAt = Math.min(at, this.retryAt ?? at);
+  }
+
+  /** When there will be something to do, if nothing happens before; null: never. */
+  wakeAt(): number | null {
+    if (this.isDisabled) return null;
+    if (!this.queue.isEmpty || this.isBehind) return this.pace.resumeAt;
+    return this.retryAt === null ? null : Math.max(this.retryAt, this.pace.resumeAt);
+  }
+
+  /** Calls `wake` in `inMs`, instead of what was set before; not at all where that has passed. */
+  setTimer(wake: (() => void) | null, inMs = 0): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = wake && inMs > 0 ? setTimeout(wake, Math.min(inMs, longestTimerMs)) : null;
+  }
+
+  /** The endpoint is to be tried anew, slowly at first. */
+  restart(endpoint: Endpoint, now: number): void {
+    this.endpoint = endpoint;
+    const { inFlight } = this.pace;
+    this.pace = new Pace(1);
+    this.pace.inFlight = inFlight;
+    this.isBehind = true;
+    this.retryBy(now);
+  }
+
+  /** The clock was moved by so much. */
+  shift(ms: number): void {
+    this.pace.shift(ms);
+    const { endpoint } = this;
+    if (endpoint?.failing_since) {
+      this.endpoint = { ...endpoint, failing_since: endpoint.failing_since + ms };
+    }
+  }
+}
+
+/** First in, first out. */
+class DeliveryQueue {
+  #items: DueDelivery[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  get isEmpty(): boolean {
+    return this.length === 0;
+  }
+
+  push(deliveries: readonly DueDelivery[]): void {
+    this.#items.push(...deliveries);
+  }
+
+  shift(): DueDelivery | undefined {
+    const item = this.#items[this.#head];
+    if (item) this.#head++;
+    if (this.#head === this.#items.length) this.clear();
+    return item;
+  }
+
+  /** Empties it and gives what was in it. */
+  clear(): DueDelivery[] {
+    const rest = this.items();
+    this.#items = [];
+    this.#head = 0;
+    return rest;
+  }
+
+  items(): DueDelivery[] {
+    return this.#items.slice(this.#head);
+  }
+
+  /** Marks those of some subscriptions as not wanted any more. */
+  unwant(isGone: (subscriptionId: string) => boolean): void {
+    this.#items = this.items().map((item) =>
+      isGone(item.subscription_id) ? { ...item, isWanted: false } : item,
+    );
+    this.#head = 0;
+  }
+}

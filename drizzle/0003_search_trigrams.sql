@@ -1,5 +1,6 @@
 CREATE TABLE `search_statistics` (
 	`id` integer PRIMARY KEY NOT NULL,
+	`revision` integer NOT NULL,
 	`trigram_counts` blob NOT NULL
 );
 --> statement-breakpoint

@@ -41,6 +41,8 @@ export const users = sqliteTable(
 /** What helps the search; `search.ts` says how its index is laid out, which has no schema here. */
 export const searchStatistics = sqliteTable("search_statistics", {
   id: integer().primaryKey(),
+  /** Counts how often it was written. */
+  revision: integer().notNull(),
   trigram_counts: blob({ mode: "buffer" }).notNull(),
 });
 

@@ -218,6 +218,7 @@ export function userSearch(db: Database): UserSearch {
     // One transaction, because SQLite would else take and give back its lock for each statement.
     begin.run();
     try {
+      counts.refresh();
       const found = fewMatches(text, having) ?? manyMatches(text, having, limit);
       return found.slice(0, limit).map(summary);
     } finally {

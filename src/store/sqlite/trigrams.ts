@@ -22,23 +22,49 @@ const pointOf = (character: string) => character.codePointAt(0) ?? 0;
 /** So many changed trigrams are written together at least; after that a twentieth of all of them. */
 const leastUnwritten = 2_000;
 
+/** How long it may take until a connection that reads uses what another one has written. */
+const refreshMs = 1_000;
+
 /**
  * Roughly how many users have a trigram, in 256 KB of memory. Only the speed of a search depends on it: so it is
- * written to the database now and then, and what a crash takes of it is not missed.
+ * written to the database now and then, other connections read it from there, and what a crash takes of it is not
+ * missed.
  */
 export class TrigramCounts {
   readonly #write;
-  #counts = new Uint32Array(slots);
+  readonly #revision;
+  readonly #read;
+  readonly #counts = new Uint32Array(slots);
   #total = 0;
   #unwritten = 0;
+  /** Of what is in the database; 0 for nothing yet. */
+  #knownRevision = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database) {
-    this.#write = db.prepare("INSERT OR REPLACE INTO search_statistics (id, trigram_counts) VALUES (1, ?)");
-    const row = db
-      .query<{ trigram_counts: Uint8Array }, []>("SELECT trigram_counts FROM search_statistics WHERE id = 1")
-      .get();
-    if (row?.trigram_counts.byteLength !== this.#counts.byteLength) return;
-    new Uint8Array(this.#counts.buffer).set(row.trigram_counts);
+    this.#write = db.prepare(
+      "INSERT OR REPLACE INTO search_statistics (id, revision, trigram_counts) VALUES (1, ?, ?)",
+    );
+    this.#revision = db.prepare<{ revision: number }, []>(
+      "SELECT revision FROM search_statistics WHERE id = 1",
+    );
+    this.#read = db.prepare<{ trigram_counts: Uint8Array }, []>(
+      "SELECT trigram_counts FROM search_statistics WHERE id = 1",
+    );
+    this.refresh();
+  }
+
+  /** Reads what another connection has written since. */
+  refresh(): void {
+    const now = performance.now();
+    if (now - this.#lookedAt < refreshMs) return;
+    this.#lookedAt = now;
+    const revision = this.#revision.get()?.revision ?? 0;
+    if (revision === this.#knownRevision) return;
+    this.#knownRevision = revision;
+    const bytes = this.#read.get()?.trigram_counts;
+    if (bytes?.byteLength !== this.#counts.byteLength) return;
+    new Uint8Array(this.#counts.buffer).set(bytes);
     this.#total = this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
@@ -66,7 +92,7 @@ export class TrigramCounts {
   /** Writes them, if it is time; to be called inside a transaction. */
   keep(): void {
     if (this.#unwritten < Math.max(leastUnwritten, this.#total / 20)) return;
-    this.#write.run(new Uint8Array(this.#counts.buffer));
+    this.#write.run(++this.#knownRevision, new Uint8Array(this.#counts.buffer));
     this.#unwritten = 0;
   }
 }

@@ -5,7 +5,8 @@ import { fold } from "../../src/domain/text.ts";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
 import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
 import { popularityBucket } from "../../src/store/sqlite/search.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { openReader, openStore } from "../../src/store/sqlite/store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
 import { temporaryDirectory } from "../support/server.ts";
 
@@ -120,19 +121,46 @@ const crowdQueries = [
 ];
 
 /** Fails unless the store finds what a slow search finds among the crowd. */
+async function expectCrowdIn(store: Store): Promise<void> {
+  for (const query of crowdQueries) {
+    for (const limit of [1, 25, 100]) {
+      const found = (await store.users.search(query, limit)).map(({ id }) => id);
+      expect([query, limit, found]).toEqual([query, limit, slowSearch(crowd, query, limit)]);
+    }
+  }
+}
+
 async function expectCrowd(directory: string): Promise<void> {
   const store = openStore(directory);
   try {
-    for (const query of crowdQueries) {
-      for (const limit of [1, 25, 100]) {
-        const found = (await store.users.search(query, limit)).map(({ id }) => id);
-        expect([query, limit, found]).toEqual([query, limit, slowSearch(crowd, query, limit)]);
-      }
-    }
+    await expectCrowdIn(store);
   } finally {
     await store.close();
   }
 }
+
+test("a connection that only reads finds whatever was written before, tidied or not", async () => {
+  const directory = temporaryDirectory();
+  const store = openStore(directory.path);
+  const reader = openReader(directory.path);
+  try {
+    for (let start = 0; start < crowd.length; start += 60) {
+      await store.users.upsert(crowd.slice(start, start + 60), now);
+    }
+    await expectCrowdIn(reader);
+    // Only the second call knows that nothing has changed since the first.
+    expect(await store.users.tidySearch()).toBe(false);
+    expect(await store.users.tidySearch()).toBe(true);
+    while (await store.users.tidySearch());
+    expect(await store.users.tidySearch()).toBe(false);
+    await expectCrowdIn(reader);
+    await expectCrowdIn(store);
+  } finally {
+    await reader.close();
+    await store.close();
+    directory.remove();
+  }
+});
 
 test("the trigram counts, lost or wrong after a crash, change no answer", async () => {
   const directory = temporaryDirectory();

@@ -21,7 +21,8 @@ import { TrigramCounts, trigrams } from "./trigrams.ts";
  * How it is written. FTS5 gathers rows in memory only while their rowids ascend, and writes what it has as a segment
  * of its own at each step back: so the rows of a batch are put in ascending order (half the time and the bytes).
  * Left to itself it then merges segments in bursts of up to 20 ms at a million users. Here it leaves that alone, and
- * each batch merges some pages. A trigram costs 2.5 µs for every segment, so segments are merged two by two.
+ * each batch merges some pages. A trigram costs 3 to 10 µs for every segment, so segments are merged two by two, and all
+of them into one while nothing changes.
  */
 
 const exactBuckets = 256;
@@ -56,6 +57,11 @@ export interface IndexChange {
 export interface UserSearch {
   /** Brings the index up to date with some users, each named once. */
   update(changes: Iterable<IndexChange>): void;
+  /**
+   * Merges a little of the index; false when there is nothing to merge, or users have changed since the last call: the
+   * whole index is only worth writing anew when it stays as it is for a while. To be called inside a transaction.
+   */
+  tidy(): boolean;
   /** Users whose username or display name contains the query of three or more folded characters. */
   find(query: string, limit: number): UserSummary[];
 }
@@ -65,6 +71,9 @@ const indexSettings = { automerge: 0, usermerge: 2, crisismerge: 64 } as const;
 
 /** Pages to merge after a batch; what a batch of 200 rows writes is some 4, and passes through 10 levels at most. */
 const mergedPages = (rows: number) => 2 + Math.ceil(rows / 10);
+
+/** Pages that one step of tidying merges: 1 to 3 ms. */
+const tidiedPages = 8;
 
 function configureIndex(db: Database): void {
   const known = db.query<{ v: number }, [string]>("SELECT v FROM user_search_config WHERE k = ?");
@@ -127,6 +136,8 @@ export function userSearch(db: Database): UserSearch {
     `SELECT ${columns}, 0 AS bucket FROM users u WHERE u.username = ? COLLATE NOCASE`,
   );
 
+  const changesSoFar = db.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
+  let state: "changed" | "quiet" | "tidying" | "tidy" = "quiet";
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
 
@@ -180,6 +191,19 @@ export function userSearch(db: Database): UserSearch {
     if (inserts.length === 0) return;
     merge.run(mergedPages(inserts.length));
     counts.keep();
+    state = "changed";
+  };
+
+  const tidy = (): boolean => {
+    if (state === "changed") state = "quiet";
+    else if (state !== "tidy") {
+      const before = changesSoFar.get()?.changes ?? 0;
+      // A negative number has FTS5 merge all segments, whatever their size; further steps go on with that.
+      merge.run(state === "quiet" ? -tidiedPages : tidiedPages);
+      const changes = (changesSoFar.get()?.changes ?? 0) - before;
+      state = changes < 2 ? "tidy" : "tidying";
+    }
+    return state === "tidying";
   };
 
   /** All who contain the text, where they are few: then one look into the index is enough. Else null. */
@@ -227,7 +251,7 @@ export function userSearch(db: Database): UserSearch {
   };
 
   rebuildIfEmpty(db, update);
-  return { update, find };
+  return { update, tidy, find };
 }
 
 const rebuiltAtOnce = 5_000;

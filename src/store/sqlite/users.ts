@@ -68,6 +68,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     upsert: (batch, now) => commit(() => keepAll(batch, now)),
     find: async (username) => find.get({ username }) ?? null,
     search: async (query, limit) => search.find(query, limit),
+    tidySearch: () => commit(search.tidy),
     exists: async (id) => byId.get(id) !== null,
     count: async () => orm.$count(users),
   };

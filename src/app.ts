@@ -38,14 +38,17 @@ export interface AppOptions {
   readonly log: Log;
   /** Instead of the system's clock. */
   readonly now?: (() => number) | undefined;
+  /** With `now`: a clock that nobody sets; the same one where it is left out. */
+  readonly steady?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
 }
 
 const drainMs = 10 * second;
 
 /** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
-export async function startApp({ config, log, now, random }: AppOptions): Promise<App> {
-  const engine = await engineOf({ config, log, now, random });
+export async function startApp(options: AppOptions): Promise<App> {
+  const { config, log, now } = options;
+  const engine = await engineOf(options);
   const { store } = engine;
   const clock = now ?? Date.now;
   const listening: Listening[] = [];
@@ -120,15 +123,15 @@ export async function startApp({ config, log, now, random }: AppOptions): Promis
 }
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */
-function engineOf({ config, log, now, random = Math.random }: AppOptions): Promise<Engine> {
-  const { data, allowPrivateWebhooks, logLevel } = config;
+function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {
+  const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
     failedMs: config.keepFailedDays * day,
     bodiesMs: config.keepBodiesDays * day,
   };
-  const settings = { data, allowPrivateWebhooks, retention };
-  if (now) return startEngine({ settings, log, now, random });
+  const settings = { data, allowPrivateWebhooks, webhookProxy, retention };
+  if (now) return startEngine({ settings, log, now, steady: steady ?? now, random });
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
   // Nothing can be written or delivered any more: whoever runs this process is to start it again.

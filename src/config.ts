@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
+import { proxyOf } from "./webhooks/proxy.ts";
 
 /** All settings of a server, checked. */
 export interface Config {
@@ -13,6 +14,8 @@ export interface Config {
   /** null: the key made at the first start. */
   readonly adminKey: string | null;
   readonly allowPrivateWebhooks: boolean;
+  /** The URL of the egress proxy, which may hold a password; null: none. */
+  readonly webhookProxy: string | null;
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
@@ -66,6 +69,11 @@ function baseUrl(text: string): string {
   throw new TypeError("must be an http or https URL without query, like https://api.example.com");
 }
 
+function proxyUrl(text: string): string {
+  proxyOf(text);
+  return text;
+}
+
 function adminKey(text: string): string {
   if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
   throw new TypeError("must be 8 to 200 printable characters without spaces");
@@ -100,6 +108,12 @@ const settings: Settings = {
     default: "false",
     help: "let webhooks go to http URLs and private addresses: for development only",
     read: (text) => oneOf("true", "false", "1", "0")(text) === "true" || text === "1",
+  },
+  webhookProxy: {
+    value: "URL",
+    default: null,
+    help: "proxy that webhooks go through; where its URL holds a password, set the variable",
+    read: proxyUrl,
   },
   rateLimit: {
     value: "N",

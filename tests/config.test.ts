@@ -24,6 +24,7 @@ describe("settings", () => {
       publicUrl: null,
       adminKey: null,
       allowPrivateWebhooks: false,
+      webhookProxy: null,
       rateLimit: 800,
       subscriptionLimit: 10_000,
       keepDeliveredDays: 7,
@@ -71,6 +72,18 @@ describe("settings", () => {
     ],
     ["a short key", [], { ONAIR_ADMIN_KEY: "short" }, [/^ONAIR_ADMIN_KEY must be 8 to 200/]],
     ["a public URL that is none", ["--public-url", "api.example.com"], {}, [/^--public-url must be an http/]],
+    [
+      "a proxy of another kind",
+      ["--webhook-proxy", "socks5://u:short,@proxy:1"],
+      {},
+      [/^--webhook-proxy must be an http or https URL/],
+    ],
+    [
+      "a proxy with a path",
+      [],
+      { ONAIR_WEBHOOK_PROXY: "http://u:short,@proxy/x" },
+      [/^ONAIR_WEBHOOK_PROXY must be/],
+    ],
     ["the same port twice", ["--port", "9", "--admin-port", "9"], {}, [/must differ/]],
     [
       "a log level that is none",
@@ -88,6 +101,12 @@ describe("settings", () => {
     const found = mistakes(args, env);
     for (const pattern of expected) expect(found.some((line) => pattern.test(line))).toBe(true);
     expect(found.join()).not.toContain("short,");
+  });
+
+  test("a proxy is taken with and without credentials", () => {
+    for (const url of ["http://proxy:3128", "https://user:p%40ss@proxy.example.com/"]) {
+      expect(readConfig([], { ONAIR_WEBHOOK_PROXY: url }).webhookProxy).toBe(url);
+    }
   });
 
   test("a misspelt variable is found", () => {

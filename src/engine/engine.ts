@@ -14,6 +14,8 @@ import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 export interface EngineSettings {
   readonly data: string;
   readonly allowPrivateWebhooks: boolean;
+  /** The URL of the egress proxy; null: none. */
+  readonly webhookProxy: string | null;
   readonly retention: Retention;
 }
 
@@ -34,13 +36,15 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly log: Log;
   readonly now: () => number;
+  /** A clock that nobody sets. */
+  readonly steady: () => number;
   readonly random: () => number;
 }
 
 /** Retention takes a step, lets others work for so long, and so on until nothing is left to do. */
 const pruneStepMs = 5;
 
-/** The same for the search index: a hundredth of the time, and some 20 seconds for a million users. */
+/** The same for the search index, whose steps take 1 to 3 ms: some 20 seconds for a million users. */
 const tidyStepMs = 20;
 const tidyEveryMs = 10 * second;
 
@@ -48,13 +52,14 @@ const tidyEveryMs = 10 * second;
 export const signingKeySetting = "signing_key";
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
-export async function startEngine({ settings, log, now, random }: EngineOptions): Promise<Engine> {
+export async function startEngine({ settings, log, now, steady, random }: EngineOptions): Promise<Engine> {
   const store = openStore(settings.data);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now });
-    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, random });
+    const proxy = settings.webhookProxy ?? undefined;
+    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
+    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },

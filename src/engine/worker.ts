@@ -57,7 +57,13 @@ self.onmessage = async ({ data }: MessageEvent<ToEngine>) => {
       write: (bytes) => send({ log: new Uint8Array(bytes) }),
       flush() {},
     });
-    const started = await startEngine({ settings: data.start, log, now: Date.now, random: Math.random });
+    const started = await startEngine({
+      settings: data.start,
+      log,
+      now: Date.now,
+      steady: performance.now.bind(performance),
+      random: Math.random,
+    });
     engine = {
       ...started,
       async stop(graceMs) {

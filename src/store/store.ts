@@ -104,6 +104,8 @@ export interface Store {
       now: number,
       limit: number,
     ): Promise<{ due: DueDelivery[]; isBehind: boolean; retryAt: number | null }>;
+    /** Makes retries of an application due at `now`, those first that are due soonest; some thousands at most. */
+    hurry(applicationId: string, now: number): Promise<void>;
     /** These claimed deliveries can be claimed again. */
     giveBack(seqs: readonly number[]): Promise<void>;
     /** A delivery that was canceled meanwhile stays canceled; its attempt is kept. Endpoints are kept with it. */

@@ -190,7 +190,7 @@ export type Resolve = (
 ) => void;
 
 /**
- * A `lookup` option for `node:http(s)` that resolves by `resolve` and fails with
+ * A `lookup` option for sockets that resolves by `resolve` and fails with
  * {@link BlockedAddressError} if any address of the answer may not be called. The connection goes
  * to the addresses that were judged: nothing resolves the name a second time.
  *

@@ -1,19 +1,10 @@
-/** The connections that webhooks are sent over: guarded when they are made, kept for the next delivery. */
+/** One connection that webhooks are sent over: guarded when it is made, serving one request at a time. */
 
-import http from "node:http";
-import https from "node:https";
-import { isIP, type Socket } from "node:net";
-import { bareHost, guardedLookup, type Resolve } from "./address.ts";
-import type { Stage } from "./outcome.ts";
-
-/**
- * How long an unused connection is kept. Less than common servers keep it (Node.js: 5 s), so that
- * they seldom close one that is just being used again. Their `Keep-Alive: timeout` shortens it.
- */
-const idleMs = 4_000;
-
-/** Unused connections kept per host and port; those beyond are closed. */
-const maxIdlePerHost = 64;
+import net, { isIP, type LookupFunction, type Socket } from "node:net";
+import tls from "node:tls";
+import { type Failure, failureOf, type Stage } from "./outcome.ts";
+import { type EgressProxy, openTunnel } from "./proxy.ts";
+import type { Target } from "./request.ts";
 
 /**
  * Of several addresses of a host, the next is tried when one has not answered for so long. The
@@ -21,155 +12,206 @@ const maxIdlePerHost = 64;
  */
 const connectAttemptMs = 1_000;
 
-/** Where a webhook URL leads, in the terms of `http.request`. */
-export interface Target {
-  readonly protocol: string;
-  readonly host: string;
-  readonly port: string;
-  readonly path: string;
-  /** Whether the host is an address, so that nothing has to be resolved. */
-  readonly resolved: boolean;
-}
-
-/** @param url one that `checkWebhookUrl` has accepted */
-export function targetOf(url: URL): Target {
-  const host = bareHost(url);
-  const path = url.pathname + url.search;
-  return { protocol: url.protocol, host, port: url.port, path, resolved: isIP(host) !== 0 };
-}
-
-/** Agents for every kind of connection. */
-export interface Connections {
-  /**
-   * The agent for a protocol. With `reuse`, it takes a kept connection if there is one, and keeps it
-   * afterwards; without, it makes a new one for this request alone.
-   */
-  agent(protocol: string, reuse: boolean): http.Agent;
-  /** Closes all connections, used or not. */
-  close(): void;
-}
-
-/**
- * @param options.resolve instead of the system's resolver
- * @param options.ca certificates (PEM) to trust instead of the well-known authorities
- */
-export function openConnections(options: {
-  readonly allowPrivate: boolean;
-  readonly resolve?: Resolve | undefined;
-  readonly ca?: string | undefined;
-}): Connections {
-  const { allowPrivate, resolve, ca } = options;
-  const connect = {
-    lookup: guardedLookup({ allowPrivate }, resolve),
-    autoSelectFamilyAttemptTimeout: connectAttemptMs,
-  };
-  const keep = { ...connect, keepAlive: true, timeout: idleMs, maxFreeSockets: maxIdlePerHost };
-  const trust = ca === undefined ? {} : { ca };
-  const kept = { http: new http.Agent(keep), https: new https.Agent({ ...keep, ...trust }) };
-  const single = { http: new http.Agent(connect), https: new https.Agent({ ...connect, ...trust }) };
-
-  return {
-    agent(protocol, reuse) {
-      const agents = reuse ? kept : single;
-      return protocol === "https:" ? agents.https : agents.http;
-    },
-    close() {
-      for (const agent of [kept.http, kept.https, single.http, single.https]) agent.destroy();
-    },
-  };
-}
+/** A body of up to so many bytes is copied behind its head, so that both are one write and one packet. */
+const maxCopiedBytes = 65_536;
 
 /** How long each stage took, in milliseconds; null for one that was not needed or not completed. */
 export interface Timings {
   readonly dnsMs: number | null;
+  /** With an egress proxy: to it, and by it to the receiver. */
   readonly connectMs: number | null;
   readonly tlsMs: number | null;
   /** From the connection being ready to the status. */
   readonly firstByteMs: number | null;
 }
 
-/**
- * Bytes taken from a receiver before its status. The parser's own limit counts the names and values
- * of the last header block only: neither blank lines before it nor 1xx answers, of which there may be
- * any number.
- */
-const maxBytesBeforeStatus = 65_536;
+/** How connections are made. */
+export interface ConnectOptions {
+  /** Resolves the names of targets, and refuses what may not be called. */
+  readonly lookup: LookupFunction;
+  /** Certificates (PEM) to trust instead of the well-known authorities. */
+  readonly ca: string | undefined;
+  readonly proxy: EgressProxy | null;
+}
+
+/** Who uses a connection at the time. */
+export interface User {
+  /** It has been made, and a request may be written. */
+  ready(): void;
+  received(bytes: Buffer): void;
+  /** The other side has closed, or the connection broke or was never made. */
+  gone(failure: Failure): void;
+}
 
 type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 
-/** Follows one request through the stages of its connection. */
-export class Progress {
+export class Connection {
+  readonly target: Target;
+  /** How it was made; `firstByteMs` is null. */
+  readonly timings: Mutable<Timings> = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+  /** Who is to be told what happens; null while it is kept for later. */
+  user: User | null;
+  /** While it is kept: on the clock of `performance.now`. */
+  keptUntil = 0;
+
+  readonly #options: ConnectOptions;
   #stage: Stage;
   #stageSince = performance.now();
-  readonly #timings: Mutable<Timings> = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
-  #socket: Socket | null = null;
-  #bytesBefore = 0;
-  #answered = false;
-  readonly #encrypted: boolean;
-  readonly #count: (chunk: Uint8Array) => void;
+  /** The one that requests are written to, and the one to the proxy below it. */
+  readonly #sockets: Socket[] = [];
+  #isOpen = true;
 
-  /** @param flooded called when too much has come and no status */
-  constructor(target: Target, flooded: () => void) {
-    this.#encrypted = target.protocol === "https:";
-    let received = 0;
-    this.#count = (chunk) => {
-      received += chunk.length;
-      // Also called for the very chunk that holds the status, and then some.
-      if (received > maxBytesBeforeStatus && !this.#answered) flooded();
-    };
+  /** Begins to connect; `user` is told what becomes of it. */
+  constructor(target: Target, options: ConnectOptions, user: User) {
+    this.target = target;
+    this.user = user;
+    this.#options = options;
     this.#stage = target.resolved ? "connecting" : "resolving the host name";
+    if (options.proxy === null) this.#connect();
+    else this.#connectBy(options.proxy);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   get stage(): Stage {
     return this.#stage;
   }
 
-  get timings(): Timings {
-    return this.#timings;
+  /** Whether all that was written has left. */
+  get isDrained(): boolean {
+    return this.#sockets[0]?.writableLength === 0;
   }
 
-  /** Whether no byte of an answer has come. */
-  get silent(): boolean {
-    return this.#socket === null || this.#socket.bytesRead === this.#bytesBefore;
-  }
-
-  /** To be called as soon as the request has its socket, which may be a connected one. */
-  connecting(socket: Socket, reused: boolean): void {
-    this.#socket = socket;
-    this.#bytesBefore = socket.bytesRead;
-    socket.on("data", this.#count);
-    if (reused) {
-      this.#enter("waiting for the answer");
+  /** Sends a request. The bytes of the body must not change until it is answered. */
+  write(head: string, body: Uint8Array): void {
+    const [socket] = this.#sockets;
+    if (body.length > maxCopiedBytes) {
+      socket?.write(head, "latin1");
+      socket?.write(body);
       return;
     }
-    socket.once("lookup", (error: Error | null) => {
-      if (!error) this.#leaveFor("connecting", "dnsMs");
-    });
-    socket.once("connect", () => {
-      this.#leaveFor(this.#encrypted ? "agreeing on encryption" : "waiting for the answer", "connectMs");
-    });
-    socket.once("secureConnect", () => this.#leaveFor("waiting for the answer", "tlsMs"));
+    const bytes = Buffer.allocUnsafe(head.length + body.length);
+    bytes.write(head, 0, "latin1");
+    bytes.set(body, head.length);
+    socket?.write(bytes);
   }
 
-  /** To be called when the status has come. */
-  answered(): void {
-    this.#answered = true;
-    this.#socket?.off("data", this.#count);
-    this.#record("firstByteMs");
+  /** Closes it; its user is not told. */
+  destroy(): void {
+    this.user = null;
+    this.#isOpen = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #connect(): void {
+    const { target } = this;
+    const { ca } = this.#options;
+    const lookup: LookupFunction = (hostname, options, callback) =>
+      this.#options.lookup(hostname, options, (error, ...answer) => {
+        if (!error) this.#leaveFor("connecting", "dnsMs");
+        callback(error, ...answer);
+      });
+    const socket = dial({ ...target, lookup, ca });
+    this.#watch(socket);
+    if (target.encrypted) {
+      socket.once("connect", () => this.#leaveFor("agreeing on encryption", "connectMs"));
+      socket.once("secureConnect", () => this.#ready("tlsMs"));
+    } else {
+      socket.once("connect", () => this.#ready("connectMs"));
+    }
+  }
+
+  /** The proxy is the operator's choice: its address is not judged, and the system resolves its name. */
+  #connectBy(proxy: EgressProxy): void {
+    const { target } = this;
+    const { ca } = this.#options;
+    this.#stage = "connecting to the egress proxy";
+    const socket = dial({ ...proxy, lookup: undefined, ca });
+    this.#watch(socket);
+    socket.once(proxy.encrypted ? "secureConnect" : "connect", () => {
+      if (!target.encrypted) return this.#ready("connectMs");
+      this.#stage = "waiting for the egress proxy";
+      openTunnel(socket, proxy, target.authority, (failure) => {
+        if (failure !== null) return this.#end(failure);
+        this.#leaveFor("agreeing on encryption", "connectMs");
+        const tunnelled = tls.connect({ socket, ...trust(target.host, ca) });
+        this.#watch(tunnelled);
+        tunnelled.once("secureConnect", () => this.#ready("tlsMs"));
+      });
+    });
+  }
+
+  #watch(socket: Socket): void {
+    this.#sockets.unshift(socket);
+    const closed = (): void => {
+      const end = () => this.#end(failureOf({ code: "ECONNRESET" }, this.#stage));
+      if (socket === this.#sockets[0]) end();
+      // TLS in the tunnel may have closed it, and is about to tell why.
+      else setImmediate(end);
+    };
+    socket.on("error", (error) => this.#end(failureOf(error, this.#stage)));
+    socket.on("end", closed);
+    socket.on("close", closed);
+  }
+
+  #ready(timing: keyof Timings): void {
+    if (!this.#isOpen) return;
+    this.#leaveFor("waiting for the answer", timing);
+    this.#sockets[0]?.on("data", (bytes: Buffer) => {
+      // What comes unasked is no answer to any request.
+      if (this.user === null) this.destroy();
+      else this.user.received(bytes);
+    });
+    this.user?.ready();
+  }
+
+  #end(failure: Failure): void {
+    if (!this.#isOpen) return;
+    const { user } = this;
+    this.destroy();
+    user?.gone(failure);
   }
 
   #leaveFor(stage: Stage, timing: keyof Timings): void {
-    this.#record(timing);
-    this.#enter(stage);
-  }
-
-  #enter(stage: Stage): void {
+    const now = performance.now();
+    this.timings[timing] = Math.round((now - this.#stageSince) * 10) / 10;
     this.#stage = stage;
-    this.#stageSince = performance.now();
+    this.#stageSince = now;
   }
+}
 
-  #record(timing: keyof Timings): void {
-    const elapsed = performance.now() - this.#stageSince;
-    this.#timings[timing] = Math.round(elapsed * 10) / 10;
-  }
+/** Where a socket goes. */
+interface Dial {
+  readonly encrypted: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** undefined: by the system. */
+  readonly lookup: LookupFunction | undefined;
+  readonly ca: string | undefined;
+}
+
+function dial({ encrypted, host, port, lookup, ca }: Dial): Socket {
+  const options = {
+    host,
+    port,
+    noDelay: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: connectAttemptMs,
+    ...(lookup === undefined ? {} : { lookup }),
+  };
+  return encrypted ? tls.connect({ ...options, ...trust(host, ca) }) : net.connect(options);
+}
+
+/** Options of a TLS connection to `host`, whose certificate must be valid for it. */
+function trust(host: string, ca: string | undefined): tls.ConnectionOptions {
+  return {
+    host,
+    // RFC 6066, section 3: never an address.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca }),
+    ALPNProtocols: ["http/1.1"],
+    rejectUnauthorized: true,
+  };
 }

@@ -1,11 +1,13 @@
 import type { KeyObject } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
-import { afterAttempt, type Endpoint, enabledAgain, newEndpoint } from "../domain/endpoints.ts";
-import { minute, second } from "../domain/time.ts";
+import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
+import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import { logAttempt, notMade, requestOf, resultOf, unsent } from "./attempt.ts";
+import { ClockWatch } from "./clock-watch.ts";
+import { follow } from "./health.ts";
 import { Lane } from "./lane.ts";
 import { createRecorder } from "./recorder.ts";
 import { isOverloaded } from "./retry.ts";
@@ -18,6 +20,8 @@ export interface DispatcherOptions {
   readonly signingKey: KeyObject;
   readonly log: Log;
   readonly now: () => number;
+  /** A clock that nobody sets, to notice when the other one is. */
+  readonly steady: () => number;
   /** From 0 to 1, for the jitter of retries. */
   readonly random: () => number;
 }
@@ -64,11 +68,6 @@ const claimSize = 128;
 /** Endpoints that are remembered although they have nothing to do. */
 const maxLanes = 20_000;
 const claimAgainAfterMs = second;
-/** The clock is looked at so often; a difference to the steady clock beyond `jumpMs` is a jump. */
-const clockEveryMs = second;
-const jumpMs = minute;
-/** `last_success_at` of an endpoint is written at most so often. */
-const successEveryMs = 5 * second;
 
 /**
  * Sends what is due: what was just published comes from memory, everything else is claimed from the store. Signs,
@@ -76,8 +75,9 @@ const successEveryMs = 5 * second;
  * ends is pending still, and is sent again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, sender, signingKey, log, now, random } = options;
+  const { store, sender, signingKey, log, now, steady, random } = options;
   const lanes = new Map<string, Lane>();
+  const clock = new ClockWatch(now, steady);
   const recorder = createRecorder(store, log, () => turns.resume());
   let stopping: AbortSignal | null = null;
   let reserved = 0;
@@ -98,6 +98,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Starts one attempt of a lane; false when it has nothing more to do for now. */
   const step = (lane: Lane): boolean => {
+    checkClock();
     const at = now();
     if (lane.needsClaim(at)) void claim(lane);
     if (lane.isClaiming && (lane.queue.isEmpty || lane.application === undefined)) return false;
@@ -189,6 +190,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
+    checkClock();
     const at = now();
     const chance = random();
     const { result, decision } = resultOf(delivery, sent, { startedAt, at, random: chance });
@@ -207,22 +209,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       retryAfterMs: sent.retryAfterMs,
       random: chance,
     });
-    judge(lane, sent, at);
-  };
-
-  /** Follows the state of the endpoint, and says so when it changes. */
-  const judge = (lane: Lane, sent: SendResult, at: number): void => {
-    const before = lane.endpoint ?? newEndpoint(lane.applicationId);
-    const { status, error } = sent;
-    const attempt = { at, isSuccess: sent.class === "ok", isGone: status === 410, status, error };
-    const { endpoint, notice } = afterAttempt(before, attempt);
-    lane.endpoint = endpoint;
-    if (isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint);
-    else lane.endpoint = { ...endpoint, last_success_at: before.last_success_at };
-    if (!notice) return;
-    const { application_id, failing_since, failures, disabled_reason, last_failure_error } = endpoint;
-    log.warn(notice, { application_id, failing_since, failures, disabled_reason, error: last_failure_error });
-    if (notice === "endpoint.disabled") letGo(lane);
+    const isDisabled = follow(lane, sent, at, recorder, log);
+    // Memory is for those who can be sent to.
+    if (isDisabled || lane.pace.resumeAt > at) letGo(lane);
   };
 
   /** Puts back into the store what was not started. */
@@ -241,18 +230,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   };
 
-  const watchClock = (signal: AbortSignal): void => {
-    let offset = now() - performance.now();
-    const timer = setInterval(() => {
-      const jump = now() - performance.now() - offset;
-      offset += jump;
-      if (Math.abs(jump) >= jumpMs) clockJumped(jump);
-    }, clockEveryMs);
-    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
-  };
-
   /** What an endpoint did is measured in time that has passed, not in what a clock was set to. */
-  const clockJumped = (ms: number): void => {
+  const checkClock = (): void => {
+    const ms = clock.jump();
+    if (ms === 0) return;
     log.warn("clock_jumped", { by_ms: Math.round(ms) });
     for (const lane of lanes.values()) {
       lane.shift(ms);
@@ -267,7 +248,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const endpoint of await store.endpoints.failing())
         laneOf(endpoint.application_id).endpoint = endpoint;
       stopping = signal;
-      watchClock(signal);
       for (const { application_id, due_at } of await store.deliveries.pending()) {
         const lane = laneOf(application_id);
         if (due_at === 0) lane.isBehind = true;
@@ -338,6 +318,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         lane.endpoint ?? (await store.endpoints.find(applicationId)) ?? newEndpoint(applicationId),
       );
       await store.endpoints.put(endpoint);
+      await store.deliveries.hurry(applicationId, now());
       lane.restart(endpoint, now());
       log.info("endpoint.enabled", { application_id: applicationId });
       turns.add(lane);
@@ -348,10 +329,4 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp };
     },
   };
-}
-
-/** A success of an endpoint that was well before is written only now and then. */
-function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
-  if (after.failing_since !== null || before.failing_since !== null) return true;
-  return (after.last_success_at ?? 0) - (before.last_success_at ?? 0) >= successEveryMs;
 }

@@ -41,7 +41,8 @@ export class Lane {
   /** Whether what is published now may be started without going through the store. */
   isUpToDate(now: number): boolean {
     if (this.application === undefined || this.isDisabled || this.isBehind || this.isClaiming) return false;
-    return !this.pace.isOpen && (this.retryAt === null || this.retryAt > now);
+    if (this.pace.isOpen || this.pace.resumeAt > now) return false;
+    return this.retryAt === null || this.retryAt > now;
   }
 
   needsClaim(now: number): boolean {

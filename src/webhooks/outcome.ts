@@ -7,6 +7,8 @@ import type { OutcomeClass } from "./retry.ts";
 export type Stage =
   | "resolving the host name"
   | "connecting"
+  | "connecting to the egress proxy"
+  | "waiting for the egress proxy"
   | "agreeing on encryption"
   | "waiting for the answer";
 
@@ -53,6 +55,12 @@ const tlsCode =
 export function failureOf(error: unknown, stage: Stage): Failure {
   const { code, syscall } = describe(error);
 
+  if (stage === "connecting to the egress proxy") {
+    return { class: "proxy", error: `The egress proxy could not be reached (${code}).` };
+  }
+  if (stage === "waiting for the egress proxy") {
+    return { class: "proxy", error: "The egress proxy closed the connection." };
+  }
   if (code === blockedAddressCode) {
     return { class: "blocked", error: "The host name resolves to an address that is not public." };
   }
@@ -68,15 +76,13 @@ export function failureOf(error: unknown, stage: Stage): Failure {
   }
   if (tlsCode.test(code))
     return { class: "tls", error: `No trusted TLS connection could be made (${code}).` };
-  if (code === "HPE_HEADER_OVERFLOW")
-    return { class: "too_large", error: "The headers of the answer are too long." };
-  if (code.startsWith("HPE_")) return { class: "protocol", error: `The answer is not valid HTTP (${code}).` };
   return { class: "internal", error: `The request could not be made (${code}).` };
 }
 
 /** An attempt that had only come to `stage` when its time was up. */
 export function timedOut(timeoutMs: number, stage: Stage): Failure {
-  return { class: "timeout", error: `The time of ${timeoutMs / 1_000} s was over while ${stage}.` };
+  const kind = stage === "connecting to the egress proxy" ? "proxy" : "timeout";
+  return { class: kind, error: `The time of ${timeoutMs / 1_000} s was over while ${stage}.` };
 }
 
 /** An attempt that this process cut short. */
@@ -85,11 +91,34 @@ export const canceled: Failure = { class: "canceled", error: "The attempt was cu
 /** An answer whose headers, or what came before them, had no end. */
 export const tooLarge: Failure = { class: "too_large", error: "The headers of the answer are too long." };
 
+/** What came instead of an answer. */
+export const invalidAnswer: Failure = { class: "protocol", error: "The answer is not valid HTTP." };
+
 /** An answer with status 101, which nothing asked for. */
 export const switchedProtocols: Failure = {
   class: "protocol",
   error: "The answer switches to another protocol.",
 };
+
+/** A request that was not made, because its headers cannot be sent as they are. */
+export const invalidHeaders: Failure = {
+  class: "internal",
+  error: "The request could not be made (its headers are invalid).",
+};
+
+/** Statuses by which a proxy tells that it was the receiver that failed, not itself (RFC 9110, section 15.6). */
+const beyondProxy = new Set([502, 503, 504]);
+
+/** A proxy that answered with `status` (null: with something that is not HTTP) instead of connecting. */
+export function proxyFailure(status: number | null): Failure {
+  if (status === null) return { class: "proxy", error: "The egress proxy did not answer with valid HTTP." };
+  if (status === 407)
+    return { class: "proxy", error: "The egress proxy did not accept the credentials (407)." };
+  if (beyondProxy.has(status)) {
+    return { class: "unreachable", error: `The egress proxy could make no connection (${status}).` };
+  }
+  return { class: "proxy", error: `The egress proxy refused the connection (${status}).` };
+}
 
 /** What to tell of a status; null for a 2xx. */
 export function statusError(status: number): string | null {

@@ -11,6 +11,7 @@ import { hour, minute, second } from "../domain/time.ts";
  * - `ok`: a 2xx. `status`: any other final status.
  * - `dns`: the name did not resolve. `blocked`: it may not be called (see address.ts).
  * - `refused`, `unreachable`: no connection. `tls`: no trusted encryption.
+ * - `proxy`: the operator's egress proxy failed, which tells nothing of the receiver.
  * - `reset`: the connection broke before a status. `timeout`: no status in time.
  * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
  * - `canceled`: this process cut the attempt short. `internal`: it could not make one.
@@ -23,6 +24,7 @@ export type OutcomeClass =
   | "refused"
   | "unreachable"
   | "tls"
+  | "proxy"
   | "reset"
   | "timeout"
   | "protocol"

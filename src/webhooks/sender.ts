@@ -12,22 +12,14 @@
  *   within the same time. Should the receiver have got it after all, the same `webhook-id` tells.
  */
 
-import http, { type ClientRequest, type IncomingMessage } from "node:http";
-import { checkWebhookUrl, type Resolve } from "./address.ts";
-import { openConnections, Progress, type Target, type Timings, targetOf } from "./connection.ts";
-import {
-  canceled,
-  type Failure,
-  failureOf,
-  statusError,
-  switchedProtocols,
-  timedOut,
-  tooLarge,
-} from "./outcome.ts";
-import { type Outcome, parseRetryAfter } from "./retry.ts";
-
-/** All headers of an answer together, in bytes; beyond, the attempt has failed as `too_large`. */
-const maxHeaderBytes = 16_384;
+import { checkWebhookUrl, guardedLookup, type Resolve } from "./address.ts";
+import type { Timings } from "./connection.ts";
+import { Exchange, type Sending, unanswered } from "./exchange.ts";
+import { canceled, type Failure, invalidHeaders } from "./outcome.ts";
+import { Pool } from "./pool.ts";
+import { proxyOf } from "./proxy.ts";
+import { commonLines, requestHead, type Target, targetOf } from "./request.ts";
+import type { Outcome } from "./retry.ts";
 
 /** URLs that are remembered as checked. */
 const maxTargets = 10_000;
@@ -45,6 +37,13 @@ export interface SenderOptions {
   readonly keepBytes?: number;
   /** Instead of the system's resolver. */
   readonly resolve?: Resolve | undefined;
+  /**
+   * The URL of a proxy, http or https, that every attempt goes through: by CONNECT to https targets, which are then
+   * spoken to in TLS and checked as always. Its own address is not judged. Names are then resolved by the proxy, so
+   * that what they resolve to cannot be judged here: it is for the proxy to refuse addresses that are not public.
+   * Hosts that are addresses, and names that are local by definition, are refused as always.
+   */
+  readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca?: string | undefined;
   /** Milliseconds since the epoch, to read a date in `Retry-After`. */
@@ -53,8 +52,12 @@ export interface SenderOptions {
 
 export interface SendRequest {
   readonly url: string;
-  /** Sent beside `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`. */
+  /**
+   * Sent beside `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which may not be among
+   * them. A value must hold no control character, and none beyond Latin-1.
+   */
   readonly headers: Readonly<Record<string, string>>;
+  /** Must not change until the attempt has ended. */
   readonly body: Uint8Array;
 }
 
@@ -78,23 +81,26 @@ export interface Sender {
 }
 
 /**
- * How many attempts run at a time is up to the caller. On one core of two, 64 at a time with 700
- * bytes each and without signing: 25,000 a second over http, 13,000 over https.
+ * How many attempts run at a time is up to the caller. FIGURES
+ *
+ * @throws TypeError if the proxy or the user agent cannot be used
  */
 export function createSender(options: SenderOptions): Sender {
-  const {
-    allowPrivate,
-    userAgent,
-    timeoutMs = 15_000,
-    maxResponseBytes = 16_384,
-    keepBytes = 1_024,
-  } = options;
-  const now = options.now ?? Date.now;
-  const connections = openConnections(options);
-  const underWay = new Set<() => void>();
+  const { allowPrivate, timeoutMs = 15_000, maxResponseBytes = 16_384, keepBytes = 1_024 } = options;
+  const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
+  const sending: Sending = {
+    pool: new Pool(),
+    connect: { lookup: guardedLookup({ allowPrivate }, options.resolve), ca: options.ca, proxy },
+    limits: { maxBodyBytes: maxResponseBytes, keepBytes },
+    timeoutMs,
+    now: options.now ?? Date.now,
+    underWay: new Set(),
+  };
+  const common = commonLines(options.userAgent);
+  let timer: Timer | null = null;
   let closed = false;
 
-  // To check and take apart a URL costs a tenth of sending to it, and the same few come again and again.
+  // To check and take apart a URL costs a sixth of sending to it, and the same few come again and again.
   const targets = new Map<string, Target>();
 
   /** @returns the reason if the URL may not be called */
@@ -103,140 +109,52 @@ export function createSender(options: SenderOptions): Sender {
     if (known !== undefined) return known;
     const checked = checkWebhookUrl(url, { allowPrivate });
     if (!checked.ok) return checked.reason;
-    const target = targetOf(checked.url);
+    const target = targetOf(checked.url, common, proxy);
     if (targets.size >= maxTargets) targets.clear();
     targets.set(url, target);
     return target;
   }
 
-  function post(target: Target, { headers, body }: SendRequest, reuse: boolean): ClientRequest {
-    return http.request({
-      method: "POST",
-      protocol: target.protocol,
-      host: target.host,
-      port: target.port,
-      path: target.path,
-      headers: {
-        "Content-Type": "application/json",
-        "User-Agent": userAgent,
-        ...headers,
-        "Content-Length": body.length,
-      },
-      agent: connections.agent(target.protocol, reuse),
-      maxHeaderSize: maxHeaderBytes,
-    });
-  }
-
-  function attempt(
-    target: Target,
-    request: SendRequest,
-    signal: AbortSignal | undefined,
-  ): Promise<SendResult> {
-    const { promise, resolve } = Promise.withResolvers<SendResult>();
-    const startedAt = performance.now();
-    const body = new BodyStart(keepBytes);
-    let progress: Progress;
-    let current: ClientRequest | null = null;
-    let answered: OutcomeAndError | null = null;
-    let repeated = false;
-    let settled = false;
-
-    const settle = (outcome: OutcomeAndError): void => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(deadline);
-      underWay.delete(cancel);
-      signal?.removeEventListener("abort", cancel);
-      current?.destroy();
-      resolve({
-        ...outcome,
-        durationMs: Math.round(performance.now() - startedAt),
-        responseBody: body.text(),
-        timings: progress.timings,
-        repeated,
-      });
-    };
-    const fail = (failure: Failure): void => settle(answered ?? unanswered(failure));
-    const cancel = (): void => fail(canceled);
-    const deadline = setTimeout(() => fail(timedOut(timeoutMs, progress.stage)), timeoutMs);
-    underWay.add(cancel);
-    signal?.addEventListener("abort", cancel, { once: true });
-
-    const exchange = (reuse: boolean): void => {
-      progress = new Progress(target, () => fail(tooLarge));
-      const made = post(target, request, reuse);
-      current = made;
-      made.on("socket", (socket) => progress.connecting(socket, made.reusedSocket));
-      made.on("response", (response) => {
-        progress.answered();
-        const outcome = outcomeOf(response, now());
-        answered = outcome;
-        response.on("data", (chunk: Uint8Array) => {
-          if (body.add(chunk) > maxResponseBytes) settle(outcome);
-        });
-        response.on("end", () => {
-          // Its connection has been handed back, unless the receiver answered without reading all of
-          // the request: such a connection has no time limit but the one that ends here.
-          if (made.writableFinished) current = null;
-          settle(outcome);
-        });
-        response.on("error", () => settle(outcome));
-      });
-      made.on("upgrade", () => fail(switchedProtocols));
-      made.on("error", (error) => {
-        if (settled || made !== current) return;
-        if (made.reusedSocket && answered === null && progress.silent) {
-          repeated = true;
-          begin(false);
-        } else {
-          fail(failureOf(error, progress.stage));
-        }
-      });
-      made.on("close", () => {
-        if (made === current) fail(failureOf({ code: "ECONNRESET" }, progress.stage));
-      });
-      made.end(request.body);
-    };
-    const begin = (reuse: boolean): void => {
-      try {
-        exchange(reuse);
-      } catch (error) {
-        fail(failureOf(error, progress.stage));
+  /**
+   * Ends the attempts whose time is over. One timer does for all: they have the same time, so that those under way
+   * are in the order of their ends. It keeps no process alive; their sockets do.
+   */
+  function endOverdue(): void {
+    timer = null;
+    const now = performance.now();
+    for (const exchange of sending.underWay) {
+      // A timer may be early by a part of a millisecond.
+      const left = exchange.startedAt + timeoutMs - now;
+      if (left >= 1) {
+        timer = setTimeout(endOverdue, left).unref();
+        return;
       }
-    };
-    begin(true);
-    return promise;
+      exchange.timeOut();
+    }
   }
 
   return {
-    async send(request, signal) {
-      const target = targetFor(request.url);
+    send({ url, headers, body }, signal) {
+      const target = targetFor(url);
       if (typeof target === "string") return withoutRequest({ class: "blocked", error: target });
       if (closed || signal?.aborted === true) return withoutRequest(canceled);
-      return attempt(target, request, signal);
+      const head = requestHead(target, headers, body.length);
+      if (head === null) return withoutRequest(invalidHeaders);
+      timer ??= setTimeout(endOverdue, timeoutMs).unref();
+      return new Promise((resolve) => {
+        new Exchange({ target, head, body, signal, resolve }, sending).begin();
+      });
     },
     close() {
       closed = true;
-      for (const cancel of [...underWay]) cancel();
-      connections.close();
+      for (const exchange of [...sending.underWay]) exchange.cancel();
+      sending.pool.close();
+      if (timer !== null) clearTimeout(timer);
     },
   };
 }
 
-type OutcomeAndError = Pick<SendResult, keyof Outcome | "error">;
-
-function outcomeOf(answer: IncomingMessage, now: number): OutcomeAndError {
-  const status = answer.statusCode ?? 0;
-  const error = statusError(status);
-  const retryAfterMs = parseRetryAfter(answer.headers["retry-after"], now);
-  return { class: error === null ? "ok" : "status", status, retryAfterMs, error };
-}
-
-function unanswered(failure: Failure): OutcomeAndError {
-  return { ...failure, status: null, retryAfterMs: null };
-}
-
-function withoutRequest(failure: Failure): SendResult {
+async function withoutRequest(failure: Failure): Promise<SendResult> {
   return {
     ...unanswered(failure),
     durationMs: 0,
@@ -245,34 +163,3 @@ function withoutRequest(failure: Failure): SendResult {
     repeated: false,
   };
 }
-
-/** The first bytes of a body, and how many there were. */
-class BodyStart {
-  readonly #chunks: Uint8Array[] = [];
-  readonly #limit: number;
-  #received = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** @returns the bytes received so far */
-  add(chunk: Uint8Array): number {
-    if (this.#received < this.#limit) this.#chunks.push(chunk.subarray(0, this.#limit - this.#received));
-    this.#received += chunk.length;
-    return this.#received;
-  }
-
-  text(): string {
-    const [first] = this.#chunks;
-    if (first === undefined) return "";
-    const bytes = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    // A character that was cut in two at the limit is left out.
-    const text =
-      this.#received <= this.#limit ? utf8.decode(bytes) : new TextDecoder().decode(bytes, { stream: true });
-    // NUL is valid UTF-8, but PostgreSQL cannot store it in a text.
-    return text.replaceAll("\0", "\ufffd");
-  }
-}
-
-const utf8 = new TextDecoder();

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { adminKey } from "./server.ts";
+import { adminKey, json } from "./server.ts";
 
 const root = join(import.meta.dir, "../..");
 
@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly command?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Kills it by SIGKILL so long after its start, ready or not. */
+  readonly killAfterMs?: number;
 }
 
 /** Runs a command of the executable to its end. */
@@ -40,7 +42,7 @@ export async function run(
 /** Starts `onair serve` on free ports and waits for its ready line. */
 export async function serve(
   args: readonly string[],
-  { command = fromSource, env = {}, cwd = root }: RunOptions = {},
+  { command = fromSource, env = {}, cwd = root, killAfterMs }: RunOptions = {},
 ): Promise<ServerProcess> {
   const child = Bun.spawn([...command, "serve", "--port", "0", "--admin-port", "0", ...args], {
     cwd,
@@ -49,6 +51,7 @@ export async function serve(
     stdout: "pipe",
     stderr: "inherit",
   });
+  if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const line = await firstLine(child.stdout);
   const [, publicUrl, adminUrl] = /^onair ready public=(\S+) admin=(\S+)$/.exec(line) ?? [];
   if (!publicUrl || !adminUrl) throw new Error(`not ready: ${line}`);
@@ -95,4 +98,30 @@ export function client({ publicUrl, adminUrl }: ServerProcess) {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
   };
+}
+
+/** Makes an application that is subscribed to an event of some broadcasters; gives their subscriptions in order. */
+export async function subscriber(
+  server: ServerProcess,
+  {
+    webhook_url,
+    event,
+    broadcasters,
+  }: { webhook_url: string; event: string; broadcasters: readonly number[] },
+): Promise<{ id: string; subscriptions: string[] }> {
+  const { admin, api } = client(server);
+  const created = await admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url });
+  if (created.status !== 201) throw new Error(await created.text());
+  const { client_id, client_secret } = await json<{ client_id: string; client_secret: string }>(created);
+  const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+  const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body: form });
+  const { access_token } = await json<{ access_token: string }>(answer);
+  const subscriptions: string[] = [];
+  for (const broadcaster_user_id of broadcasters) {
+    const body = { events: [{ name: event, version: 1 }], broadcaster_user_id };
+    const response = await api("POST", "/public/v1/events/subscriptions", access_token, body);
+    const { data } = await json<{ data: { subscription_id: string }[] }>(response);
+    subscriptions.push(...data.map(({ subscription_id }) => subscription_id));
+  }
+  return { id: client_id, subscriptions };
 }

@@ -32,6 +32,8 @@ export interface TestServerOptions {
   /** A data directory that outlives the server. */
   readonly data?: string;
   readonly clock?: Clock;
+  /** With `clock`, where the two are to move apart. */
+  readonly steady?: Clock;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -40,6 +42,7 @@ export async function startServer({
   args = [],
   data,
   clock,
+  steady,
   env,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
@@ -51,7 +54,7 @@ export async function startServer({
   const app = await startApp({
     config,
     log: createLog("off"),
-    ...(clock && { now: clock.now, random: () => 0.5 }),
+    ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
   });
   return new TestServer(app, directory.remove);
 }

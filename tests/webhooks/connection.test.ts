@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { Resolve } from "../../src/webhooks/address.ts";
 import {
+  bytesReceiver,
   certificate,
   closeAll,
   closedPort,
@@ -175,6 +176,57 @@ describe("a kept connection", () => {
   });
 });
 
+describe("connections that nobody uses", () => {
+  test("are kept in a number of 64 for each protocol, host and port", async () => {
+    const [target, other] = [await respond(), await respond()];
+    const one = sender();
+    const round = (url: string) => Promise.all(Array.from({ length: 70 }, () => one.send(delivery(url))));
+    await round(target.url);
+    await round(other.url);
+    expect(target.connections).toHaveLength(70);
+    expect(other.connections).toHaveLength(70);
+    await round(target.url);
+    expect(target.connections).toHaveLength(76);
+  });
+
+  test("are closed when the receiver has announced that it will", async () => {
+    const target = await rawReceiver((socket) =>
+      socket.write("HTTP/1.1 204 No Content\r\nkeep-alive: timeout=2\r\n\r\n"),
+    );
+    const one = sender();
+    const startedAt = performance.now();
+    for (const _ of [1, 2]) expect(await one.send(delivery(target.url))).toMatchObject({ class: "ok" });
+    expect(target.connections).toHaveLength(1);
+    await target.connections[0]?.closed;
+    expect(performance.now() - startedAt).toBeWithin(950, 1_900);
+  });
+
+  test.each([
+    ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\ncontent-length: 1\r\n\r\n"],
+    [
+      "a length and chunks",
+      `HTTP/1.1 200 OK\r\ncontent-length: 0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ["HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["bytes beyond the answer", `${ok}x`],
+  ])("are closed at once after an answer with %s", async (_, bytes) => {
+    const target = await bytesReceiver(bytes);
+    const one = sender();
+    expect(await one.send(delivery(target.url))).toMatchObject({ class: "ok", status: 200 });
+    await target.connections[0]?.closed;
+    expect(await one.send(delivery(target.url))).toMatchObject({ class: "ok", repeated: false });
+  });
+
+  test("are closed when the receiver speaks unasked", async () => {
+    const target = await rawReceiver((socket) => socket.write(ok));
+    const one = sender();
+    expect(await one.send(delivery(target.url))).toMatchObject({ class: "ok" });
+    target.connections[0]?.socket.write(ok);
+    await target.connections[0]?.closed;
+    expect(await one.send(delivery(target.url))).toMatchObject({ class: "ok", repeated: false });
+  });
+});
+
 describe("no connection", () => {
   test("where nothing listens", async () => {
     const port = await closedPort();
@@ -250,6 +302,40 @@ describe("TLS", () => {
     const result = await sender().send(delivery(`https://hook.test:${target.port}/`));
     expect(result).toMatchObject({ class: "tls", status: null });
     expect(target.requests).toHaveLength(0);
+  });
+
+  test("fails at once where the other side closes instead", async () => {
+    for (const how of ["end", "resetAndDestroy"] as const) {
+      const target = await rawReceiver((socket) => socket[how]());
+      const result = await sender().send(delivery(`https://hook.test:${target.port}/`));
+      expect(["reset", "tls"]).toContain(result.class);
+      expect(target.connections).toHaveLength(1);
+    }
+  });
+
+  test("is tried with the next address too", async () => {
+    const target = await respond(204, { tls: true });
+    const resolve = resolveTo("::1", "127.0.0.1");
+    expect(await sender({ resolve, ca: certificate }).send(delivery(target.url))).toMatchObject({
+      class: "ok",
+    });
+  });
+
+  test("is closed too when the receiver answered without reading the request", async () => {
+    const sockets: Socket[] = [];
+    const target = await rawReceiver(
+      (socket, count) => {
+        if (count > 1) return;
+        sockets.push(socket.pause());
+        socket.write("HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n");
+      },
+      { tls: true },
+    );
+    const large = new Uint8Array(30_000_000);
+    const result = await sender({ ca: certificate }).send({ ...delivery(target.url), body: large });
+    expect(result).toMatchObject({ class: "status", status: 413 });
+    sockets[0]?.resume();
+    await target.connections[0]?.closed;
   });
 
   test("fails in time where the other side says nothing", async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { verify as verifyBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
+import { event, example, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
 import {
@@ -13,47 +13,6 @@ import {
   type TestServer,
   temporaryDirectory,
 } from "../support/server.ts";
-
-const subscriptionsPath = "/public/v1/events/subscriptions";
-const example = (name: string) => builtInEventTypes.find((type) => type.name === name)?.example;
-
-async function subscribe(
-  server: TestServer,
-  app: TestApplication,
-  names: string[],
-  broadcaster = 1001,
-): Promise<string[]> {
-  const events = names.map((name) => ({ name, version: 1 }));
-  const response = await server.post(
-    subscriptionsPath,
-    { events, broadcaster_user_id: broadcaster },
-    app.token,
-  );
-  const { data } = await json<{ data: { subscription_id: string }[] }>(response);
-  return data.map(({ subscription_id }) => subscription_id);
-}
-
-const event = (name: string, more: object = {}) => ({
-  name,
-  version: 1,
-  broadcaster_user_id: 1001,
-  data: example(name),
-  ...more,
-});
-
-async function publish(server: TestServer, body: object) {
-  const response = await server.admin("POST", "/admin/v1/events", body);
-  return { status: response.status, body: await json<Record<string, unknown>>(response) };
-}
-
-/** Resolves when everything that was started is on disk. */
-async function settled(server: TestServer): Promise<void> {
-  for (;;) {
-    const { inFlight, queued, unrecorded } = await server.app.engine.standing();
-    if (inFlight + queued + unrecorded === 0) return;
-    await Bun.sleep(1);
-  }
-}
 
 describe("real names, an application, and two events that arrive", () => {
   let server: TestServer;

@@ -25,8 +25,6 @@ describe("failureOf", () => {
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls"],
     ["ERR_TLS_CERT_ALTNAME_INVALID", "tls"],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "tls"],
-    ["HPE_HEADER_OVERFLOW", "too_large"],
-    ["HPE_INVALID_CONSTANT", "protocol"],
     ["EMFILE", "internal"],
     ["ERR_INVALID_CHAR", "internal"],
   ])("%s is %s", (code, kind) => {

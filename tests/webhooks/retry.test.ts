@@ -61,6 +61,7 @@ describe("the schedule", () => {
       "refused",
       "unreachable",
       "tls",
+      "proxy",
       "reset",
       "timeout",
       "protocol",

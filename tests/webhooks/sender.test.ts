@@ -58,6 +58,36 @@ describe("the request", () => {
   });
 });
 
+describe("a header", () => {
+  test.each([
+    ["a value with CR", { "x-secret": "hush\rx: y" }],
+    ["a value with LF", { "x-secret": "hush\nx: y" }],
+    ["a value with NUL", { "x-secret": "hush\0" }],
+    ["a value beyond Latin-1", { "x-secret": "hush\u{10d}\u{10a}" }],
+    ["a name with a colon", { "x-secret:": "hush" }],
+    ["a name with LF", { "x-secret\nx": "hush" }],
+    ["an empty name", { "": "hush" }],
+    ["a length of its own", { "Content-Length": "0" }],
+    ["a framing of its own", { "transfer-encoding": "chunked" }],
+    ["a host of its own", { HOST: "hush" }],
+    ["a connection of its own", { connection: "close" }],
+  ])("with %s is not sent, nor anything else", async (_, headers) => {
+    const target = await receiver((_, response) => response.end());
+    const one = sender();
+    for (const _ of [1, 2]) {
+      const result = await one.send({ ...delivery(target.url), headers: headers as Record<string, string> });
+      expect(result).toMatchObject({ class: "internal", status: null });
+      expect(result.error).not.toContain("hush");
+    }
+    expect(target.connections).toHaveLength(0);
+  });
+
+  test("of every request that cannot be sent is a mistake of the caller", () => {
+    expect(() => sender({ userAgent: "on\r\nair" })).toThrow(TypeError);
+    expect(() => sender({ proxy: "socks5://hush@proxy" })).toThrow(/^must be an http or https URL/);
+  });
+});
+
 describe("the status decides", () => {
   test.each([200, 201, 202, 204, 299])("%p is ok", async (code) => {
     const target = await receiver((_, response) => response.writeHead(code).end());
@@ -278,6 +308,15 @@ describe("an answer that is none", () => {
 });
 
 describe("cut short", () => {
+  test("by a resolver that throws", async () => {
+    const resolve = () => {
+      throw new Error("hush");
+    };
+    const result = await sender({ resolve }).send(delivery("http://hook.test/"));
+    expect(result).toMatchObject({ class: "internal", status: null });
+    expect(result.error).not.toContain("hush");
+  });
+
   test("by a signal that was given before: nothing is sent", async () => {
     const target = await receiver((_, response) => response.end());
     expect(await sender().send(delivery(target.url), AbortSignal.abort())).toMatchObject({
@@ -295,6 +334,22 @@ describe("cut short", () => {
       expect(await result).toMatchObject({ class: "canceled", status: null });
     }
     await target.connections[0]?.closed;
+  });
+
+  test("while the name is resolved: what it resolves to is not called", async () => {
+    const target = await receiver((_, response) => response.end());
+    const late = Promise.withResolvers<() => void>();
+    const stop = new AbortController();
+    const result = sender({
+      resolve: (_name, _options, callback) =>
+        late.resolve(() => callback(null, [{ address: "127.0.0.1", family: 4 }])),
+    }).send(delivery(target.url), stop.signal);
+    const answer = await late.promise;
+    stop.abort();
+    expect(await result).toMatchObject({ class: "canceled" });
+    answer();
+    await sender().send(delivery(target.url));
+    expect(target.connections).toHaveLength(1);
   });
 
   test("after the status: it stands", async () => {

@@ -16,6 +16,9 @@ interface DueRow {
   readonly event_seq: number;
 }
 
+/** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
+const hurriedAtOnce = 10_000;
+
 /**
  * Statements of SQLite itself, because this is the engine's innermost loop. What is handed out is only remembered in
  * memory: one process owns the file, and after a crash exactly what was not recorded must be sent again.
@@ -64,6 +67,12 @@ export function deliveryStore(
     `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
        dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+
+  const hurry = db.prepare<null, [number, string, number]>(
+    `UPDATE deliveries SET next_attempt_at = ?
+     WHERE seq IN (SELECT seq FROM deliveries WHERE application_id = ? AND next_attempt_at > ?
+                   ORDER BY next_attempt_at LIMIT ${hurriedAtOnce})`,
   );
 
   const record = ({ seq, at, attempt, attempts, status, next_attempt_at }: AttemptResult) => {
@@ -125,6 +134,7 @@ export function deliveryStore(
       for (const { seq } of due) claimed.add(seq);
       return { due, isBehind: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
     },
+    hurry: (applicationId, now) => commit(() => void hurry.run(now, applicationId, now)),
     async giveBack(seqs) {
       for (const seq of seqs) claimed.delete(seq);
     },

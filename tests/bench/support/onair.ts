@@ -26,7 +26,7 @@ function newestChange(path: string): number {
   return Math.max(0, ...readdirSync(path).map((name) => newestChange(join(path, name))));
 }
 
-const adminKey = "the-operator-key-of-the-benchmark";
+export const adminKey = "the-operator-key-of-the-benchmark";
 
 /** The highest limit there is: the limiter does its work, and nobody meets it. */
 export const rateLimit = 10_000_000;
@@ -36,14 +36,21 @@ export interface OnAir extends Server {
   readonly adminUrl: string;
 }
 
-/** Starts `onair serve` on a data directory, with the defaults but for ports and rate limit. */
-export async function startOnAir(executable: string, data: string, cwd: string): Promise<OnAir> {
-  const options = ["--data", data, "--port", "0", "--admin-port", "0", "--rate-limit", String(rateLimit)];
+/** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`. */
+export async function startOnAir(
+  executable: string,
+  data: string,
+  cwd: string,
+  { args = [], cpus }: { args?: readonly string[]; cpus?: string } = {},
+): Promise<OnAir> {
+  const limit = ["--rate-limit", String(rateLimit)];
+  const options = ["--data", data, "--port", "0", "--admin-port", "0", ...limit, ...args];
   const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
   const env = { PATH: process.env.PATH ?? "", HOME: cwd, ONAIR_ADMIN_KEY: adminKey };
   const { server, match } = await startPinnedServer("On Air", [executable, "serve", ...options], ready, {
     cwd,
     env,
+    ...(cpus !== undefined && { cpus }),
   });
   return { ...server, adminUrl: match[2] ?? "" };
 }
@@ -75,18 +82,33 @@ export async function load(
   if (lines.length > 0) await send(lines);
 }
 
-/** An access token of a new application. */
-export async function newToken({ url, adminUrl }: OnAir): Promise<string> {
+/** An access token of a new application, which has these fields beside its name. */
+export async function newToken({ url, adminUrl }: OnAir, fields: object = {}): Promise<string> {
   const { client_id, client_secret } = await admin<{ client_id: string; client_secret: string }>(adminUrl, {
     method: "POST",
     path: "/admin/v1/applications",
     type: "application/json",
-    body: JSON.stringify({ name: "Benchmark", rate_limit: rateLimit }),
+    body: JSON.stringify({ name: "Benchmark", rate_limit: rateLimit, ...fields }),
   });
   const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
   const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
   if (!answer.ok) throw new BenchError(`On Air gives no token: ${await answer.text()}`);
   return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+/** Subscribes the application of a token to an event of a broadcaster. */
+export async function subscribe(
+  { url }: OnAir,
+  token: string,
+  event: string,
+  broadcaster: number,
+): Promise<void> {
+  const answer = await fetch(`${url}/public/v1/events/subscriptions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ events: [{ name: event, version: 1 }], broadcaster_user_id: broadcaster }),
+  });
+  if (!answer.ok) throw new BenchError(`On Air makes no subscription: ${await answer.text()}`);
 }
 
 async function admin<T>(

@@ -30,13 +30,13 @@ export function benchDirectory(): string {
   return path;
 }
 
-/** Starts a program on one core. It ends with this process. */
+/** Starts a program on one core, or on a list of them as `taskset` takes it. It ends with this process. */
 export function startPinned(
-  core: number,
+  cpus: number | string,
   command: readonly string[],
   options: { cwd?: string; env?: Record<string, string>; stderr?: "pipe" | "ignore" } = {},
 ) {
-  const child = Bun.spawn(pinned(core, command), {
+  const child = Bun.spawn(pinned(cpus, command), {
     stderr: "ignore",
     ...options,
     stdin: "ignore",
@@ -47,8 +47,17 @@ export function startPinned(
   return child;
 }
 
-function pinned(core: number, command: readonly string[]): string[] {
-  return ["taskset", "--cpu-list", String(core), ...command];
+function pinned(cpus: number | string, command: readonly string[]): string[] {
+  return ["taskset", "--cpu-list", String(cpus), ...command];
+}
+
+/** Keeps this process to the core of the load, its threads included. */
+export function pinThisProcess(): void {
+  const { success, stderr } = Bun.spawnSync(
+    ["taskset", "--all-tasks", "--pid", "--cpu-list", String(loadCore), String(process.pid)],
+    { stderr: "pipe" },
+  );
+  if (!success) throw new BenchError(`taskset failed: ${stderr}`);
 }
 
 /** A server under load. */
@@ -57,17 +66,21 @@ export interface Server {
   /** Without a trailing slash. */
   readonly url: string;
   readonly pid: number;
-  stop(): Promise<void>;
+  /** Ends it and waits until it is gone; by SIGTERM unless told otherwise. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a server on its core and waits for a line on its standard output that matches `ready`. */
+/** Starts a server, on its core unless told otherwise, and waits for a line on its output that matches `ready`. */
 export async function startPinnedServer(
   name: string,
   command: readonly string[],
   ready: RegExp,
-  options: { cwd?: string; env?: Record<string, string> } = {},
+  {
+    cpus = serverCore,
+    ...options
+  }: { cwd?: string; env?: Record<string, string>; cpus?: number | string } = {},
 ): Promise<{ server: Server; match: RegExpExecArray }> {
-  const child = startPinned(serverCore, command, options);
+  const child = startPinned(cpus, command, options);
   const cutOff = setTimeout(() => child.kill("SIGKILL"), 60_000);
   const decoder = new TextDecoder();
   let output = "";
@@ -76,14 +89,14 @@ export async function startPinnedServer(
     const match = ready.exec(output);
     if (!match) continue;
     clearTimeout(cutOff);
-    const stop = async () => {
-      child.kill("SIGTERM");
+    const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+      child.kill(signal);
       await child.exited;
     };
     return { server: { name, url: match[1] ?? "", pid: child.pid, stop }, match };
   }
   clearTimeout(cutOff);
-  const again = Bun.spawnSync(pinned(serverCore, command), { ...options, stderr: "pipe", timeout: 5_000 });
+  const again = Bun.spawnSync(pinned(cpus, command), { ...options, stderr: "pipe", timeout: 5_000 });
   throw new BenchError(`${name} ended before it was ready: ${again.stderr}`);
 }
 
@@ -101,6 +114,12 @@ export function cpuSeconds(pid: number): number {
 /** Resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes) * 1024;
+}
+
+/** The most resident memory that a process has had so far, in bytes. */
+export function peakResidentBytes(pid: number): number {
+  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kilobytes) * 1024;
 }
 

@@ -1,0 +1,76 @@
+/** Connections that wait for the next request to the same protocol, host and port. */
+
+import type { Connection } from "./connection.ts";
+
+/**
+ * How long an unused connection is kept. Less than common servers keep it (Node.js: 5 s), so that
+ * they seldom close one that is just being used again.
+ */
+const idleMs = 4_000;
+
+/** Unused connections kept per protocol, host and port; those beyond are closed. */
+const maxIdlePerOrigin = 64;
+
+/** What is past its time is not used; how often it is also closed. */
+const sweepMs = 250;
+
+/** Times are on the clock of `performance.now`. */
+export class Pool {
+  readonly #idle = new Map<string, Connection[]>();
+  #sweeping: Timer | null = null;
+
+  /** The connection to `origin` that was used last, if there is one that is still good. */
+  take(origin: string, now: number): Connection | null {
+    const idle = this.#idle.get(origin);
+    if (idle === undefined) return null;
+    for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
+      if (found.isOpen && found.keptUntil > now) return found;
+      found.destroy();
+    }
+    return null;
+  }
+
+  /** Keeps a connection that nobody uses any more, at most for `keepMs`. */
+  keep(connection: Connection, keepMs: number, now: number): void {
+    const { origin } = connection.target;
+    let idle = this.#idle.get(origin);
+    if (idle === undefined) {
+      idle = [];
+      this.#idle.set(origin, idle);
+    }
+    if (idle.length >= maxIdlePerOrigin) {
+      connection.destroy();
+      return;
+    }
+    connection.user = null;
+    connection.keptUntil = now + Math.min(keepMs, idleMs);
+    idle.push(connection);
+    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs);
+  }
+
+  /** Closes all. */
+  close(): void {
+    for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
+    this.#idle.clear();
+    this.#stopSweeping();
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const [origin, idle] of this.#idle) {
+      const good: Connection[] = [];
+      for (const connection of idle) {
+        if (connection.isOpen && connection.keptUntil > now) good.push(connection);
+        else connection.destroy();
+      }
+      if (good.length === 0) this.#idle.delete(origin);
+      else this.#idle.set(origin, good);
+    }
+    if (this.#idle.size === 0) this.#stopSweeping();
+  }
+
+  #stopSweeping(): void {
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    this.#sweeping = null;
+  }
+}

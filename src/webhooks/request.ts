@@ -1,0 +1,99 @@
+/** The bytes of a webhook's request: HTTP/1.1 (RFC 9112), checked so that no value can end its line. */
+
+import { isIP } from "node:net";
+import { bareHost } from "./address.ts";
+import type { EgressProxy } from "./proxy.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Where a webhook URL leads. */
+export interface Target {
+  readonly encrypted: boolean;
+  /** As sockets want it: an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Whether the host is an address, so that nothing has to be resolved. */
+  readonly resolved: boolean;
+  /** Host and port as CONNECT wants them. */
+  readonly authority: string;
+  /** Protocol, host and port: the same for all targets that can share connections. */
+  readonly origin: string;
+  /** The request's head up to the headers that differ from one request to the next. */
+  readonly head: string;
+}
+
+/**
+ * @param url one that `checkWebhookUrl` has accepted
+ * @param common the header lines of every request
+ * @param proxy which, for http, reads the request itself: it has to be told the whole URL (RFC 9112, section 3.2.2)
+ *   and who is asking; for https it does not see it
+ */
+export function targetOf(url: URL, common: string, proxy: EgressProxy | null): Target {
+  const host = bareHost(url);
+  const encrypted = url.protocol === "https:";
+  const port = url.port === "" ? (encrypted ? 443 : 80) : Number(url.port);
+  const asking = encrypted ? null : proxy;
+  const path = `${asking === null ? "" : url.origin}${url.pathname}${url.search}`;
+  const credentials = asking?.authorization ? `Proxy-Authorization: ${asking.authorization}\r\n` : "";
+  return {
+    encrypted,
+    host,
+    port,
+    resolved: isIP(host) !== 0,
+    authority: `${url.hostname}:${port}`,
+    origin: url.origin,
+    head: `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${credentials}${common}`,
+  };
+}
+
+/**
+ * The header lines of every request.
+ *
+ * @throws TypeError if the user agent cannot be sent
+ */
+export function commonLines(userAgent: string): string {
+  const lines = headerLines({
+    Connection: "keep-alive",
+    "Content-Type": "application/json",
+    "User-Agent": userAgent,
+  });
+  if (lines === null) throw new TypeError("The user agent must be printable.");
+  return lines;
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** No CR, LF or NUL, nor any other control character but tab. */
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** What the sender sets itself, and what would change how the request is read. */
+const reserved =
+  /^(host|connection|content-length|content-type|user-agent|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
+
+/** Names that have been found good: the same few come with every request. */
+const goodNames = new Set<string>();
+const maxGoodNames = 1_000;
+
+function isGoodName(name: string): boolean {
+  if (goodNames.has(name)) return true;
+  if (!token.test(name) || reserved.test(name)) return false;
+  if (goodNames.size < maxGoodNames) goodNames.add(name);
+  return true;
+}
+
+function headerLines(headers: Headers): string | null {
+  let lines = "";
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    if (!fieldValue.test(value)) return null;
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
+}
+
+/** The head of one request; null if a header cannot be sent or is not the caller's to set. */
+export function requestHead(target: Target, headers: Headers, bodyBytes: number): string | null {
+  for (const name in headers) if (!isGoodName(name)) return null;
+  const lines = headerLines(headers);
+  return lines === null ? null : `${target.head}${lines}Content-Length: ${bodyBytes}\r\n\r\n`;
+}

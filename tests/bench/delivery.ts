@@ -1,0 +1,142 @@
+/*
+ * How fast events are taken and delivered, how promptly, and what a slow endpoint, a wide fan-out and a backlog do to
+ * that: bun tests/bench/delivery.ts --help
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { backlog } from "./delivery/backlog.ts";
+import { fanOut } from "./delivery/fan-out.ts";
+import { hanging, latency } from "./delivery/latency.ts";
+import { publish } from "./delivery/publish.ts";
+import { readPath } from "./delivery/read-path.ts";
+import type { Bench, Outcome, Section } from "./delivery/section.ts";
+import { throughput } from "./delivery/throughput.ts";
+import { builtExecutable } from "./support/onair.ts";
+import {
+  BenchError,
+  benchDirectory,
+  pinThisProcess,
+  requireMachine,
+  serverCore,
+} from "./support/processes.ts";
+import { table } from "./support/report.ts";
+
+const sections: readonly Section[] = [throughput, publish, latency, hanging, readPath, fanOut, backlog];
+
+const help = `Usage: bun tests/bench/delivery.ts [options]
+
+  --only NAMES       only these of ${sections.map(({ name }) => name).join(", ")},
+                     separated by commas
+  --rounds N         rounds of each section, after one of warming up (default: 3); backlog has one
+  --seconds N        length of a round, where it has one (default: 5)
+  --backlog N        deliveries of the backlog (default: 1,000,000)
+  --both-cores       let On Air and the bare loop run on both cores instead of on the first
+  --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
+  --check            exit with 1 when a goal is not met
+
+On Air runs as in production; its log goes to /dev/null. The second core has the load and the receiver. Figures are
+medians of the rounds. A run takes some five minutes and 2 GB in the directory for temporary files.
+`;
+
+function readOptions() {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const { values } = parseArgs({
+    options: {
+      only: text,
+      rounds: { ...text, default: "3" },
+      seconds: { ...text, default: "5" },
+      backlog: { ...text, default: "1000000" },
+      "both-cores": flag,
+      executable: text,
+      json: flag,
+      check: flag,
+      help: flag,
+    },
+  });
+  const number = (name: "rounds" | "seconds" | "backlog", most: number) => {
+    const value = Number(values[name]);
+    if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+    throw new BenchError(`--${name} must be an integer from 1 to ${most}`);
+  };
+  const numbers = {
+    rounds: number("rounds", 100),
+    seconds: number("seconds", 600),
+    backlog: number("backlog", 1e8),
+  };
+  return { ...values, ...numbers };
+}
+
+function chosen(only: string | undefined): readonly Section[] {
+  const names = only?.split(",") ?? sections.map(({ name }) => name);
+  const unknown = names.find((name) => sections.every((section) => section.name !== name));
+  if (unknown !== undefined) throw new BenchError(`--only: there is no section "${unknown}"`);
+  return sections.filter(({ name }) => names.includes(name));
+}
+
+/** A port that the receiver takes whenever it is started. */
+async function freePort(): Promise<number> {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}
+
+function describe({ title }: Section, { rows, goals }: Outcome): string {
+  const [head = [], ...rest] = rows;
+  const verdicts = goals.map(({ text, met }) => `${met ? "met" : "NOT met"}: ${text}`);
+  return [title, table([head, ...rest]), ...verdicts].join("\n");
+}
+
+async function main(): Promise<void> {
+  const { rounds, seconds, only, executable, ...options } = readOptions();
+  if (options.help) return void process.stdout.write(help);
+  requireMachine({ taskset: "util-linux" });
+  pinThisProcess();
+  const say = (line: string) => void (options.json || process.stderr.write(`${line}\n`));
+  const bench: Bench = {
+    executable: executable === undefined ? await builtExecutable() : resolve(executable),
+    directory: benchDirectory(),
+    receiverPort: await freePort(),
+    serverCpus: options["both-cores"] ? "0,1" : String(serverCore),
+    rounds,
+    seconds,
+    backlog: options.backlog,
+    templates: new Set(),
+    say,
+  };
+  const outcomes: { section: Section; outcome: Outcome }[] = [];
+  let failed = false;
+  for (const section of chosen(only)) {
+    say(`Measuring ${section.name}`);
+    try {
+      const outcome = await section.measure(bench);
+      outcomes.push({ section, outcome });
+      if (!options.json) process.stdout.write(`${describe(section, outcome)}\n\n`);
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      failed = true;
+      process.stderr.write(`${section.name} failed: ${error.message}\n`);
+    }
+  }
+  if (options.json) {
+    const results = outcomes.map(({ section: { name }, outcome: { figures, goals } }) => ({
+      name,
+      goals,
+      figures,
+    }));
+    process.stdout.write(`${JSON.stringify({ rounds, seconds, serverCpus: bench.serverCpus, results })}\n`);
+  }
+  const missed = outcomes.some(({ outcome }) => outcome.goals.some(({ met }) => !met));
+  if (failed || (options.check && missed)) process.exitCode = 1;
+}
+
+try {
+  await main();
+} catch (error) {
+  const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
+  process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,112 @@
+import { milliseconds } from "../support/report.ts";
+import { median, percentile } from "../support/rounds.ts";
+import { atRate } from "../support/wire.ts";
+import { broadcasters, ownBroadcasters } from "./platform.ts";
+import { inRounds, type Scene, type Section, withScene } from "./section.ts";
+
+const applications = 100;
+
+interface Latency {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Part of the expected deliveries that had arrived 2 seconds after the last event. */
+  readonly arrivedShare: number;
+  /** Deliveries of these and of other events that arrived in all, and the time in which they did. */
+  readonly all: { readonly arrived: number; readonly distinct: number; readonly seconds: number };
+}
+
+/** Publishes at a fixed rate and gives how long the deliveries took to arrive; `each` are those of one event. */
+export async function latencyAt(
+  { receiver, publishers }: Pick<Scene, "receiver" | "publishers">,
+  pace: { perSecond: number; seconds: number; each: number; broadcaster: (n: number) => number },
+): Promise<Latency> {
+  await receiver.report();
+  const { perSecond, seconds, each, broadcaster } = pace;
+  const startedAt = performance.now();
+  await atRate(perSecond, seconds, (n) => publishers.publish(broadcaster(n), receiver.timedId()));
+  const expected = Math.ceil(perSecond * seconds) * each;
+  await receiver.waitFor(expected, 2, "timed");
+  const took = (performance.now() - startedAt) / 1000;
+  const { latenciesMs, arrived, distinct } = await receiver.report();
+  return {
+    all: { arrived, distinct, seconds: took },
+    p50Ms: percentile(latenciesMs, 0.5),
+    p99Ms: percentile(latenciesMs, 0.99),
+    maxMs: percentile(latenciesMs, 1),
+    arrivedShare: latenciesMs.length / expected,
+  };
+}
+
+const of = (latencies: readonly Latency[], figure: Exclude<keyof Latency, "all">) =>
+  median(latencies.map((one) => one[figure]));
+
+const head = ["", "p50", "p99", "longest", "arrived"];
+const row = (name: string, latencies: readonly Latency[]) => [
+  name,
+  milliseconds(of(latencies, "p50Ms")),
+  milliseconds(of(latencies, "p99Ms")),
+  milliseconds(of(latencies, "maxMs")),
+  `${(of(latencies, "arrivedShare") * 100).toFixed(1)} %`,
+];
+
+const goal = { p50Ms: 5, p99Ms: 25, hangingRatio: 1.2 };
+
+export const latency: Section = {
+  name: "latency",
+  title: "Publishing to arrival, 1,000 events a second",
+  measure: (bench) =>
+    withScene(bench, { name: "latency", applications }, async (scene) => {
+      const broadcaster = (n: number) => broadcasters.ownOf(n % ownBroadcasters);
+      const pace = { perSecond: 1_000, each: 1, broadcaster };
+      await latencyAt(scene, { ...pace, seconds: 2 });
+      const rounds = await inRounds(bench, () => latencyAt(scene, { ...pace, seconds: bench.seconds }));
+      const [p50Ms, p99Ms] = [of(rounds, "p50Ms"), of(rounds, "p99Ms")];
+      const allArrived = of(rounds, "arrivedShare") === 1;
+      return {
+        rows: [head, row("On Air", rounds)],
+        figures: { rounds },
+        goals: [
+          {
+            text: `p50 ${milliseconds(p50Ms)}, goal ${goal.p50Ms} ms`,
+            met: allArrived && p50Ms < goal.p50Ms,
+          },
+          {
+            text: `p99 ${milliseconds(p99Ms)}, goal ${goal.p99Ms} ms`,
+            met: allArrived && p99Ms < goal.p99Ms,
+          },
+        ],
+      };
+    }),
+};
+
+/** Long enough for the endpoint that hangs to hold all that it can get of the sender. */
+const untilHeldSeconds = 5;
+
+export const hanging: Section = {
+  name: "hanging",
+  title: "2,000 deliveries a second to 100 endpoints, one of which hangs 15 s on every request",
+  measure: (bench) =>
+    withScene(bench, { name: "hanging", applications }, async (scene) => {
+      const pace = { perSecond: 20, broadcaster: () => broadcasters.everyones };
+      const seconds = Math.min(bench.seconds, 4);
+      await latencyAt(scene, { ...pace, each: applications, seconds: 2 });
+      const without = await inRounds(bench, () => latencyAt(scene, { ...pace, each: applications, seconds }));
+      await scene.receiver.hang("/hook/0");
+      const others = { ...pace, each: applications - 1 };
+      await latencyAt(scene, { ...others, seconds: untilHeldSeconds });
+      const withOne = await inRounds(bench, () => latencyAt(scene, { ...others, seconds }));
+      const ratio = of(withOne, "p99Ms") / of(without, "p99Ms");
+      const allArrived = of(withOne, "arrivedShare") === 1;
+      return {
+        rows: [head, row("none hangs", without), row("one hangs: the others", withOne)],
+        figures: { without, with: withOne, ratio },
+        goals: [
+          {
+            text: `p99 of the others ${ratio.toFixed(2)} of the run without it, goal ${goal.hangingRatio}`,
+            met: allArrived && ratio <= goal.hangingRatio,
+          },
+        ],
+      };
+    }),
+};

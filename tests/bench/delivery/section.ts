@@ -1,0 +1,74 @@
+import type { OnAir } from "../support/onair.ts";
+import { Receiver } from "../support/receiver.ts";
+import { dataDirectory, Publishers, serveDirectory } from "./platform.ts";
+
+/** What all sections share. */
+export interface Bench {
+  readonly executable: string;
+  /** Gone when the process ends. */
+  readonly directory: string;
+  readonly receiverPort: number;
+  /** Where On Air and the bare loop run, as `taskset` takes it. */
+  readonly serverCpus: string;
+  readonly rounds: number;
+  /** Length of a window of measuring. */
+  readonly seconds: number;
+  /** Deliveries of the section `backlog`. */
+  readonly backlog: number;
+  /** Counts of applications for which a data directory has been made. */
+  readonly templates: Set<number>;
+  say(line: string): void;
+}
+
+export interface Goal {
+  readonly text: string;
+  readonly met: boolean;
+}
+
+export interface Outcome {
+  /** Lines of a table; the first names the columns. */
+  readonly rows: readonly (readonly string[])[];
+  /** The same and more, for programs. */
+  readonly figures: Readonly<Record<string, unknown>>;
+  readonly goals: readonly Goal[];
+}
+
+export interface Section {
+  readonly name: string;
+  readonly title: string;
+  measure(bench: Bench): Promise<Outcome>;
+}
+
+/** A server on a new data directory, its receiver and publishers. */
+export interface Scene {
+  readonly onAir: OnAir;
+  readonly receiver: Receiver;
+  readonly publishers: Publishers;
+  readonly data: string;
+}
+
+/** Sets the scene with so many applications and clears it away afterwards. */
+export async function withScene<T>(
+  bench: Bench,
+  { name, applications }: { name: string; applications: number },
+  play: (scene: Scene) => Promise<T>,
+): Promise<T> {
+  const data = await dataDirectory(bench, applications, name);
+  const receiver = await Receiver.start(bench.receiverPort);
+  const onAir = await serveDirectory(bench, data);
+  const publishers = new Publishers(onAir);
+  try {
+    return await play({ onAir, receiver, publishers, data });
+  } finally {
+    publishers.wire.close();
+    await onAir.stop("SIGKILL");
+    await receiver.server.stop("SIGKILL");
+  }
+}
+
+/** As many as rounds, one after the other. */
+export async function inRounds<T>({ rounds }: Bench, round: () => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  while (results.length < rounds) results.push(await round());
+  return results;
+}

@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { BenchError, loadCore, type Server, startPinnedServer } from "./processes.ts";
+
+/** What a receiver has seen since it was asked the last time. */
+export interface ReceiverReport {
+  readonly arrived: number;
+  /** Distinct `webhook-id`s among them. */
+  readonly distinct: number;
+  /** Requests on the path that hangs; they do not count as arrived. */
+  readonly hung: number;
+  /** Publishing to arrival, for events whose id carries the time of publishing. */
+  readonly latenciesMs: readonly number[];
+  /** Those of the first of them. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Stands in an event's id before the time of its publishing, in milliseconds of the receiver's clock. */
+export const timeMark = "at:";
+
+/** A receiver in a process of its own, on the core of the load. */
+export class Receiver {
+  readonly #clockAheadMs: number;
+
+  private constructor(
+    readonly server: Server,
+    clockAheadMs: number,
+  ) {
+    this.#clockAheadMs = clockAheadMs;
+  }
+
+  static async start(port: number): Promise<Receiver> {
+    const program = join(import.meta.dir, "receiver-server.ts");
+    // Gives way to what takes times on the same core.
+    const command = ["nice", "-n", "5", process.execPath, program, String(port)];
+    const cpus = String(loadCore);
+    const { server } = await startPinnedServer("receiver", command, /^ready (\S+)\n/, { cpus });
+    return new Receiver(server, await clockAhead(server.url));
+  }
+
+  /** An event id that no other has and that carries the present time. */
+  timedId(): string {
+    return `${newEventId()}${timeMark}${(performance.now() + this.#clockAheadMs).toFixed(3)}`;
+  }
+
+  /** Deliveries since the last report; `timed` are those whose event carries a time. */
+  async arrived(which: "all" | "timed" = "all"): Promise<number> {
+    const { arrived, timed } = await ask<{ arrived: number; timed: number }>(`${this.server.url}/`);
+    return which === "all" ? arrived : timed;
+  }
+
+  /** Waits until so many have arrived since the last report, for at most `seconds`. */
+  async waitFor(count: number, seconds: number, which: "all" | "timed" = "all"): Promise<void> {
+    const end = performance.now() + seconds * 1000;
+    while ((await this.arrived(which)) < count && performance.now() < end) await Bun.sleep(5);
+  }
+
+  report(): Promise<ReceiverReport> {
+    return ask(`${this.server.url}/report`);
+  }
+
+  /** From now on requests on this path are answered only after 15 seconds; null: none. */
+  async hang(path: string | null): Promise<void> {
+    await ask(`${this.server.url}/hang${path === null ? "" : `?path=${encodeURIComponent(path)}`}`);
+  }
+}
+
+let eventIds = 0;
+
+/** An event id that no other of this run has. */
+export function newEventId(): string {
+  return `bench-${(++eventIds).toString(36)}.`;
+}
+
+/** How far the clock of a receiver is ahead of this process's, by the quickest of some questions. */
+async function clockAhead(url: string): Promise<number> {
+  let best = { tookMs: Number.POSITIVE_INFINITY, aheadMs: 0 };
+  for (let i = 0; i < 50; i++) {
+    const before = performance.now();
+    const { clockMs } = await ask<{ clockMs: number }>(`${url}/`);
+    const after = performance.now();
+    const tookMs = after - before;
+    if (tookMs < best.tookMs) best = { tookMs, aheadMs: clockMs - (before + after) / 2 };
+  }
+  return best.aheadMs;
+}
+
+async function ask<T>(url: string): Promise<T> {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new BenchError(`The receiver answers ${answer.status}`);
+  return (await answer.json()) as T;
+}

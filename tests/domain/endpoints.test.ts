@@ -1,0 +1,115 @@
+import { describe, expect, test } from "bun:test";
+import {
+  afterAttempt,
+  disableAfterMs,
+  type Endpoint,
+  type EndpointAttempt,
+  type EndpointNotice,
+  enabledAgain,
+  endpointStatus,
+  newEndpoint,
+  warnAfterMs,
+} from "../../src/domain/endpoints.ts";
+import { hour, minute } from "../../src/domain/time.ts";
+
+const start = Date.parse("2026-01-14T16:00:00.000Z");
+const success = (at: number): EndpointAttempt => ({
+  at: start + at,
+  isSuccess: true,
+  isGone: false,
+  status: 204,
+  error: null,
+});
+const failure = (at: number): EndpointAttempt => ({
+  at: start + at,
+  isSuccess: false,
+  isGone: false,
+  status: 500,
+  error: "The answer was 500.",
+});
+const gone = (at: number): EndpointAttempt => ({ ...failure(at), isGone: true, status: 410 });
+
+function through(attempts: readonly EndpointAttempt[], from = newEndpoint("app")) {
+  let endpoint: Endpoint = from;
+  const notices: (EndpointNotice | null)[] = [];
+  for (const attempt of attempts) {
+    const after = afterAttempt(endpoint, attempt);
+    endpoint = after.endpoint;
+    notices.push(after.notice);
+  }
+  return { endpoint, notices, status: endpointStatus(endpoint) };
+}
+
+describe("the state of an endpoint", () => {
+  test.each<[string, EndpointAttempt[], string, (EndpointNotice | null)[]]>([
+    ["is well at first", [], "enabled", []],
+    ["is well after a success", [success(0)], "enabled", [null]],
+    ["fails from the first failure on", [success(0), failure(1)], "failing", [null, null]],
+    [
+      "is well again after any success",
+      [failure(0), failure(hour), success(2 * hour)],
+      "enabled",
+      [null, null, null],
+    ],
+    [
+      "is warned of once, after half of the time",
+      [failure(0), failure(warnAfterMs - 1), failure(warnAfterMs), failure(warnAfterMs + 1)],
+      "failing",
+      [null, null, "endpoint.failing", null],
+    ],
+    [
+      "is told to have recovered when it was warned of",
+      [failure(0), failure(warnAfterMs), success(warnAfterMs + 1)],
+      "enabled",
+      [null, "endpoint.failing", "endpoint.recovered"],
+    ],
+    [
+      "is disabled after 24 hours of nothing but failure",
+      [failure(0), failure(disableAfterMs - 1), failure(disableAfterMs)],
+      "disabled",
+      [null, "endpoint.failing", "endpoint.disabled"],
+    ],
+    [
+      "is not disabled when one attempt arrived in between",
+      [failure(0), success(23 * hour), failure(24 * hour), failure(40 * hour)],
+      "failing",
+      [null, null, null, "endpoint.failing"],
+    ],
+    ["is disabled at once by 410", [gone(0)], "disabled", ["endpoint.disabled"]],
+    [
+      "stays disabled whatever is under way brings",
+      [gone(0), success(1), failure(2)],
+      "disabled",
+      ["endpoint.disabled", null, null],
+    ],
+  ])("%s", (_, attempts, status, notices) => {
+    const result = through(attempts);
+    expect(result.status).toBe(status as typeof result.status);
+    expect(result.notices).toEqual(notices);
+  });
+
+  test("tells of the last success and failure, and counts failures since the last success", () => {
+    const { endpoint } = through([failure(0), success(minute), failure(2 * minute), failure(3 * minute)]);
+    expect(endpoint).toEqual({
+      ...newEndpoint("app"),
+      failing_since: start + 2 * minute,
+      failures: 2,
+      last_success_at: start + minute,
+      last_failure_at: start + 3 * minute,
+      last_failure_status: 500,
+      last_failure_error: "The answer was 500.",
+    });
+  });
+
+  test("enabled again it has a clean record, and still knows what was last", () => {
+    const { endpoint } = through([success(0), gone(1)]);
+    const again = enabledAgain(endpoint);
+    expect(endpointStatus(again)).toBe("enabled");
+    expect(again).toMatchObject({
+      failures: 0,
+      disabled_reason: null,
+      last_success_at: start,
+      last_failure_status: 410,
+    });
+  });
+});

@@ -1,0 +1,58 @@
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { json, type TestApplication, type TestServer } from "./server.ts";
+
+export const subscriptionsPath = "/public/v1/events/subscriptions";
+
+/** The payload that the catalogue shows for an event type. */
+export const example = (name: string) => builtInEventTypes.find((type) => type.name === name)?.example;
+
+/** An event of broadcaster 1001 as the platform publishes it. */
+export const event = (name: string, more: object = {}) => ({
+  name,
+  version: 1,
+  broadcaster_user_id: 1001,
+  data: example(name),
+  ...more,
+});
+
+/** Subscribes an application to events of a broadcaster; the ids of the subscriptions. */
+export async function subscribe(
+  server: TestServer,
+  app: TestApplication,
+  names: string[],
+  broadcaster = 1001,
+): Promise<string[]> {
+  const events = names.map((name) => ({ name, version: 1 }));
+  const response = await server.post(
+    subscriptionsPath,
+    { events, broadcaster_user_id: broadcaster },
+    app.token,
+  );
+  const { data } = await json<{ data: { subscription_id: string }[] }>(response);
+  return data.map(({ subscription_id }) => subscription_id);
+}
+
+export async function publish(server: TestServer, body: object) {
+  const response = await server.admin("POST", "/admin/v1/events", body);
+  return { status: response.status, body: await json<Record<string, unknown>>(response) };
+}
+
+/** Publishes many in one request. */
+export async function publishAll(server: TestServer, events: readonly object[]): Promise<void> {
+  const response = await server.admin(
+    "POST",
+    "/admin/v1/events",
+    events.map((one) => JSON.stringify(one)).join("\n"),
+  );
+  const report = await json<{ accepted: number }>(response);
+  if (report.accepted !== events.length) throw new Error(`refused: ${JSON.stringify(report)}`);
+}
+
+/** Resolves when everything that was started is on disk, and nothing more is about to start. */
+export async function settled(server: TestServer): Promise<void> {
+  for (let quiet = 0; quiet < 3; ) {
+    const { inFlight, queued, unrecorded } = await server.app.engine.standing();
+    quiet = inFlight + queued + unrecorded === 0 ? quiet + 1 : 0;
+    await Bun.sleep(1);
+  }
+}

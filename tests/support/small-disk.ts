@@ -1,0 +1,55 @@
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryDirectory } from "./server.ts";
+
+/** A file system of its own that can be filled to the last byte. */
+export class SmallDisk {
+  readonly data: string;
+  readonly #mount: string;
+  readonly #ballast: string;
+  readonly #remove: () => void;
+
+  private constructor(mount: string, remove: () => void) {
+    this.#mount = mount;
+    this.#remove = remove;
+    this.#ballast = join(mount, "ballast");
+    this.data = join(mount, "data");
+    mkdirSync(this.data, { mode: 0o700 });
+  }
+
+  /** null where this user may not mount one. */
+  static make(megabytes: number): SmallDisk | null {
+    const { path, remove } = temporaryDirectory();
+    const command = ["mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path];
+    const mounted = Bun.which("mount") !== null && Bun.spawnSync(command).success;
+    if (mounted) return new SmallDisk(path, remove);
+    remove();
+    return null;
+  }
+
+  /** Takes all the space that is left. */
+  fill(): void {
+    const file = openSync(this.#ballast, "a");
+    for (let size = 1 << 20; size >= 1; size >>= 1) while (writes(file, size));
+    closeSync(file);
+  }
+
+  /** Gives it back. */
+  free(): void {
+    rmSync(this.#ballast, { force: true });
+  }
+
+  remove(): void {
+    Bun.spawnSync(["umount", "--lazy", this.#mount]);
+    this.#remove();
+  }
+}
+
+function writes(file: number, size: number): boolean {
+  try {
+    return writeSync(file, Buffer.alloc(size)) === size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") return false;
+    throw error;
+  }
+}

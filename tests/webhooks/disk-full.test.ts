@@ -1,0 +1,163 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { json } from "../support/server.ts";
+import { SmallDisk } from "../support/small-disk.ts";
+
+const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
+
+const probe = SmallDisk.make(1);
+probe?.remove();
+if (!probe) {
+  console.warn(
+    "SKIPPED: no file system can be mounted here (needs root on Linux): a full disk is not tested.",
+  );
+}
+
+describe.skipIf(!probe)("a full disk", () => {
+  let disk: SmallDisk;
+  let receiver: Receiver;
+  let server: ServerProcess;
+  /** What deliveries have to wait for before they are answered. */
+  let gate: Promise<unknown>;
+
+  const start = async () => {
+    server = await serve(["--data", disk.data, "--allow-private-webhooks"], {
+      env: { ONAIR_LOG_LEVEL: "off" },
+    });
+  };
+  beforeEach(async () => {
+    const made = SmallDisk.make(16);
+    if (!made) throw new Error("a second file system could not be mounted");
+    disk = made;
+    gate = Promise.resolve();
+    receiver = new Receiver(async () => {
+      await gate;
+      return new Response(null, { status: 204 });
+    });
+    await start();
+    const rows = users.map((user) => JSON.stringify(user)).join("\n");
+    await client(server).admin("POST", "/admin/v1/users/batch", rows);
+    await subscriber(server, { webhook_url: receiver.url, event: "channel.followed", broadcasters: [1001] });
+  });
+  afterEach(async () => {
+    await server.end("SIGKILL");
+    await receiver.stop();
+    disk.remove();
+  });
+
+  const publish = (id: string) =>
+    client(server).admin("POST", "/admin/v1/events", {
+      id,
+      name: "channel.followed",
+      version: 1,
+      broadcaster_user_id: 1001,
+      data,
+    });
+
+  /** Publishes until the first refusal, and a few after it; gives the ids by how they were answered. */
+  async function publishUntilFull(): Promise<{ kept: string[]; refused: Response[]; refusedIds: string[] }> {
+    const [kept, refused, refusedIds]: [string[], Response[], string[]] = [[], [], []];
+    for (let n = 0; refused.length < 5; n++) {
+      const id = `event-${n}`;
+      const response = await publish(id);
+      if (response.status === 202) kept.push(id);
+      else {
+        refused.push(response);
+        refusedIds.push(id);
+      }
+      if (n > 20_000) throw new Error("the disk does not become full");
+    }
+    return { kept, refused, refusedIds };
+  }
+
+  function query<T>(sql: string): T[] {
+    const db = new Database(join(disk.data, "onair.db"), { readonly: true });
+    try {
+      return db.query<T, []>(sql).all();
+    } finally {
+      db.close();
+    }
+  }
+
+  const allFinal = async () => {
+    const pending = "SELECT id FROM deliveries WHERE status = 'pending' LIMIT 1";
+    for (const end = Date.now() + 15_000; query(pending).length > 0 && Date.now() < end; )
+      await Bun.sleep(50);
+    return query<{ status: string; count: number }>(
+      "SELECT status, count(*) AS count FROM deliveries GROUP BY status",
+    );
+  };
+
+  /** Checks what has arrived: these events and no others, each under one id, in an unbroken sequence. */
+  function expectArrived(events: readonly string[]): void {
+    const idsOf = new Map<string, Set<string>>();
+    const sequences = new Set<number>();
+    for (const { headers } of receiver.received) {
+      const event = String(headers["onair-event-id"]);
+      idsOf.set(event, (idsOf.get(event) ?? new Set()).add(String(headers["webhook-id"])));
+      sequences.add(Number(headers["onair-sequence"]));
+    }
+    expect([...idsOf.keys()].sort()).toEqual([...events].sort());
+    expect([...idsOf].filter(([, ids]) => ids.size !== 1)).toEqual([]);
+    expect([...sequences].sort((a, b) => a - b)).toEqual(events.map((_, i) => i + 1));
+  }
+
+  test("while publishing: 503 with Retry-After and nothing half-written; it recovers by itself", async () => {
+    disk.fill();
+    const { kept, refused, refusedIds } = await publishUntilFull();
+    for (const response of refused) {
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(await json<object>(response)).toMatchObject({
+        code: "unavailable",
+        request_id: expect.any(String),
+      });
+    }
+    const events = query<{ id: string; made: number }>(
+      `SELECT id, (SELECT count(*) FROM deliveries WHERE event_seq = seq) AS made FROM events ORDER BY seq`,
+    );
+    const publishedThen = kept.filter((id) => events.some((event) => event.id === id));
+    expect(publishedThen).toEqual(kept);
+    expect(events.filter(({ made }) => made !== 1)).toEqual([]);
+
+    disk.free();
+    for (const id of refusedIds) expect((await publish(id)).status).toBe(202);
+    await receiver.arrived(kept.length + refusedIds.length);
+    expect(await allFinal()).toEqual([{ status: "delivered", count: kept.length + refusedIds.length }]);
+    expectArrived([...kept, ...refusedIds]);
+  });
+
+  test.each([
+    ["is recorded when there is space again", false],
+    ["and was killed meanwhile is sent again under the same id", true],
+  ])("while recording: what was sent %s", async (_, kill) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    // Some of them in flight, waiting for their answers, when the space runs out.
+    const early = Array.from({ length: 200 }, (_, n) => `early-${n}`);
+    const answers = await Promise.all(early.map(publish));
+    expect(answers.filter(({ status }) => status !== 202)).toEqual([]);
+    await receiver.arrived(1);
+    disk.fill();
+    const { kept } = await publishUntilFull();
+    resolve();
+    // Answered, and only some of it recorded; the server goes on.
+    await Bun.sleep(500);
+    expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
+    const recorded = query("SELECT id FROM deliveries WHERE status = 'delivered'").length;
+    const sent = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
+    expect(sent.size).toBeGreaterThan(recorded);
+
+    if (kill) await server.end("SIGKILL");
+    disk.free();
+    if (kill) await start();
+    const all = [...early, ...kept];
+    expect(await allFinal()).toEqual([{ status: "delivered", count: all.length }]);
+    expectArrived(all);
+  });
+});

@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { hour, minute, second } from "../../src/domain/time.ts";
+import { event, publish, publishAll, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import {
+  Clock,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+
+const clock = new Clock();
+const steady = new Clock(0);
+const data = temporaryDirectory();
+let server: TestServer;
+let receiver: Receiver;
+let app: TestApplication;
+let status = 204;
+/** Another one for each test, so that the applications of earlier ones get nothing. */
+let broadcaster = 0;
+let tests = 0;
+const kick = (more: object = {}) => event("kicks.gifted", { broadcaster_user_id: broadcaster, ...more });
+const start = () => startServer({ clock, steady, data: data.path });
+
+/** Time goes by: both clocks move, and what is due by then is sent. */
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms);
+  steady.advance(ms);
+  await server.app.engine.wake(app.id);
+  await settled(server);
+}
+const endpoint = () => server.app.store.endpoints.find(app.id);
+const waiting = async () =>
+  (await server.app.store.deliveries.pending()).filter(({ application_id }) => application_id === app.id);
+
+beforeAll(async () => {
+  receiver = new Receiver(() => new Response("no", { status }));
+  server = await start();
+  await server.load("users", users);
+});
+beforeEach(async () => {
+  app = await server.application({ webhook_url: receiver.url });
+  broadcaster = users[tests++ % users.length]?.id ?? 0;
+  await subscribe(server, app, ["kicks.gifted"], broadcaster);
+  status = 204;
+  receiver.received.length = 0;
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+  data.remove();
+});
+
+/** A first failure, and then time until the endpoint is disabled, with a restart on the way. */
+async function failForADay(): Promise<void> {
+  status = 500;
+  await publish(server, kick());
+  await settled(server);
+  await pass(5 * minute);
+  await server.stop();
+  server = await start();
+  for (let passed = 0; passed < 24; passed++) {
+    await publish(server, kick());
+    await pass(hour);
+  }
+}
+
+describe("an endpoint that fails everything", () => {
+  test("is disabled after 24 hours, on a clock that goes on across a restart", async () => {
+    status = 500;
+    await publish(server, kick());
+    await settled(server);
+    expect(await endpoint()).toMatchObject({ failing_since: clock.ms, failures: 1, disabled_at: null });
+    const since = clock.ms;
+    await failForADay();
+    expect(await endpoint()).toMatchObject({ failing_since: since, disabled_reason: "failing" });
+    expect(((await endpoint())?.disabled_at ?? 0) - since).toBeGreaterThanOrEqual(24 * hour);
+  });
+
+  test("gets nothing while it is disabled; what is published is kept and delivered when it is enabled", async () => {
+    await failForADay();
+    const before = receiver.received.length;
+    status = 204;
+    for (let i = 0; i < 20; i++) await publish(server, kick({ id: `${app.id}-${i}` }));
+    await pass(hour);
+    expect(receiver.received.length).toBe(before);
+    await server.app.engine.enable(app.id);
+    await settled(server);
+    const ids = new Set(receiver.received.slice(before).map(({ headers }) => headers["onair-event-id"]));
+    for (let i = 0; i < 20; i++) expect(ids).toContain(`${app.id}-${i}`);
+    expect(await waiting()).toEqual([]);
+    expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null });
+  });
+
+  test("loses what it did not fetch within three days of being disabled", async () => {
+    await failForADay();
+    await publish(server, kick());
+    clock.advance(73 * hour);
+    const retention = { deliveredMs: 1e12, failedMs: 1e12, bodiesMs: 1e12 };
+    expect(await server.app.store.retention.prune(retention, clock.ms)).toBe(true);
+    expect(await waiting()).toEqual([]);
+  });
+
+  test("is tried anew when its application gets another URL", async () => {
+    await failForADay();
+    await publish(server, kick());
+    const other = new Receiver();
+    try {
+      const now = new Date(clock.ms).toISOString();
+      await server.app.store.applications.update(app.id, { webhook_url: other.url }, now);
+      await other.arrived(1);
+      expect(await endpoint()).toMatchObject({ disabled_at: null, failing_since: null });
+    } finally {
+      await settled(server);
+      await other.stop();
+    }
+  });
+});
+
+test("410 disables an endpoint at once, and gives up the delivery that was answered so", async () => {
+  status = 410;
+  await publishAll(server, [kick()]);
+  await settled(server);
+  expect(await endpoint()).toMatchObject({ disabled_reason: "gone", last_failure_status: 410 });
+  await publish(server, kick());
+  await pass(hour);
+  expect(receiver.received.length).toBe(1);
+});
+
+test("a clock that is set a day ahead disables nobody, nor one that is set back", async () => {
+  status = 500;
+  await publish(server, kick());
+  await settled(server);
+  clock.advance(24 * hour);
+  await server.app.engine.wake(app.id);
+  await settled(server);
+  expect(await endpoint()).toMatchObject({ failures: 2, disabled_at: null });
+  expect(clock.ms - ((await endpoint())?.failing_since ?? 0)).toBeLessThan(minute);
+  clock.advance(-25 * hour);
+  status = 204;
+  const before = receiver.received.length;
+  await publish(server, kick());
+  await receiver.arrived(before + 1);
+});
+
+test("five failures in a row stop everything but a probe, and no attempts are used up by waiting", async () => {
+  status = 500;
+  const events = Array.from({ length: 40 }, () => kick());
+  await publishAll(server, events);
+  await settled(server);
+  const tried = receiver.received.length;
+  expect(tried).toBeLessThan(20); // what had begun when the circuit opened, and no more
+  await pass(3 * second);
+  expect(receiver.received.length).toBe(tried);
+  await pass(3 * second);
+  expect(receiver.received.length).toBe(tried + 1);
+  status = 204;
+  await pass(minute);
+  await pass(10 * minute);
+  const numbers = receiver.received.map(({ headers }) => Number(headers["onair-attempt"]));
+  expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(40);
+  expect(Math.max(...numbers)).toBeLessThanOrEqual(3);
+  expect(await waiting()).toEqual([]);
+});
+
+test("an endpoint that asks for patience is left alone as a whole", async () => {
+  const [busy, calm] = [
+    new Receiver(() => new Response(null, { status: 429, headers: { "retry-after": "60" } })),
+    receiver,
+  ];
+  try {
+    const other = await server.application({ webhook_url: busy.url });
+    await subscribe(server, other, ["kicks.gifted"], broadcaster);
+    await publish(server, kick());
+    await settled(server);
+    await publish(server, kick());
+    await calm.arrived(2);
+    await settled(server);
+    expect(busy.received.length).toBe(1);
+  } finally {
+    await busy.stop();
+  }
+});
+
+test("where a subscription is removed while its deliveries wait, none of them is sent", async () => {
+  const release = Promise.withResolvers<Response>();
+  const slow = new Receiver(() => release.promise);
+  try {
+    const other = await server.application({ webhook_url: slow.url });
+    const [id = ""] = await subscribe(server, other, ["kicks.gifted"], broadcaster);
+    await publishAll(
+      server,
+      Array.from({ length: 50 }, () => kick()),
+    );
+    await slow.arrived(8);
+    const gone = await server.get(`/public/v1/events/subscriptions?id=${id}`, other.token, {
+      method: "DELETE",
+    });
+    expect(gone.status).toBe(204);
+    release.resolve(new Response(null, { status: 204 }));
+    await settled(server);
+    expect(slow.received.length).toBe(8);
+  } finally {
+    release.resolve(new Response(null));
+    await slow.stop();
+  }
+});

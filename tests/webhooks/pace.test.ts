@@ -1,0 +1,156 @@
+import { describe, expect, test } from "bun:test";
+import { minute, second } from "../../src/domain/time.ts";
+import { type Feedback, maxConcurrency, Pace } from "../../src/webhooks/pace.ts";
+
+/** An endpoint whose attempts take as long as the test says, on a clock that stands still otherwise. */
+class Endpoint {
+  readonly pace = new Pace();
+  at = 1_000_000;
+
+  /** As many attempts at once as may run, each of which ends in the same way. */
+  round(durationMs: number, outcome: Partial<Feedback> = {}): void {
+    const startedAt = this.at;
+    this.at += durationMs;
+    const count = this.pace.limit;
+    for (let i = 0; i < count; i++) this.ends(startedAt, outcome);
+  }
+  ends(startedAt: number, outcome: Partial<Feedback> = {}): void {
+    const base = { isSuccess: true, isThrottled: false, retryAfterMs: null, random: 0.5 };
+    this.pace.learn({ ...base, startedAt, at: this.at, ...outcome });
+  }
+  rounds(count: number, durationMs: number, outcome: Partial<Feedback> = {}): void {
+    for (let i = 0; i < count; i++) this.round(durationMs, outcome);
+  }
+}
+
+const failed = { isSuccess: false };
+
+describe("concurrency", () => {
+  test("doubles with each round of fast answers, up to its bound", () => {
+    const endpoint = new Endpoint();
+    const limits = [endpoint.pace.limit];
+    for (let i = 0; i < 4; i++) {
+      endpoint.round(20);
+      limits.push(endpoint.pace.limit);
+    }
+    expect(limits).toEqual([8, 16, 32, 64, maxConcurrency]);
+  });
+
+  test("halves on a failure, once for what ran together, and then grows by one a round", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(4, 20);
+    const startedAt = endpoint.at;
+    endpoint.at += 20;
+    for (let i = 0; i < 3; i++) endpoint.ends(startedAt, failed);
+    expect(endpoint.pace.limit).toBe(32);
+    endpoint.round(20);
+    expect(endpoint.pace.limit).toBe(32);
+    endpoint.round(20);
+    expect(endpoint.pace.limit).toBe(33);
+  });
+
+  test("shrinks while answers take more than twice as long as they did", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(4, 20);
+    endpoint.rounds(5, 500);
+    expect(endpoint.pace.limit).toBeLessThan(maxConcurrency / 2);
+    expect(endpoint.pace.limit).toBeGreaterThanOrEqual(1);
+  });
+
+  test("does not shrink for answers that always take long", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(10, 2_000);
+    expect(endpoint.pace.limit).toBe(maxConcurrency);
+  });
+
+  test("never is less than one", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(40, 20, { isSuccess: false, isThrottled: true });
+    expect(endpoint.pace.limit).toBe(1);
+  });
+});
+
+describe("the circuit", () => {
+  test("opens after five failures in a row, for 5 s, and then lets one through", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 4; i++) endpoint.ends(endpoint.at, failed);
+    expect(endpoint.pace.canStart(endpoint.at)).toBe(true);
+    endpoint.ends(endpoint.at, failed);
+    expect([endpoint.pace.isOpen, endpoint.pace.limit]).toEqual([true, 1]);
+    expect(endpoint.pace.canStart(endpoint.at + 5 * second - 1)).toBe(false);
+    expect(endpoint.pace.canStart(endpoint.at + 5 * second)).toBe(true);
+    endpoint.pace.inFlight = 1;
+    expect(endpoint.pace.canStart(endpoint.at + 5 * second)).toBe(false);
+  });
+
+  test("waits twice as long after each probe that fails, up to five minutes", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, failed);
+    const waits = [];
+    for (let i = 0; i < 9; i++) {
+      waits.push((endpoint.pace.resumeAt - endpoint.at) / second);
+      endpoint.at = endpoint.pace.resumeAt;
+      endpoint.ends(endpoint.at, failed);
+    }
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+  });
+
+  test("is not opened wider by attempts that had begun before", () => {
+    const endpoint = new Endpoint();
+    const startedAt = endpoint.at;
+    endpoint.at += 15 * second;
+    for (let i = 0; i < 8; i++) endpoint.ends(startedAt, failed);
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(5 * second);
+  });
+
+  test("closes with one success, and concurrency grows again from one", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, failed);
+    endpoint.at = endpoint.pace.resumeAt;
+    endpoint.ends(endpoint.at);
+    expect([endpoint.pace.isOpen, endpoint.pace.limit]).toEqual([false, 2]);
+    endpoint.rounds(2, 20);
+    expect(endpoint.pace.limit).toBe(8);
+  });
+
+  test("failures with a success among them do not open it", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 30; i++) endpoint.ends(endpoint.at, i % 5 === 4 ? {} : failed);
+    expect(endpoint.pace.isOpen).toBe(false);
+  });
+
+  test("is jittered by a fifth either way", () => {
+    const waits = [0, 1].map((random) => {
+      const endpoint = new Endpoint();
+      for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, { isSuccess: false, random });
+      return endpoint.pace.resumeAt - endpoint.at;
+    });
+    expect(waits).toEqual([4 * second, 6 * second]);
+  });
+});
+
+describe("an endpoint that has too much to do", () => {
+  test.each<[string, number | null, number]>([
+    ["is left alone for a second", null, second],
+    ["is left alone for as long as it asks", minute, minute],
+    ["is left alone for a second when it asks for less", 0, second],
+  ])("%s", (_, retryAfterMs, wait) => {
+    const endpoint = new Endpoint();
+    endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs });
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(wait);
+  });
+
+  test("also while others of its answers are good", () => {
+    const endpoint = new Endpoint();
+    endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs: minute });
+    endpoint.ends(endpoint.at);
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(minute);
+  });
+
+  test("for as long when the clock was moved meanwhile", () => {
+    const endpoint = new Endpoint();
+    endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs: minute });
+    endpoint.pace.shift(-60 * minute);
+    expect(endpoint.pace.resumeAt - (endpoint.at - 60 * minute)).toBe(minute);
+  });
+});

@@ -65,6 +65,8 @@ const maxQueued = 16_384;
 /** With so many results not on disk nothing new is started: the disk is full or slow. */
 const maxUnrecorded = 4_096;
 const claimSize = 128;
+/** With so many attempts under way an endpoint gets another one only when it has none. */
+const crowdedAt = 512;
 /** Endpoints that are remembered although they have nothing to do. */
 const maxLanes = 20_000;
 const claimAgainAfterMs = second;
@@ -102,7 +104,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const at = now();
     if (lane.needsClaim(at)) void claim(lane);
     if (lane.isClaiming && (lane.queue.isEmpty || lane.application === undefined)) return false;
-    if (!lane.mayStart(at)) {
+    // Beyond that more at once is no faster, but every endpoint may have one, so that slow ones hold up nobody.
+    const isCrowded = inFlight >= crowdedAt && lane.pace.inFlight > 0;
+    if (isCrowded || !lane.mayStart(at)) {
       sleep(lane, at);
       return false;
     }

@@ -8,8 +8,8 @@ import type { Connection } from "./connection.ts";
  */
 const idleMs = 4_000;
 
-/** Unused connections kept per protocol, host and port; those beyond are closed. */
-const maxIdlePerOrigin = 64;
+/** Unused connections kept per protocol, host and port, which many endpoints may share; those beyond are closed. */
+const maxIdlePerOrigin = 512;
 
 /** What is past its time is not used; how often it is also closed. */
 const sweepMs = 250;

@@ -5,8 +5,8 @@ import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 
 /** Results are gathered for so long: a sync for each would cost more than all the rest. */
-const gatherMs = 5;
-const mostTogether = 512;
+const gatherMs = 20;
+const mostTogether = 1_024;
 const againAfterMs = second;
 
 export interface Recorder {

@@ -11,8 +11,9 @@ import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
-import { type Listening, listen } from "./http/server.ts";
+import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
 import type { Store } from "./store/store.ts";
@@ -56,25 +57,28 @@ export async function startApp(options: AppOptions): Promise<App> {
     const ranking = await loadRanking(store, clock);
     const profiles = new Profiles();
     const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
-    const data = platformData({ store, ranking, now: clock, usersChanged });
-    const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
-    const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const publisher = createPublisher(engine.publish, clock);
-    const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
-    let publicUrl = config.publicUrl ?? "";
-    let isReady = false;
-
     const access = {
       authenticator: authenticator(store, clock),
       limiter: rateLimiter(clock),
       defaultRateLimit: config.rateLimit,
     };
+    const usersRemoved = () => access.authenticator.forget();
+    const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
+    const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
+    const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
+    const publisher = createPublisher(engine.publish, clock);
+    const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
+    let publicUrl = config.publicUrl ?? "";
+    let adminUrl = "";
+    let isReady = false;
+
     const api = publicApp({
       store,
       log,
       now: clock,
       ranking,
       profiles,
+      trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
       cursors: new Cursors(cursorKey),
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
@@ -86,11 +90,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine,
       data,
       publisher,
+      authenticator: access.authenticator,
       log,
       now: clock,
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
+      publicTraffic: trafficOf(api),
+      adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);
@@ -98,6 +105,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     listening.push(adminListening);
+    adminUrl = adminListening.url;
     isReady = true;
 
     return {

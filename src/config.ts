@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { proxyOf } from "./webhooks/proxy.ts";
 
 /** All settings of a server, checked. */
@@ -19,6 +20,8 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
@@ -67,6 +70,15 @@ function baseUrl(text: string): string {
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
   if (plain) return url.href.replace(/\/+$/, "");
   throw new TypeError("must be an http or https URL without query, like https://api.example.com");
+}
+
+function networks(text: string): string[] {
+  const entries = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  trustedProxies(entries);
+  return entries;
 }
 
 function proxyUrl(text: string): string {
@@ -126,6 +138,12 @@ const settings: Settings = {
     default: "10000",
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
+  },
+  trustedProxies: {
+    value: "LIST",
+    default: "",
+    help: "proxies whose X-Forwarded-For is believed: addresses and networks, separated by commas",
+    read: networks,
   },
   keepDeliveredDays: {
     value: "DAYS",
@@ -220,7 +238,7 @@ export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {
       const { help, value, secret } = settings[name];
       const initial = defaults[name] ?? settings[name].default;
       const flag = secret ? "" : `--${flagOf(name)}${value ? ` ${value}` : ""}`;
-      const tail = initial === null ? "" : ` (default: ${initial})`;
+      const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
       return `  ${flag.padEnd(26)} ${variableOf(name).padEnd(30)} ${help}${tail}`;
     })
     .join("\n");

@@ -1,6 +1,6 @@
 import { type App, startApp } from "../app.ts";
 import type { Config } from "../config.ts";
-import type { Application } from "../domain/applications.ts";
+import type { NewApplication } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
@@ -108,7 +108,7 @@ async function keepApplication(
 ): Promise<void> {
   const known = await store.applications.find(credentials.client_id);
   if (!known) {
-    const application: Application = {
+    const application: NewApplication = {
       id: credentials.client_id,
       name: "Dev app",
       webhook_url: webhookUrl,
@@ -119,13 +119,11 @@ async function keepApplication(
       subscription_limit: null,
       created_at: isoTime(now),
       updated_at: isoTime(now),
-    };
-    await store.applications.create({
-      ...application,
       client_secret_hash: secretHash(credentials.client_secret),
-    });
+    };
+    await store.applications.create(application);
   } else if (known.webhook_url !== webhookUrl && isReceiverUrl(known.webhook_url ?? "")) {
-    await store.applications.update(known.id, { webhook_url: webhookUrl }, isoTime(now));
+    await store.applications.update(known.id, { webhook_url: webhookUrl }, now);
   }
 }
 

@@ -30,7 +30,10 @@ export function authenticator(store: Pick<Store, "tokens" | "applications">, now
   const load = async (token: string): Promise<Caller | null> => {
     const grant = await store.tokens.find(secretHash(token));
     const application = grant && (await store.applications.find(grant.applicationId));
-    return grant && application ? { grant, application } : null;
+    if (!grant || !application || application.disabled) return null;
+    // What was taken from the application is taken from its tokens, too.
+    const scopes = grant.scopes.filter((scope) => application.scopes.includes(scope));
+    return { grant: { ...grant, scopes }, application };
   };
 
   const keyOf = (token: string) => Bun.SHA256.hash(token, "base64");

@@ -1,4 +1,4 @@
-import type { Application, ApplicationChanges, NewApplication } from "../domain/applications.ts";
+import type { Application, ApplicationChanges, NewApplication, Rotation } from "../domain/applications.ts";
 import type { Category, NewCategory } from "../domain/categories.ts";
 import type {
   AttemptResult,
@@ -8,6 +8,7 @@ import type {
   Retention,
 } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant } from "../domain/tokens.ts";
@@ -15,6 +16,19 @@ import type { NewUser, User, UserSummary } from "../domain/users.ts";
 
 /** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
 export type BatchResult = readonly (string | null)[];
+
+export interface BatchMode {
+  /** All or nothing: one refusal undoes all, and the promise rejects with `BatchRefused`. */
+  readonly atomic?: boolean;
+}
+
+/** Nothing of an atomic batch was kept; null stands for what could have been. */
+export class BatchRefused extends Error {
+  override name = "BatchRefused";
+  constructor(readonly results: BatchResult) {
+    super("Nothing of the batch was kept");
+  }
+}
 
 /** A subscription that was asked for: its id, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
@@ -27,8 +41,15 @@ export type SubscribeResult = { readonly id: string } | { readonly error: string
 export interface Store {
   readonly users: {
     /** `now` is the `created_at` of a new user that comes without one. */
-    upsert(users: readonly NewUser[], now: string): Promise<BatchResult>;
+    upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
     find(username: string): Promise<User | null>;
+    /** By ascending id, those behind `after`. */
+    page(after: number, limit: number): Promise<User[]>;
+    /**
+     * With channels, livestreams, tokens and the subscriptions to the user, whose pending deliveries are canceled.
+     * Gives the channels that are gone; unknown ids change nothing.
+     */
+    remove(id: number, now: number): Promise<readonly number[]>;
     /** In the contract's order: exact username, username that starts with it, the rest; more followers, lower id. */
     search(query: string, limit: number): Promise<UserSummary[]>;
     /** Makes later searches faster by a small step; false when nothing is left to do, or users changed meanwhile. */
@@ -37,33 +58,62 @@ export interface Store {
     count(): Promise<number>;
   };
   readonly categories: {
-    upsert(categories: readonly NewCategory[]): Promise<BatchResult>;
+    upsert(categories: readonly NewCategory[], mode?: BatchMode): Promise<BatchResult>;
+    /** By ascending id, those behind `after`. */
+    page(after: number, limit: number): Promise<Category[]>;
+    /** Its livestreams end: gives their channels. Unknown ids change nothing. */
+    remove(id: number): Promise<readonly number[]>;
     all(): Promise<Category[]>;
     byIds(ids: readonly number[]): Promise<Category[]>;
   };
   readonly channels: {
-    upsert(channels: readonly Channel[]): Promise<BatchResult>;
+    upsert(channels: readonly Channel[], mode?: BatchMode): Promise<BatchResult>;
+    /** By ascending id, those behind `after`, as the platform reported them. */
+    page(after: number, limit: number): Promise<Channel[]>;
+    /** Its livestream ends. Unknown ids change nothing. */
+    remove(id: number): Promise<void>;
     /** Their picture falls back on their user's. */
     byIds(ids: readonly number[]): Promise<Channel[]>;
   };
   readonly livestreams: {
-    /** `now` is the `started_at` of a new one that comes without. */
-    upsert(livestreams: readonly NewLivestream[], now: string): Promise<BatchResult>;
+    /** `now` is the `started_at` of a new one that comes without. With `only`, every other livestream ends. */
+    upsert(
+      livestreams: readonly NewLivestream[],
+      now: string,
+      mode?: BatchMode & { readonly only?: boolean },
+    ): Promise<BatchResult>;
+    /** By ascending channel, those behind `after`. */
+    page(after: number, limit: number): Promise<Livestream[]>;
     /** Ends these, whether they are live or not. */
     end(channelIds: readonly number[]): Promise<void>;
     all(): Promise<Livestream[]>;
   };
   readonly applications: {
     create(application: NewApplication): Promise<void>;
-    /** Changes these fields; an application that does not exist is not an error. `now` is its `updated_at`. */
-    update(id: string, changes: ApplicationChanges, now: string): Promise<void>;
+    /** Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled. */
+    update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
+    /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
+    remove(id: string, now: number): Promise<boolean>;
+    /** Replaces the client secret; see `retire`, which may throw. */
+    rotateClientSecret(id: string, hash: Uint8Array, rotation: Rotation): Promise<Application | null>;
+    /** Replaces the webhook secret; see `retire`, which may throw. */
+    rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
     find(id: string): Promise<Application | null>;
+    /** null for an application that does not exist or is disabled. */
     clientSecretHash(id: string): Promise<Uint8Array | null>;
+    /** Of all client secrets that are good at a time; none for one that does not exist or is disabled. */
+    clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
     all(): Promise<Application[]>;
+    /** By ascending id, those behind `after`; "" begins. */
+    page(after: string, limit: number): Promise<Application[]>;
   };
   readonly tokens: {
     create(hash: Uint8Array, grant: Grant): Promise<void>;
     find(hash: Uint8Array): Promise<Grant | null>;
+    /** Those that are good at a time; the first to expire come first. */
+    ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
+    /** Returns how many were removed. */
+    removeOfApplication(applicationId: string): Promise<number>;
     /** Returns how many were removed. */
     removeExpired(now: number): Promise<number>;
   };
@@ -121,6 +171,18 @@ export interface Store {
   readonly retention: {
     /** Removes some of what is older than `retention` says; true when nothing was left to remove. */
     prune(retention: Retention, now: number): Promise<boolean>;
+  };
+  readonly idempotency: {
+    /**
+     * Notes a request under its key, or gives what is known of it since less than `idempotencyMs`. Rejects with
+     * `conflict` where the key was another request's.
+     */
+    begin(key: string, fingerprint: Uint8Array, now: number): Promise<KnownRequest>;
+    finish(key: string, answer: KnownAnswer): Promise<void>;
+    /** Forgets the request. */
+    release(key: string): Promise<void>;
+    /** Returns how many were removed. */
+    removeExpired(now: number): Promise<number>;
   };
   readonly settings: {
     get(key: string): Promise<string | null>;

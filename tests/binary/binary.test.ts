@@ -6,7 +6,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { client, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { json, temporaryDirectory } from "../support/server.ts";
+import { adminKey, json, temporaryDirectory } from "../support/server.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
 const command = [join(import.meta.dir, "../../dist/onair")];
@@ -97,6 +97,23 @@ describe.skipIf(!built)("dist/onair", () => {
     expect((await admin("POST", "/admin/v1/events", event)).status).toBe(202);
     const [delivery] = await receiver.arrived(1);
     expect(new Webhook(secret).verify(delivery?.body ?? "", delivery?.headers ?? {})).toMatchObject({ data });
+  });
+
+  test("has the admin reference inside", async () => {
+    for (const path of ["/docs", "/openapi.json"])
+      expect((await fetch(server.adminUrl + path)).status).toBe(200);
+  });
+
+  test("its commands speak to a server and to a directory of their own", async () => {
+    const env = { ONAIR_ADMIN_KEY: adminKey };
+    const listed = await run(["apps", "list", "--json", "--url", server.adminUrl], { ...options, env });
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, [{ name: "Bot" }]]);
+    const exported = await run(["export", "users", "--url", server.adminUrl], { ...options, env });
+    expect(exported.stdout.trimEnd().split("\n")).toHaveLength(users.length);
+    await Bun.write(join(directory.path, "users.ndjson"), exported.stdout);
+    expect((await run(["import", "users", "users.ndjson", "--data", "copy"], options)).code).toBe(0);
+    const copied = await run(["export", "users", "--data", "copy"], options);
+    expect([copied.code, copied.stdout === exported.stdout]).toEqual([0, true]);
   });
 
   test("reads neither .env nor bunfig.toml of its directory", async () => {

@@ -199,13 +199,28 @@ describe("batches", () => {
     expect([report.rejected, report.errors.length]).toEqual([maxErrors + 500, maxErrors]);
   });
 
+  test("an atomic one is taken whole or not at all, and says which line was in the way", async () => {
+    const rows = [
+      { id: 81, username: "atomic" },
+      { id: 82, username: "ATOMIC" },
+    ];
+    const put = async (body: string) =>
+      json<Report>(await server.admin("POST", "/admin/v1/users/batch?atomic=true", body));
+    const errors = [{ line: 2, message: 'username "ATOMIC" is taken by user 81' }];
+    expect(await put(ndjson(rows))).toEqual({ accepted: 0, rejected: 1, errors });
+    expect((await server.get("/public/v1/users/atomic", token)).status).toBe(404);
+    expect(await put(ndjson(rows.slice(0, 1)))).toEqual({ accepted: 1, rejected: 0, errors: [] });
+    expect((await server.get("/public/v1/users/atomic", token)).status).toBe(200);
+  });
+
   test("an empty body is an empty batch", async () => {
     expect(await batch("users", [])).toEqual({ accepted: 0, rejected: 0, errors: [] });
   });
 
   test("what is not supported is refused, not ignored", async () => {
-    const response = await server.admin("POST", "/admin/v1/users/batch?atomic=true", "{}");
-    expect(response.status).toBe(400);
+    for (const path of ["users/batch?atomic=yes", "events?atomic=true"]) {
+      expect([path, (await server.admin("POST", `/admin/v1/${path}`, "{}")).status]).toEqual([path, 400]);
+    }
   });
 });
 
@@ -253,6 +268,7 @@ describe("POST /admin/v1/applications", () => {
       redirect_uris: ["https://bot.example/cb"],
       rate_limit: null,
       subscription_limit: null,
+      disabled: false,
       created_at: expect.any(String),
       updated_at: body["created_at"],
     });

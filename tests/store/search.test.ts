@@ -85,6 +85,10 @@ test("gives exactly what a slow search gives, on random users that change", asyn
       }
       const refused = (await store.users.upsert(batch, now)).filter((reason) => reason !== null);
       expect(refused).toEqual([]);
+      const gone = pick([...known.values()]);
+      await store.users.remove(gone.id, 0);
+      known.delete(gone.id);
+      names.delete(gone.username.toLowerCase());
       if (round % 5 === 4) {
         await store.close();
         store = openStore(directory.path);

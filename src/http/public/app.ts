@@ -8,6 +8,7 @@ import { categoryRoutes } from "./categories.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { openApiRoute } from "./openapi.ts";
+import { tokenScheme } from "./reference.ts";
 import { tokenDetail } from "./reference-oauth.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
@@ -27,8 +28,8 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
-  openApiRoute(app, deps);
-  docsRoutes(app, deps);
+  openApiRoute(app, deps.publicUrl);
+  docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
   assetRoutes(app);
   answerOtherMethods(app, preflight);
   return app;

@@ -9,6 +9,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { RetiredSecret } from "../../domain/applications.ts";
 import type { Tag } from "../../domain/categories.ts";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
 import type { DisabledReason } from "../../domain/endpoints.ts";
@@ -98,6 +99,9 @@ export const applications = sqliteTable("applications", {
   client_secret_hash: blob({ mode: "buffer" }).notNull(),
   webhook_url: text(),
   webhook_secret: text().notNull(),
+  retired_webhook_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
+  retired_client_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
+  disabled: integer({ mode: "boolean" }).notNull().default(false),
   scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
   redirect_uris: text({ mode: "json" }).$type<readonly string[]>().notNull(),
   rate_limit: integer(),
@@ -229,6 +233,21 @@ export const attempts = sqliteTable(
   },
   // WITHOUT ROWID in the migration, which drizzle cannot say.
   (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],
+);
+
+/** Requests of the admin API that came with an `Idempotency-Key`. */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    key: text().primaryKey(),
+    /** Tells the same request again from another one under the same key. */
+    fingerprint: blob({ mode: "buffer" }).notNull(),
+    first_seen_at: integer().notNull(),
+    /** The status and body of its answer; null as long as there is none. */
+    status: integer(),
+    answer: text(),
+  },
+  (table) => [index("idempotency_keys_age").on(table.first_seen_at)],
 );
 
 export const endpoints = sqliteTable("endpoints", {

@@ -57,6 +57,8 @@ export interface IndexChange {
 export interface UserSearch {
   /** Brings the index up to date with some users, each named once. */
   update(changes: Iterable<IndexChange>): void;
+  /** Forgets a user as the index holds it. */
+  remove(user: Indexed): void;
   /**
    * Merges a little of the index; false when there is nothing to merge, or users have changed since the last call: the
    * whole index is only worth writing anew when it stays as it is for a while. To be called inside a transaction.
@@ -177,8 +179,7 @@ export function userSearch(db: Database): UserSearch {
         const old = popularityBucket(before.followers_count);
         const same = before.username === after.username && before.display_name === after.display_name;
         if (same && old === bucket) continue;
-        remove.run(old, before.id);
-        for (const text of indexedTexts(before)) counts.add(text, -1);
+        forget(before);
       }
       inserts.push({ bucket, user: after });
     }
@@ -191,6 +192,12 @@ export function userSearch(db: Database): UserSearch {
     if (inserts.length === 0) return;
     merge.run(mergedPages(inserts.length));
     counts.keep();
+    state = "changed";
+  };
+
+  const forget = (user: Indexed): void => {
+    remove.run(popularityBucket(user.followers_count), user.id);
+    for (const text of indexedTexts(user)) counts.add(text, -1);
     state = "changed";
   };
 
@@ -251,7 +258,7 @@ export function userSearch(db: Database): UserSearch {
   };
 
   rebuildIfEmpty(db, update);
-  return { update, tidy, find };
+  return { update, remove: forget, tidy, find };
 }
 
 const rebuiltAtOnce = 5_000;

@@ -7,6 +7,7 @@ import { type Commit, groupCommit } from "./commit.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
+import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { openDatabase, openForReading } from "./open.ts";
 import { retentionStore } from "./retention.ts";
@@ -36,13 +37,14 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     categories: categoryStore(orm, commit),
     channels: channelStore(orm, commit),
     livestreams: livestreamStore(db, orm, commit),
-    applications: applicationStore(orm, commit),
+    applications: applicationStore(db, orm, commit),
     tokens: tokenStore(orm, commit),
     subscriptions: subscriptionStore(db, orm, commit),
     events: eventStore(db, orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
     endpoints: endpointStore(orm, commit, keepEndpoint),
     retention: retentionStore(db, commit),
+    idempotency: idempotencyStore(orm, commit),
     settings: settingStore(orm, commit),
   };
 }

@@ -5,10 +5,9 @@ import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store, SubscribeResult } from "../store.ts";
+import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import { subscriptions, users } from "./schema.ts";
-
-const cancelAtOnce = 10_000;
 
 export function subscriptionStore(
   db: Database,
@@ -59,14 +58,7 @@ export function subscriptionStore(
     .prepare();
 
   const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
-  // Of a long backlog the beginning; what is behind it is canceled when it would be sent.
-  const cancel = db.prepare<null, [number, string, string]>(
-    `UPDATE deliveries SET status = 'canceled', next_attempt_at = NULL, finished_at = ?
-     WHERE seq IN (
-       SELECT seq FROM (SELECT seq, subscription_id FROM deliveries
-                        WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${cancelAtOnce})
-       WHERE subscription_id IN (SELECT value FROM json_each(?)))`,
-  );
+  const cancel = deliveryCanceler(db);
 
   const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
     const { app_id, broadcaster_user_id, event, version } = key;
@@ -100,7 +92,11 @@ export function subscriptionStore(
           .where(and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids])))
           .returning({ id: subscriptions.id })
           .all();
-        if (removed.length > 0) cancel.run(now, applicationId, JSON.stringify(removed.map(({ id }) => id)));
+        cancel.ofSubscriptions(
+          applicationId,
+          removed.map(({ id }) => id),
+          now,
+        );
       }),
   };
 }

@@ -7,6 +7,7 @@ import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts"
 import { startEngineThread } from "./engine/thread.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
+import type { PlatformJwtReader } from "./http/platform-jwt.ts";
 import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
@@ -58,7 +59,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const profiles = new Profiles();
     const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
     const access = {
-      authenticator: authenticator(store, clock),
+      authenticator: authenticator(store, clock, await jwtReader(config, store, clock)),
       limiter: rateLimiter(clock),
       defaultRateLimit: config.rateLimit,
     };
@@ -84,6 +85,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       defaultSubscriptionLimit: config.subscriptionLimit,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
       publicUrl: () => publicUrl,
+      loginUrl: config.loginUrl,
     });
     const admin = adminApp({
       store,
@@ -97,6 +99,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
       publicTraffic: trafficOf(api),
+      publicUrl: () => publicUrl,
       adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);
@@ -128,6 +131,21 @@ export async function startApp(options: AppOptions): Promise<App> {
     await engine.stop(0);
     throw error;
   }
+}
+
+/** Loaded only where it is used: that takes 13 ms, for which no start should wait. */
+async function jwtReader(
+  { jwksUrl, jwtIssuer, jwtAudience }: Config,
+  store: Store,
+  now: () => number,
+): Promise<PlatformJwtReader | null> {
+  if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
+  const { platformJwtReader } = await import("./http/platform-jwt.ts");
+  return platformJwtReader({
+    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
+    store,
+    now,
+  });
 }
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */

@@ -56,6 +56,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
       publicTraffic: new Traffic(),
+      publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });
     const { fetch: answer } = app.compile();

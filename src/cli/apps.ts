@@ -20,6 +20,7 @@ The applications of third parties, at a running server or in a data directory th
   --webhook-url URL             where its events are sent; "" for nowhere
   --scope SCOPE                 what its tokens may be for; may be repeated (default: everything)
   --redirect-uri URI            where its users may be sent back to; may be repeated
+  --public                      for create: it runs on its users' devices and has no client secret
   --rate-limit N                requests a minute; "default" for the server's
   --subscription-limit N        likewise
   --disable, --enable           for change: refuse its tokens and send it nothing, or no more so
@@ -40,6 +41,7 @@ const options = {
   "redirect-uri": { type: "string", multiple: true },
   "rate-limit": { type: "string" },
   "subscription-limit": { type: "string" },
+  public: { type: "boolean" },
   disable: { type: "boolean" },
   enable: { type: "boolean" },
   overlap: { type: "string" },
@@ -59,7 +61,7 @@ const fieldOptions = [
 const actions = {
   list: [],
   get: [],
-  create: fieldOptions,
+  create: [...fieldOptions, "public"],
   change: [...fieldOptions, "disable", "enable"],
   delete: [],
   "rotate-client-secret": ["overlap"],
@@ -121,6 +123,7 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
     ...(url !== undefined && { webhook_url: url || null }),
     ...(scope && { scopes: scope }),
     ...(uris && { redirect_uris: uris }),
+    ...(values.public && { client_type: "public" }),
     ...(rate !== undefined && { rate_limit: rate }),
     ...(subscriptions !== undefined && { subscription_limit: subscriptions }),
     ...((disable || enable) && { disabled: disable }),

@@ -2,10 +2,18 @@ import { DomainError } from "./errors.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
 
+/**
+ * Whether a program can keep a secret (RFC 6749, section 2.1). One that runs on its users' devices cannot: it is
+ * public and has no client secret.
+ */
+export const clientTypes = ["confidential", "public"] as const;
+export type ClientType = (typeof clientTypes)[number];
+
 /** A third-party program that calls the API and receives webhooks. */
 export interface Application {
   readonly id: string;
   readonly name: string;
+  readonly client_type: ClientType;
   readonly webhook_url: string | null;
   /** Readable, because every delivery is signed with it: `whsec_…`. */
   readonly webhook_secret: string;
@@ -25,7 +33,8 @@ export interface Application {
 
 /** The hash stays out of `Application`, so that no answer can carry it. */
 export interface NewApplication extends Omit<Application, "retired_webhook_secrets" | "disabled"> {
-  readonly client_secret_hash: Uint8Array;
+  /** null for a public client. */
+  readonly client_secret_hash: Uint8Array | null;
 }
 
 /** What may be changed of an application after it was created. */

@@ -144,7 +144,7 @@ export function watched(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable">,
 ): Store {
-  const { applications, subscriptions, users } = store;
+  const { applications, subscriptions, consents, users } = store;
   return {
     ...store,
     applications: {
@@ -175,10 +175,17 @@ export function watched(
         return channelIds;
       },
     },
+    consents: {
+      ...consents,
+      async revoke(userId, applicationId, now) {
+        await consents.revoke(userId, applicationId, now);
+        await dispatcher.subscriptionsRemoved();
+      },
+    },
     subscriptions: {
       ...subscriptions,
-      async remove(applicationId, ids, now) {
-        await subscriptions.remove(applicationId, ids, now);
+      async remove(applicationId, ids, now, userId) {
+        await subscriptions.remove(applicationId, ids, now, userId);
         await dispatcher.subscriptionsRemoved();
       },
     },

@@ -1,4 +1,5 @@
 import type { Application, ApplicationChanges, NewApplication, Rotation } from "../domain/applications.ts";
+import type { CodePresentation, Consent, LoginAnswer, LoginRequest } from "../domain/authorizations.ts";
 import type { Category, NewCategory } from "../domain/categories.ts";
 import type {
   AttemptResult,
@@ -11,7 +12,7 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
-import type { Grant } from "../domain/tokens.ts";
+import type { Grant, Scope } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
 
 /** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
@@ -32,6 +33,28 @@ export class BatchRefused extends Error {
 
 /** A subscription that was asked for: its id, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
+
+/** The tokens that a client gets when it exchanges a code or a refresh token: their hashes. */
+export interface NewTokens {
+  readonly accessHash: Uint8Array;
+  readonly refreshHash: Uint8Array;
+}
+
+/**
+ * What came of such an exchange. `refused`: the code or token is `invalid`, or it was used before (`reused`) and now
+ * everything that came of it is revoked, or it never had these scopes (`exceeded`).
+ */
+export type Exchanged = { readonly grant: Grant } | { readonly refused: "invalid" | "reused" | "exceeded" };
+
+/** A token that still lives. */
+export interface TokenRecord extends Grant {
+  readonly kind: "access_token" | "refresh_token";
+}
+
+/** A login request that was answered, as its browser comes back. */
+export interface AnsweredLogin extends LoginRequest {
+  readonly answer: LoginAnswer;
+}
 
 /**
  * Where everything is kept. Each method is one atomic action: when its promise resolves, its effect is on disk
@@ -99,9 +122,7 @@ export interface Store {
     /** Replaces the webhook secret; see `retire`, which may throw. */
     rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
     find(id: string): Promise<Application | null>;
-    /** null for an application that does not exist or is disabled. */
-    clientSecretHash(id: string): Promise<Uint8Array | null>;
-    /** Of all client secrets that are good at a time; none for one that does not exist or is disabled. */
+    /** Of all client secrets that are good at a time; none for one that does not exist, is disabled or public. */
     clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
     all(): Promise<Application[]>;
     /** By ascending id, those behind `after`; "" begins. */
@@ -110,12 +131,59 @@ export interface Store {
   readonly tokens: {
     create(hash: Uint8Array, grant: Grant): Promise<void>;
     find(hash: Uint8Array): Promise<Grant | null>;
-    /** Those that are good at a time; the first to expire come first. */
+    /** An access or refresh token that still works, also within the grace of a refresh token. */
+    inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
+    /** Exchanges an authorization code for the first tokens of its family. */
+    redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
+    /**
+     * Exchanges a refresh token for new ones. `scopes` are those of the access token, at most those of the refresh
+     * token; null: all of them.
+     */
+    refresh(
+      hash: Uint8Array,
+      given: { readonly applicationId: string; readonly scopes: readonly Scope[] | null },
+      tokens: NewTokens,
+      now: number,
+    ): Promise<Exchanged>;
+    /** Revokes an access token, or a refresh token together with its family. `foreign`: another application's. */
+    revoke(hash: Uint8Array, applicationId: string): Promise<"revoked" | "unknown" | "foreign">;
+    /** The access tokens that are good at a time; the first to expire come first. */
     ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
-    /** Returns how many were removed. */
+    /** Access and refresh tokens and codes; returns how many access tokens were removed. */
     removeOfApplication(applicationId: string): Promise<number>;
-    /** Returns how many were removed. */
+    /** Access and refresh tokens, codes and login requests; returns how many were removed. */
     removeExpired(now: number): Promise<number>;
+  };
+  readonly loginRequests: {
+    /** The browser is known again by the secret of its cookie, of which this is the hash. */
+    create(challengeHash: Uint8Array, browserHash: Uint8Array, request: LoginRequest): Promise<void>;
+    /** One that waits for its answer or has it; null: unknown, expired, or its browser has been back. */
+    find(challengeHash: Uint8Array, now: number): Promise<LoginRequest | null>;
+    /**
+     * Keeps the platform's answer. Rejects with `not_found` where `find` finds none, with `conflict` where there is an
+     * answer already, with `invalid_parameter` where the user does not exist.
+     */
+    answer(
+      challengeHash: Uint8Array,
+      answer: LoginAnswer,
+      verifierHash: Uint8Array,
+      now: number,
+    ): Promise<void>;
+    /**
+     * Takes an answered request out, once and only for its browser. Where the user consented, `codeHash` becomes an
+     * authorization code, and the consent is remembered if it shall be.
+     */
+    redeem(
+      verifierHash: Uint8Array,
+      browserHash: Uint8Array,
+      codeHash: Uint8Array,
+      now: number,
+    ): Promise<AnsweredLogin | null>;
+  };
+  readonly consents: {
+    ofUser(userId: number): Promise<Consent[]>;
+    /** Ends everything that the application has of the user: consent, codes, tokens, and subscriptions. */
+    revoke(userId: number, applicationId: string, now: number): Promise<void>;
   };
   readonly subscriptions: {
     /** Gives what exists or creates it, one result per key; `limit` is the most that the application may have. */
@@ -124,8 +192,11 @@ export interface Store {
     count(applicationId: string): Promise<number>;
     /** Which of these exist. */
     existing(ids: readonly string[]): Promise<Set<string>>;
-    /** Unknown ids and those of other applications change nothing. Deliveries that can be claimed are canceled. */
-    remove(applicationId: string, ids: readonly string[], now: number): Promise<void>;
+    /**
+     * Unknown ids and those of other applications change nothing; with a user, neither do those whose broadcaster is
+     * somebody else. Deliveries that can be claimed are canceled.
+     */
+    remove(applicationId: string, ids: readonly string[], now: number, userId?: number | null): Promise<void>;
   };
   readonly events: {
     /**

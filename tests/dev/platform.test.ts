@@ -94,6 +94,7 @@ describe("a platform to develop against", () => {
       webhook_url: receiver.url,
       webhook_secret: newWebhookSecret(),
       scopes: [],
+      client_type: "confidential" as const,
       redirect_uris: [],
       rate_limit: null,
       subscription_limit: null,

@@ -3,6 +3,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
 import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log.ts";
+import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
 import {
   find,
   lint,
@@ -17,7 +18,7 @@ let server: TestServer;
 let document: OpenApiDocument;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ args: ["--login-url", loginUrl] });
   document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
 });
 afterAll(() => server.stop());
@@ -57,6 +58,7 @@ describe("the admin document", () => {
       allowPrivateWebhooks: false,
       isReady: () => true,
       publicTraffic: new Traffic(),
+      publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
@@ -112,6 +114,13 @@ type Call = readonly [operation: string, status: number, address: string, body?:
 async function calls(): Promise<Call[]> {
   const { id } = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
   const { id: doomed } = await server.application();
+  const { client_id } = await server.application({ redirect_uris: [redirectUri] });
+  const login = async (rest = "") => {
+    const challenge = await challengeFor(new Browser(server), authorizationRequest(client_id));
+    return `/admin/v1/login-requests/${challenge}${rest}`;
+  };
+  const loginOf = (rest = "") => `/admin/v1/login-requests/{challenge}${rest}`;
+  const [accepted, rejected] = [await login("/accept"), await login("/reject")];
   const app = (rest = "") => `/admin/v1/applications/${id}${rest}`;
   const none = "/admin/v1/applications/01KATHZX5M9S3E6R8B2D4F7G1H";
   const of = (rest = "") => `/admin/v1/applications/{id}${rest}`;
@@ -123,6 +132,15 @@ async function calls(): Promise<Call[]> {
     ["PUT /admin/v1/users/{id}", 409, "/admin/v1/users/8", { username: "maya" }],
     ["GET /admin/v1/users/{id}", 200, "/admin/v1/users/7"],
     ["GET /admin/v1/users/{id}", 404, "/admin/v1/users/8"],
+    ["GET /admin/v1/users/{id}/consents", 200, "/admin/v1/users/7/consents"],
+    ["GET /admin/v1/users/{id}/consents", 404, "/admin/v1/users/8/consents"],
+    [`GET ${loginOf()}`, 200, await login("?user_id=7")],
+    [`GET ${loginOf()}`, 404, "/admin/v1/login-requests/x"],
+    [`PUT ${loginOf("/accept")}`, 400, accepted, {}],
+    [`PUT ${loginOf("/accept")}`, 200, accepted, { user_id: 7 }],
+    [`PUT ${loginOf("/accept")}`, 409, accepted, { user_id: 7 }],
+    [`PUT ${loginOf("/reject")}`, 200, rejected, {}],
+    [`DELETE /admin/v1/users/{id}/consents/{application_id}`, 204, `/admin/v1/users/7/consents/${id}`],
     ["POST /admin/v1/users/batch", 200, "/admin/v1/users/batch", '{"id":9,"username":"nine"}\n{'],
     ["POST /admin/v1/users/batch", 400, "/admin/v1/users/batch?atomic=x", "{}"],
     ["GET /admin/v1/users/batch", 200, "/admin/v1/users/batch"],

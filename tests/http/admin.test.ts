@@ -260,6 +260,7 @@ describe("POST /admin/v1/applications", () => {
     expect(body).toEqual({
       id: expect.any(String),
       name: "Bot",
+      client_type: "confidential",
       client_id: body["id"],
       client_secret: expect.stringMatching(/^onair_cs_/),
       webhook_url: "http://127.0.0.1:9/x",
@@ -282,6 +283,26 @@ describe("POST /admin/v1/applications", () => {
     const later = await create({ name: "x", webhook_url: "ftp://x.example/", scopes: ["users:write"] });
     const body = await json<{ errors: { field: string }[] }>(later);
     expect(body.errors.map(({ field }) => field).sort()).toEqual(["scopes", "webhook_url"]);
+  });
+
+  test("a public client has no secret", async () => {
+    const response = await create({
+      name: "App",
+      client_type: "public",
+      redirect_uris: ["http://127.0.0.1/"],
+    });
+    expect(response.status).toBe(201);
+    expect(await json<object>(response)).toMatchObject({ client_type: "public", client_secret: null });
+  });
+
+  test("refuses redirect URIs that nobody should be sent to, and names each", async () => {
+    const redirect_uris = ["https://bot.example/", "http://bot.example/", "app.example:/", "javascript:0"];
+    const response = await create({ name: "Bot", redirect_uris });
+    expect(response.status).toBe(400);
+    const { errors } = await json<{ errors: { field: string }[] }>(response);
+    const indexes = [1, 2, 3];
+    expect(errors.map(({ field }) => field)).toEqual(indexes.map((i) => `redirect_uris[${i}]`));
+    expect((await create({ name: "Bot", client_type: "secret" })).status).toBe(400);
   });
 
   test("takes no http or private webhook URL in production", async () => {

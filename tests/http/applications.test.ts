@@ -82,6 +82,7 @@ describe("listing", () => {
     expect(await shownOf(id)).toEqual({
       id,
       name: "Exact",
+      client_type: "confidential",
       client_id: id,
       webhook_url: null,
       scopes: ["users:read", "events:subscribe"],

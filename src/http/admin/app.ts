@@ -10,11 +10,13 @@ import { answerOtherMethods, trafficOf } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
+import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
+import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
 import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
@@ -32,7 +34,9 @@ export interface AdminDeps {
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
   readonly publicTraffic: Traffic;
-  /** Where the listener is reached, without a trailing slash. */
+  /** Where the public listener is reached from outside, without a trailing slash. */
+  readonly publicUrl: () => string;
+  /** Where this listener is reached, without a trailing slash. */
   readonly adminUrl: () => string;
 }
 
@@ -43,6 +47,8 @@ export function adminApp(deps: AdminDeps) {
   metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: trafficOf(app) });
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
+  loginRequestRoutes(app, deps);
+  consentRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);
   livestreamRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps);

@@ -1,8 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Application, ApplicationChanges } from "../../domain/applications.ts";
+import {
+  type Application,
+  type ApplicationChanges,
+  type ClientType,
+  clientTypes,
+} from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { nullable, oneLine } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
+import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
 import { IsoTimestamp } from "../public/reference.ts";
@@ -39,13 +45,24 @@ const fields = {
 };
 const { name, disabled, ...others } = fields;
 
-export const ApplicationInput = Type.Object({ name, ...Type.Partial(Type.Object(others)).properties });
+/** It is settled once, because secret and redirect URIs depend on it. */
+const client_type = Type.Union(
+  clientTypes.map((one) => Type.Literal(one)),
+  { description: "`public` for a program on its users' devices, which can keep no secret and has none." },
+);
+
+export const ApplicationInput = Type.Object({
+  name,
+  client_type: Type.Optional(client_type),
+  ...Type.Partial(Type.Object(others)).properties,
+});
 export const ApplicationChangesInput = Type.Partial(Type.Object(fields));
 
 const shownFields = {
   id: Type.String({ pattern: ulidPattern, description: "A ULID." }),
   name: Type.String(),
   client_id: Type.String({ description: "The same as `id`." }),
+  client_type,
   webhook_url: others.webhook_url,
   scopes: Type.Array(Type.String()),
   redirect_uris: Type.Array(Type.String()),
@@ -59,7 +76,9 @@ export const ApplicationSchema = Type.Object(shownFields, { $id: "Application", 
 export const NewApplicationSchema = Type.Object(
   {
     ...shownFields,
-    client_secret: Type.String({ description: "Shown only here." }),
+    client_secret: nullable(Type.String(), {
+      description: "Shown only here; null for a public client.",
+    }),
     webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
   },
   { $id: "NewApplication", ...closed },
@@ -71,6 +90,7 @@ export const exampleApplication = {
   id: "01KATHZX5M9S3E6R8B2D4F7G1H",
   name: "My bot",
   client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  client_type: "confidential",
   webhook_url: "https://bot.example/webhook",
   scopes: ["users:read", "events:subscribe"],
   redirect_uris: [],
@@ -99,6 +119,7 @@ export function unknownApplication(): DomainError {
 /** The fields of an application that are given, in the form in which they are kept; throws what is wrong with them. */
 export function checkFields(
   input: Static<typeof ApplicationChangesInput>,
+  clientType: ClientType,
   allowPrivate: boolean,
 ): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
   const wrong: FieldProblem[] = [];
@@ -108,6 +129,10 @@ export function checkFields(
   if (granted === null) refuse("scopes", `may hold ${scopes.join(" and ")}`);
   const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
   if (verdict?.ok === false) refuse("webhook_url", verdict.reason);
+  for (const [i, uri] of (redirect_uris ?? []).entries()) {
+    const problem = redirectUriProblem(uri, clientType);
+    if (problem) refuse(`redirect_uris[${i}]`, problem);
+  }
   if (wrong.length > 0) throw invalidFields(wrong);
   return {
     ...(name !== undefined && { name: name.toWellFormed() }),
@@ -124,12 +149,13 @@ type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets">;
 
 /** An application as it is told: none of its secrets. */
 export function shown(application: Shown) {
-  const { id, name, webhook_url, scopes, redirect_uris, rate_limit } = application;
+  const { id, name, client_type, webhook_url, scopes, redirect_uris, rate_limit } = application;
   const { subscription_limit, disabled, created_at, updated_at } = application;
   return {
     id,
     name,
     client_id: id,
+    client_type,
     webhook_url,
     scopes,
     redirect_uris,

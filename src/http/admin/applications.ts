@@ -61,13 +61,15 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
     path,
     async ({ exchange, request }) => {
       const input = await readJson(request, applicationInput);
-      const { scopes: asked = scopes, ...checked } = checkFields(input, allowPrivateWebhooks);
-      const secret = newSecret("onair_cs_");
+      const { client_type = "confidential" } = input;
+      const { scopes: asked = scopes, ...checked } = checkFields(input, client_type, allowPrivateWebhooks);
+      const secret = client_type === "public" ? null : newSecret("onair_cs_");
       const webhook_secret = newWebhookSecret();
       const at = isoTime(now());
       const application = {
         id: newId(),
         name: input.name.toWellFormed(),
+        client_type,
         webhook_url: checked.webhook_url ?? null,
         webhook_secret,
         scopes: asked,
@@ -77,7 +79,10 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
         created_at: at,
         updated_at: at,
       };
-      await store.applications.create({ ...application, client_secret_hash: secretHash(secret) });
+      await store.applications.create({
+        ...application,
+        client_secret_hash: secret === null ? null : secretHash(secret),
+      });
       const created = shown({ ...application, disabled: false });
       return replyJson(exchange, 201, { ...created, client_secret: secret, webhook_secret });
     },
@@ -162,7 +167,9 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
     `${path}/:id`,
     async ({ exchange, request, params }) => {
       const id = readApplicationId(params.id);
-      const changes = checkFields(await readJson(request, changesInput), allowPrivateWebhooks);
+      const input = await readJson(request, changesInput);
+      const { client_type } = existing(await store.applications.find(id));
+      const changes = checkFields(input, client_type, allowPrivateWebhooks);
       const changed = existing(await store.applications.update(id, changes, now()));
       authenticator.forget();
       return replyJson(exchange, 200, shown(changed));

@@ -1,5 +1,9 @@
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
+import { authorizeRoute } from "../oauth/authorize.ts";
+import { introspectRoute } from "../oauth/introspect.ts";
+import { metadataRoute } from "../oauth/metadata.ts";
+import { revokeRoute } from "../oauth/revoke.ts";
 import { tokenRoute } from "../oauth/token.ts";
 import { answerOtherMethods } from "../server.ts";
 import { assetRoutes } from "./assets.ts";
@@ -9,7 +13,7 @@ import { docsRoutes } from "./docs.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
-import { tokenDetail } from "./reference-oauth.ts";
+import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
 
@@ -28,6 +32,10 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
+  revokeRoute(app, deps, revokeDetail);
+  introspectRoute(app, deps, introspectDetail);
+  authorizeRoute(app, deps);
+  metadataRoute(app, deps, metadataDetail);
   openApiRoute(app, deps.publicUrl);
   docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
   assetRoutes(app);

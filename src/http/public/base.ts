@@ -18,6 +18,8 @@ export interface PublicDeps {
   readonly now: () => number;
   /** Where the listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** The platform's login and consent page; null: users cannot log in. */
+  readonly loginUrl: string | null;
 }
 
 const exposed = [

@@ -14,7 +14,7 @@ export const openApiPath = "/openapi.json";
 
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
-  { name: "Tokens", description: "Access tokens for applications (OAuth 2)." },
+  { name: "Tokens", description: "Access tokens of applications and of users (OAuth 2.1)." },
   { name: "Users", description: "Public profiles, by username or by search." },
   { name: "Categories", description: "What is streamed and how many watch it. Needs no token." },
   { name: "Event subscriptions", description: "Which events are sent to the webhook of your application." },
@@ -108,7 +108,15 @@ function securitySchemes(url: string): Json {
     [tokenScheme]: {
       type: "oauth2",
       description: "An access token in the header: `Authorization: Bearer <access_token>`.",
-      flows: { clientCredentials: { tokenUrl: `${url}/oauth/token`, scopes: scopeTable() } },
+      flows: {
+        clientCredentials: { tokenUrl: `${url}/oauth/token`, scopes: scopeTable() },
+        authorizationCode: {
+          authorizationUrl: `${url}/oauth/authorize`,
+          tokenUrl: `${url}/oauth/token`,
+          refreshUrl: `${url}/oauth/token`,
+          scopes: scopeTable(),
+        },
+      },
     },
     [clientScheme]: {
       type: "http",

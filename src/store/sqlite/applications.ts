@@ -1,16 +1,18 @@
 import type { Database } from "bun:sqlite";
-import { and, eq, gt, lte, sql } from "drizzle-orm";
+import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import { applications, settings, tokens } from "./schema.ts";
+import { applications, settings } from "./schema.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
   id: applications.id,
   name: applications.name,
+  client_type: applications.client_type,
   client_secret_hash: applications.client_secret_hash,
   webhook_url: applications.webhook_url,
   webhook_secret: applications.webhook_secret,
@@ -34,7 +36,12 @@ export function applicationStore(
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
   const secrets = orm
-    .select({ client_secret_hash, retired_client_secrets, disabled: applications.disabled })
+    .select({
+      client_secret_hash,
+      retired_client_secrets,
+      client_type: applications.client_type,
+      disabled: applications.disabled,
+    })
     .from(applications)
     .where(isIt)
     .limit(1)
@@ -51,6 +58,8 @@ export function applicationStore(
   const rotateClientSecret = (id: string, hash: Uint8Array, rotation: Rotation): Application | null => {
     const now = secrets.get({ id });
     if (!now) return null;
+    if (now.client_type === "public")
+      throw new DomainError("conflict", "A public client has no client secret");
     const earlier = now.client_secret_hash.toString("base64");
     const retired = retire(earlier, now.retired_client_secrets, rotation);
     const set = { client_secret_hash: Buffer.from(hash), retired_client_secrets: retired };
@@ -67,7 +76,7 @@ export function applicationStore(
   return {
     create: (application) =>
       commit(() => {
-        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash) };
+        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash ?? []) };
         orm.insert(applications).values(row).run();
       }),
     update: (id, changes, now) =>
@@ -86,13 +95,9 @@ export function applicationStore(
     rotateClientSecret: (id, hash, rotation) => commit(() => rotateClientSecret(id, hash, rotation)),
     rotateWebhookSecret: (id, secret, rotation) => commit(() => rotateWebhookSecret(id, secret, rotation)),
     find: async (id) => find.get({ id }) ?? null,
-    clientSecretHash: async (id) => {
-      const found = secrets.get({ id });
-      return found && !found.disabled ? found.client_secret_hash : null;
-    },
     clientSecretHashes: async (id, now) => {
       const found = secrets.get({ id });
-      if (!found || found.disabled) return [];
+      if (!found || found.disabled || found.client_type === "public") return [];
       return [found.client_secret_hash, ...goodHashes(found.retired_client_secrets, now)];
     },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
@@ -111,60 +116,6 @@ function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
   return retired
     .filter(({ expires_at }) => expires_at > now)
     .map(({ secret }) => Buffer.from(secret, "base64"));
-}
-
-export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["tokens"] {
-  const find = orm
-    .select({
-      applicationId: tokens.application_id,
-      userId: tokens.user_id,
-      scopes: tokens.scopes,
-      expiresAt: tokens.expires_at,
-    })
-    .from(tokens)
-    .where(eq(tokens.hash, sql.placeholder("hash")))
-    .limit(1)
-    .prepare();
-  return {
-    create: (hash, grant) =>
-      commit(() => {
-        orm
-          .insert(tokens)
-          .values({
-            hash: Buffer.from(hash),
-            application_id: grant.applicationId,
-            user_id: grant.userId,
-            scopes: grant.scopes,
-            expires_at: grant.expiresAt,
-          })
-          .run();
-      }),
-    find: async (hash) => find.get({ hash }) ?? null,
-    ofApplication: async (applicationId, now, limit) =>
-      orm
-        .select({ userId: tokens.user_id, scopes: tokens.scopes, expiresAt: tokens.expires_at })
-        .from(tokens)
-        .where(and(eq(tokens.application_id, applicationId), gt(tokens.expires_at, now)))
-        .orderBy(tokens.expires_at)
-        .limit(limit)
-        .all()
-        .map((token) => ({ applicationId, ...token })),
-    removeOfApplication: (applicationId) =>
-      commit(
-        () =>
-          orm
-            .delete(tokens)
-            .where(eq(tokens.application_id, applicationId))
-            .returning({ at: tokens.expires_at })
-            .all().length,
-      ),
-    removeExpired: (now) =>
-      commit(
-        () =>
-          orm.delete(tokens).where(lte(tokens.expires_at, now)).returning({ at: tokens.expires_at }).all()
-            .length,
-      ),
-  };
 }
 
 export function settingStore(orm: BunSQLiteDatabase, commit: Commit): Store["settings"] {

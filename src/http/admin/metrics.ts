@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.ts";
-import { reply } from "../exchange.ts";
+import { type Exchange, reply } from "../exchange.ts";
 import { durationBounds, type Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
 
@@ -11,7 +11,7 @@ export function metricRoutes(
   engine: Pick<Engine, "standing">,
   traffic: Readonly<Record<string, Traffic>>,
 ): void {
-  app.get("/metrics", async ({ exchange }) => {
+  const answer = async ({ exchange }: { exchange: Exchange }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
     const text = [
       ...gauge("onair_attempts_in_flight", "Attempts to deliver that are under way.", inFlight),
@@ -35,7 +35,9 @@ export function metricRoutes(
       "",
     ].join("\n");
     return reply(exchange, 200, text, { "content-type": "text/plain; version=0.0.4" });
-  });
+  };
+  // Its form is Prometheus's, which the document has nothing to say about.
+  app.get("/metrics", answer, { detail: { hide: true } });
 }
 
 function head(name: string, help: string, type: string): string[] {

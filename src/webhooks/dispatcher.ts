@@ -69,9 +69,9 @@ const maxUnrecorded = 4_096;
 /** With so many attempts under way an endpoint gets another one only when it has none, */
 const crowdedAt = 512;
 /** with so many nothing is started that waited in the store, */
-const fullAt = 2_048;
+const fullAt = 1_024;
 /** and with so many nothing at all: each has a connection. */
-const overfullAt = 4_096;
+const overfullAt = 2_048;
 /** Endpoints that are remembered although they have nothing to do. */
 const maxLanes = 20_000;
 const claimAgainAfterMs = second;

@@ -72,7 +72,7 @@ export type Publish = (event: NewEvent) => Promise<PublishedEvent>;
 export function publishing(
   store: Pick<Store, "events">,
   dispatcher: Pick<Dispatcher, "reserve">,
-  streamed: (applicationIds: readonly string[]) => void,
+  streamed: (applicationIds: readonly string[]) => void = () => {},
 ): Publish {
   return async (event) => {
     const reservation = dispatcher.reserve();

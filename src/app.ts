@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
+import { Catalogue } from "./domain/events/catalogue.ts";
+import { eventTypeOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts";
@@ -69,7 +71,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const publisher = createPublisher(engine.publish, clock);
+    const catalogue = await loadCatalogue(store);
+    const publisher = createPublisher(engine.publish, clock, catalogue);
     const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     const streams = new EventStreams({
@@ -88,6 +91,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const api = publicApp({
       store,
+      catalogue,
       log,
       now: clock,
       ranking,
@@ -103,6 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const admin = adminApp({
       store,
+      catalogue,
       engine,
       data,
       publisher,
@@ -180,6 +185,13 @@ function engineOf({ config, log, now, steady, random = Math.random }: AppOptions
   // Nothing can be written or delivered any more: whoever runs this process is to start it again.
   const failed = () => void log.flush().then(() => process.exit(1));
   return startEngineThread({ program, settings, logLevel, log, failed });
+}
+
+/** The event types that are built in, and those that are registered. */
+export async function loadCatalogue(store: Pick<Store, "eventTypes">): Promise<Catalogue> {
+  const catalogue = new Catalogue();
+  for (const type of await store.eventTypes.all()) catalogue.put(await eventTypeOf(type));
+  return catalogue;
 }
 
 async function loadRanking(store: Store, now: () => number): Promise<Ranking> {

@@ -32,6 +32,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   loginRequests: ["find"],
   consents: ["ofUser"],
   subscriptions: ["ofApplication", "count"],
+  eventTypes: ["all"],
   deliveries: ["last", "lastBefore", "streamed"],
   endpoints: ["find", "failing"],
   settings: ["get"],

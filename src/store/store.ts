@@ -10,6 +10,7 @@ import type {
   StreamedDelivery,
 } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import type { NewEventType, RegisteredEventType } from "../domain/events/registered.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
@@ -225,6 +226,18 @@ export interface Store {
      * that have new deliveries on their event stream; where that is all they use, these are final.
      */
     publish(event: NewEvent, takes: (applicationId: string) => boolean): Promise<StoredEvent>;
+  };
+  readonly eventTypes: {
+    /**
+     * Keeps a type, or changes its description, example and time to live. Rejects with `conflict` where its schema is
+     * another one than that of the same version before, or there are too many types.
+     */
+    put(type: NewEventType, now: number): Promise<RegisteredEventType>;
+    all(): Promise<RegisteredEventType[]>;
+    /**
+     * With its subscriptions; false where there is none. Rejects with `conflict` where an event of it was published.
+     */
+    remove(name: string, version: number): Promise<boolean>;
   };
   readonly deliveries: {
     /** The highest number given so far, 0 before the first. */

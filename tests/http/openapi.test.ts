@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { publicApp } from "../../src/http/public/app.ts";
 import { Profiles } from "../../src/http/public/profiles.ts";
@@ -114,6 +114,7 @@ describe("the operations", () => {
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
       defaultSubscriptionLimit: 1,
+      catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },
       publicKey: { public_key: "", standard_webhooks: "" },
     }).routes;

@@ -1,4 +1,5 @@
 import type { PlatformData } from "../../batch/platform-data.ts";
+import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
@@ -13,6 +14,7 @@ import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
+import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
@@ -26,6 +28,7 @@ export interface AdminDeps {
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  readonly catalogue: Catalogue;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
@@ -52,6 +55,7 @@ export function adminApp(deps: AdminDeps) {
   dataRoutes(app, deps.store, deps.data);
   livestreamRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps);
+  eventTypeRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

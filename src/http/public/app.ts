@@ -33,7 +33,7 @@ export function publicApp(
   userRoutes(app, deps);
   categoryRoutes(app, deps, deps.ranking, deps.cursors);
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
-  eventRoutes(app, deps.publicKey);
+  eventRoutes(app, deps, deps.publicKey);
   streamRoute(app, deps, deps.streams);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);

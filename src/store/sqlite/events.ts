@@ -46,6 +46,9 @@ export function eventStore(
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
   );
+  const markPublished = db.prepare<null, [string, number]>(
+    "UPDATE event_types SET is_published = TRUE WHERE name = ? AND version = ? AND NOT is_published",
+  );
   const addDelivery = db.prepare<
     null,
     [number, string, number, string, string, number, number | null, number | null]
@@ -84,6 +87,7 @@ export function eventStore(
       const message = `is not a known user`;
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
+    markPublished.run(name, version);
     const receivers = subscribers.all(broadcaster_user_id, name, version);
     const count = receivers.length;
     const row = addEvent.get(

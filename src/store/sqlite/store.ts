@@ -8,6 +8,7 @@ import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { deliveryModes } from "./delivery-modes.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
+import { eventTypeStore } from "./event-types.ts";
 import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
@@ -48,6 +49,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     consents: consentStore(db, orm, commit),
     subscriptions: subscriptionStore(db, orm, commit),
     events: eventStore(db, orm, commit, modes),
+    eventTypes: eventTypeStore(orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
     endpoints: endpointStore(orm, commit, keepEndpoint),
     retention: retentionStore(db, commit),

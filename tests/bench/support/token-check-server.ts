@@ -3,6 +3,7 @@
  * bun token-check-server.ts <checked|unchecked> <data directory, new>
  */
 import type { Application } from "../../../src/domain/applications.ts";
+import { Catalogue } from "../../../src/domain/events/catalogue.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import { hour, isoTime } from "../../../src/domain/time.ts";
 import { newSecret, secretHash } from "../../../src/domain/tokens.ts";
@@ -71,6 +72,7 @@ const app = publicApp({
   ranking,
   cursors: new Cursors("key"),
   defaultSubscriptionLimit: 1,
+  catalogue: new Catalogue(),
   streams: { open: async () => new ReadableStream() },
   publicKey: { public_key: "", standard_webhooks: "" },
 });

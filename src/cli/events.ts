@@ -115,7 +115,9 @@ function readSample(name: string | undefined, values: Values, mistakes: string[]
   return { name, version, broadcaster, assignments, json };
 }
 
-type ShownType = Pick<RegisteredEventType, "name" | "version" | "description" | "schema" | "example">;
+type ShownType = Pick<RegisteredEventType, "name" | "version" | "description" | "schema"> & {
+  readonly example: unknown;
+};
 
 const builtIn: readonly ShownType[] = builtInEventTypes.map((type) => {
   const { name, version, description, payload: schema, example } = type;

@@ -263,9 +263,12 @@ function readFlags(args: readonly string[], mistakes: string[]): Record<string, 
   );
 }
 
+/** What commands other than those that serve read, and may well be set beside them. */
+const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
+
 /** Names in the environment that look like settings and are none, most likely misspelt. */
 export function unknownVariables(env: Environment): string[] {
-  const known = new Set(names.map(variableOf));
+  const known = new Set([...names.map(variableOf), ...commandVariables]);
   return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !known.has(name));
 }
 

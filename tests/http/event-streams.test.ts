@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { connect } from "node:net";
 import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
 import { EventStreams } from "../../src/http/public/event-streams.ts";
 import { StreamPositions } from "../../src/http/public/stream-position.ts";
@@ -65,10 +66,10 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     ...options,
   });
   const cuts: number[] = [];
-  const open = (i = 0) =>
+  const open = (i = 0, lastId: string | null = null) =>
     streams.open({
       caller: { grant, application },
-      lastId: null,
+      lastId,
       request: new Request("http://localhost/"),
       cut: () => cuts.push(i),
     });
@@ -93,6 +94,38 @@ test("a reader that takes nothing is given nothing more, and is cut off", async 
   expect(log.reads).toBe(readsBefore);
   expect(streams.count).toBe(0);
   expect((await reader.read()).done).toBe(true);
+});
+
+test("behind a connection that nobody reads, the log is not read either", async () => {
+  const { log, open, publish } = start(10);
+  const listener = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async () => new Response(await open()),
+  });
+  const socket = connect(listener.port ?? 0, "127.0.0.1");
+  let received = 0;
+  socket.on("data", ({ length }) => {
+    received += length;
+  });
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await until(() => received > 0);
+  socket.pause();
+  publish(10_000_000);
+  // Until the buffers of the kernel are full.
+  let reads = -1;
+  await until(async () => {
+    const before = reads;
+    reads = log.reads;
+    await Bun.sleep(50);
+    return before === log.reads;
+  });
+  expect(reads).toBeLessThan(1_000);
+  socket.resume();
+  await until(() => log.reads > reads + 100);
+  socket.destroy();
+  await until(() => streams.count === 0);
+  await listener.stop(true);
 });
 
 test("a slow reader does not hold up another one", async () => {
@@ -125,6 +158,16 @@ test("streams at the same place share what is read for them", async () => {
   const parts = await Promise.all(waiting);
   expect(new Set(parts.map(({ value }) => text(value))).size).toBe(1);
   expect(log.reads).toBe(before + 1);
+});
+
+test("a position ahead of the log, as after a restore from a backup, is answered with a gap", async () => {
+  const { open, publish } = start(10);
+  publish(1);
+  const reader = (await open(0, positions.make({ seq: 99, at: Date.now() }, application.id))).getReader();
+  expect(text((await reader.read()).value)).toMatch(
+    /^retry: 1000\nid: \S+\n\nid: \S+\nevent: gap\ndata: \{"from":/,
+  );
+  expect(text((await reader.read()).value)).toContain('"webhook-id":"d1"');
 });
 
 test("closing ends all streams and refuses new ones", async () => {

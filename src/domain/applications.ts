@@ -105,12 +105,17 @@ export function retire(
   );
 }
 
-/** Whether deliveries to it are sent to its webhook URL. */
-export function receivesWebhooks(
-  application: Pick<Application, "delivery" | "disabled" | "webhook_url">,
-): boolean {
+type Receiving = Pick<Application, "delivery" | "webhook_url">;
+
+/** Whether the stream is all that it uses; without a URL, `both` comes to that. */
+export function usesOnlyStream({ delivery, webhook_url }: Receiving): boolean {
+  return delivery === "stream" || (delivery === "both" && webhook_url === null);
+}
+
+/** Whether anything is delivered to it, in whatever way. */
+export function receives(application: Receiving & Pick<Application, "disabled">): boolean {
   const { delivery, disabled, webhook_url } = application;
-  return delivery !== "stream" && !disabled && webhook_url !== null;
+  return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
 /** The secrets that sign a delivery at a time, the newest first. */

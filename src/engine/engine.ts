@@ -1,4 +1,4 @@
-import { receivesWebhooks } from "../domain/applications.ts";
+import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
@@ -137,13 +137,13 @@ function tidying(store: Store): Service {
   };
 }
 
-/** The applications as the dispatcher sees them: one that receives no webhooks is to it as one that is gone. */
+/** The applications as the dispatcher sees them: one that receives nothing is to it as one that is gone. */
 function receivingOnly({ applications }: Store): Store["applications"] {
   return {
     ...applications,
     async find(id) {
       const application = await applications.find(id);
-      return application && receivesWebhooks(application) ? application : null;
+      return application && receives(application) ? application : null;
     },
   };
 }
@@ -161,8 +161,9 @@ export function watched(
       async update(id, changes, now) {
         const changed = await applications.update(id, changes, now);
         dispatcher.applicationChanged(id);
-        // Another URL is another endpoint, of which nothing is known.
-        if (changed && changes.webhook_url !== undefined) await dispatcher.enable(id);
+        // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
+        const isAnother = changes.webhook_url !== undefined || changes.delivery === "stream";
+        if (changed && isAnother) await dispatcher.enable(id);
         return changed;
       },
       async rotateWebhookSecret(id, secret, rotation) {

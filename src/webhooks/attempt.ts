@@ -70,8 +70,11 @@ export function resultOf(
   };
 }
 
+/** How a delivery may end without being sent. */
+export type Unsent = "delivered" | "expired" | "canceled";
+
 /** What is recorded of a delivery to which nothing was sent. */
-export function unsent(delivery: DueDelivery, status: "expired" | "canceled", at: number): AttemptResult {
+export function unsent(delivery: DueDelivery, status: Unsent, at: number): AttemptResult {
   const { seq, attempts } = delivery;
   return { seq, at, attempts, attempt: null, status, next_attempt_at: null };
 }

@@ -56,7 +56,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
   const { log, store } = endlessLog(perRead);
   streams = new EventStreams({
     store,
-    authenticator: { authenticate: async () => ({ grant, application }) },
+    authenticator: { authenticate: async () => ({ grant, application }), timesForgotten: 0 },
     positions,
     signingKey,
     log: createLog("off"),

@@ -1,4 +1,6 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { day, isoTime } from "../../src/domain/time.ts";
 import { StreamClient, streamPath } from "../support/event-stream.ts";
@@ -22,6 +24,7 @@ import {
   type TestServer,
   temporaryDirectory,
 } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const followed = "channel.followed";
 const chat = "chat.message.sent";
@@ -274,6 +277,72 @@ describe("how an application gets its events", () => {
     await settled(server);
     expect(receiver.received).toHaveLength(2);
     await receiver.stop();
+  });
+
+  test("both without a URL is as stream, also where the URL is taken away", async () => {
+    const receiver = new Receiver(() => new Response(null, { status: 500 }));
+    const app = await server.application({ delivery: "both", webhook_url: receiver.url });
+    await subscribe(server, app, [followed, chat]);
+    const client = await new StreamClient(server, app.token, [followed]).connected();
+    await publish(server, event(followed));
+    const [first] = await client.arrived(1);
+    client.close();
+    await publish(server, event(chat));
+    await receiver.arrived(2);
+    await settled(server);
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: null });
+    await publish(server, event(chat));
+    await settled(server);
+    const later = new StreamClient(server, app.token, [chat], first?.id);
+    expect((await later.arrived(2)).map(({ type }) => type)).toEqual([chat, chat]);
+    later.close();
+    expect(receiver.received).toHaveLength(2);
+    await receiver.stop();
+  });
+
+  test("what is published while it is disabled is not sent later either", async () => {
+    const app = await server.application({ delivery: "stream" });
+    await subscribe(server, app, [followed, chat]);
+    const client = await new StreamClient(server, app.token, [followed]).connected();
+    await publish(server, event(followed));
+    const [first] = await client.arrived(1);
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { disabled: true });
+    await publish(server, event(chat));
+    await client.until(({ errors }) => errors.includes(401));
+    await settled(server);
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { disabled: false });
+    await publish(server, event(followed));
+    const later = new StreamClient(server, app.token, [followed, chat], first?.id);
+    expect((await later.arrived(1)).map(({ type }) => type)).toEqual([followed]);
+    later.close();
+    expect(client.events).toHaveLength(1);
+  });
+
+  test("stream: a delivery that is due once more is not sent either, and can be read still", async () => {
+    const data = temporaryDirectory();
+    const own = await startServer({ data: data.path });
+    await own.load("users", users);
+    const receiver = new Receiver();
+    const app = await own.application({ delivery: "stream", webhook_url: receiver.url });
+    await subscribe(own, app, [followed, chat]);
+    const client = await new StreamClient(own, app.token, [followed]).connected();
+    await publish(own, event(followed));
+    const [first] = await client.arrived(1);
+    client.close();
+    await publish(own, event(chat));
+    const db = new Database(join(data.path, "onair.db"));
+    db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 0, finished_at = NULL");
+    await own.app.engine.wake(app.id);
+    const statuses = () => db.query("SELECT DISTINCT status FROM deliveries").values().flat();
+    await until(() => statuses().join() === "delivered");
+    const later = new StreamClient(own, app.token, [chat], first?.id);
+    expect((await later.arrived(1)).map(({ type }) => type)).toEqual([chat]);
+    later.close();
+    expect(receiver.received).toEqual([]);
+    db.close();
+    await own.stop();
+    await receiver.stop();
+    data.remove();
   });
 
   test("a mode that there is not is refused", async () => {

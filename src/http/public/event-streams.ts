@@ -11,7 +11,7 @@ import type { StreamPosition, StreamPositions } from "./stream-position.ts";
 
 export interface EventStreamsOptions {
   readonly store: Pick<Store, "deliveries">;
-  readonly authenticator: Pick<Authenticator, "authenticate">;
+  readonly authenticator: Pick<Authenticator, "authenticate" | "timesForgotten">;
   readonly positions: StreamPositions;
   /** The platform's Ed25519 key. */
   readonly signingKey: KeyObject;
@@ -54,6 +54,7 @@ export class EventStreams {
   readonly #timer: Timer;
   #count = 0;
   #isClosed = false;
+  #timesForgotten = 0;
   /** What is being read in this turn of the event loop. */
   #reads = new Map<string, Promise<StreamPart>>();
 
@@ -138,7 +139,12 @@ export class EventStreams {
 
   #check(heartbeatMs: number, stalledMs: number): void {
     const now = performance.now();
+    const { timesForgotten } = this.#options.authenticator;
+    const isDoubtful = timesForgotten !== this.#timesForgotten;
+    this.#timesForgotten = timesForgotten;
     for (const stream of this.#all()) {
+      // With its next look at the log comes one at its token.
+      if (isDoubtful) stream.wake();
       const quietMs = now - stream.gaveAt;
       if (!stream.isTaken && quietMs >= stalledMs) stream.end("stalled");
       else if (stream.isTaken && quietMs >= heartbeatMs) stream.remind();

@@ -242,7 +242,7 @@ function refusal(
       : "There is no event of this name; GET /public/v1/events/types lists them";
   }
   if (broadcaster === null) return `Event ${name} belongs to a channel: broadcaster_user_id is required`;
-  if (application.webhook_url === null && application.delivery !== "stream")
+  if (application.webhook_url === null && application.delivery === "webhook")
     return "This application has no webhook URL; ask the platform to set one";
   return null;
 }

@@ -1,7 +1,14 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
+import {
+  type Application,
+  type RetiredSecret,
+  type Rotation,
+  receives,
+  retire,
+  usesOnlyStream,
+} from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
@@ -85,9 +92,10 @@ export function applicationStore(
       }),
     update: (id, changes, now) =>
       commit(() => {
-        if (changes.delivery === "stream") cancel.leftToStream(id, now);
-        if (changes.disabled || changes.webhook_url === null) cancel.ofApplication(id, now);
-        return change(id, changes, now);
+        const changed = change(id, changes, now);
+        if (changed && !receives(changed)) cancel.ofApplication(id, now);
+        else if (changed && usesOnlyStream(changed)) cancel.leftToStream(id, now);
+        return changed;
       }),
     remove: (id, now) =>
       commit(() => {

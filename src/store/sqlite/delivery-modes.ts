@@ -14,7 +14,8 @@ export interface DeliveryModes {
 
 export function deliveryModes(db: Database): DeliveryModes {
   const others = db.prepare<{ id: string; delivery: DeliveryMode }, []>(
-    "SELECT id, delivery FROM applications WHERE delivery <> 'webhook' AND NOT disabled",
+    `SELECT id, CASE WHEN webhook_url IS NULL THEN 'stream' ELSE delivery END AS delivery
+     FROM applications WHERE delivery <> 'webhook' AND NOT disabled`,
   );
   let known: Map<string, DeliveryMode> | null = null;
   const forget = () => {

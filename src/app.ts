@@ -7,12 +7,14 @@ import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts"
 import { startEngineThread } from "./engine/thread.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
+import type { PlatformJwtReader } from "./http/platform-jwt.ts";
 import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
 import type { Store } from "./store/store.ts";
@@ -56,41 +58,48 @@ export async function startApp(options: AppOptions): Promise<App> {
     const ranking = await loadRanking(store, clock);
     const profiles = new Profiles();
     const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
-    const data = platformData({ store, ranking, now: clock, usersChanged });
+    const access = {
+      authenticator: authenticator(store, clock, await jwtReader(config, store, clock)),
+      limiter: rateLimiter(clock),
+      defaultRateLimit: config.rateLimit,
+    };
+    const usersRemoved = () => access.authenticator.forget();
+    const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const publisher = createPublisher(engine.publish, clock);
     const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
     let publicUrl = config.publicUrl ?? "";
+    let adminUrl = "";
     let isReady = false;
 
-    const access = {
-      authenticator: authenticator(store, clock),
-      limiter: rateLimiter(clock),
-      defaultRateLimit: config.rateLimit,
-    };
     const api = publicApp({
       store,
       log,
       now: clock,
       ranking,
       profiles,
+      trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
       cursors: new Cursors(cursorKey),
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
       publicUrl: () => publicUrl,
+      loginUrl: config.loginUrl,
     });
     const admin = adminApp({
       store,
       engine,
       data,
       publisher,
+      authenticator: access.authenticator,
       log,
       now: clock,
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
+      publicUrl: () => publicUrl,
+      adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);
@@ -98,6 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     listening.push(adminListening);
+    adminUrl = adminListening.url;
     isReady = true;
 
     return {
@@ -120,6 +130,21 @@ export async function startApp(options: AppOptions): Promise<App> {
     await engine.stop(0);
     throw error;
   }
+}
+
+/** Loaded only where it is used: that takes 13 ms, for which no start should wait. */
+async function jwtReader(
+  { jwksUrl, jwtIssuer, jwtAudience }: Config,
+  store: Store,
+  now: () => number,
+): Promise<PlatformJwtReader | null> {
+  if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
+  const { platformJwtReader } = await import("./http/platform-jwt.ts");
+  return platformJwtReader({
+    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
+    store,
+    now,
+  });
 }
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */

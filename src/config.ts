@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { proxyOf } from "./webhooks/proxy.ts";
 
 /** All settings of a server, checked. */
@@ -19,6 +20,14 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** The platform's own login and consent page; null: users cannot log in. */
+  readonly loginUrl: string | null;
+  /** The platform's own access tokens, which are JWTs signed by these keys, are accepted; null: they are not. */
+  readonly jwksUrl: string | null;
+  readonly jwtIssuer: string | null;
+  readonly jwtAudience: string | null;
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
@@ -67,6 +76,21 @@ function baseUrl(text: string): string {
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
   if (plain) return url.href.replace(/\/+$/, "");
   throw new TypeError("must be an http or https URL without query, like https://api.example.com");
+}
+
+function pageUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && /^https?:$/.test(url.protocol) && !url.hash && !url.username) return url.href;
+  throw new TypeError("must be an http or https URL without fragment, like https://example.com/login");
+}
+
+function networks(text: string): string[] {
+  const entries = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  trustedProxies(entries);
+  return entries;
 }
 
 function proxyUrl(text: string): string {
@@ -127,6 +151,26 @@ const settings: Settings = {
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
   },
+  trustedProxies: {
+    value: "LIST",
+    default: "",
+    help: "proxies whose X-Forwarded-For is believed: addresses and networks, separated by commas",
+    read: networks,
+  },
+  loginUrl: {
+    value: "URL",
+    default: null,
+    help: "the platform's login and consent page; without it users cannot authorize applications",
+    read: pageUrl,
+  },
+  jwksUrl: {
+    value: "URL",
+    default: null,
+    help: "keys of the platform's own access tokens (JWTs), which are then accepted",
+    read: pageUrl,
+  },
+  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
+  jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
   keepDeliveredDays: {
     value: "DAYS",
     default: "7",
@@ -180,6 +224,10 @@ export function readConfig(
   if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
     mistakes.push("--port and --admin-port must differ");
   }
+  const given = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
+  if (given.length % 3 !== 0 && mistakes.length === 0) {
+    mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
+  }
   if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
   return Object.freeze(config as unknown as Config);
 }
@@ -220,7 +268,7 @@ export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {
       const { help, value, secret } = settings[name];
       const initial = defaults[name] ?? settings[name].default;
       const flag = secret ? "" : `--${flagOf(name)}${value ? ` ${value}` : ""}`;
-      const tail = initial === null ? "" : ` (default: ${initial})`;
+      const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
       return `  ${flag.padEnd(26)} ${variableOf(name).padEnd(30)} ${help}${tail}`;
     })
     .join("\n");

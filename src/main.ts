@@ -1,7 +1,11 @@
+import { apps } from "./cli/apps.ts";
 import { type Command, UsageError } from "./cli/command.ts";
 import { dev } from "./cli/dev.ts";
+import { events } from "./cli/events.ts";
+import { exportCommand } from "./cli/export.ts";
 import { importCommand } from "./cli/import.ts";
 import { serve } from "./cli/serve.ts";
+import { tokens } from "./cli/tokens.ts";
 import { ConfigError } from "./config.ts";
 import { version } from "./version.ts";
 
@@ -9,6 +13,10 @@ const commands: Readonly<Record<string, Command>> = {
   serve,
   dev,
   import: importCommand,
+  export: exportCommand,
+  apps,
+  tokens,
+  events,
 };
 
 const overview = `onair ${version}: the public API of a live-streaming platform

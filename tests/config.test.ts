@@ -27,6 +27,11 @@ describe("settings", () => {
       webhookProxy: null,
       rateLimit: 800,
       subscriptionLimit: 10_000,
+      trustedProxies: [],
+      loginUrl: null,
+      jwksUrl: null,
+      jwtIssuer: null,
+      jwtAudience: null,
       keepDeliveredDays: 7,
       keepFailedDays: 30,
       keepBodiesDays: 7,
@@ -90,6 +95,14 @@ describe("settings", () => {
       [],
       { ONAIR_LOG_LEVEL: "loud" },
       [/must be one of debug, info, warn, error, off/],
+    ],
+    [
+      "a proxy that is none",
+      ["--trusted-proxies", "10.0.0.0/8, proxy.local"],
+      {},
+      [
+        /^--trusted-proxies must be addresses or networks like 10\.0\.0\.0\/8, and "proxy\.local" is not one$/,
+      ],
     ],
     [
       "everything at once",

@@ -17,6 +17,16 @@ test("every test that docs/public-api.md names exists", async () => {
   expect(count).toBeGreaterThan(50);
 });
 
+test("every test that docs/oauth.md names exists", async () => {
+  const named = [
+    ...(await read("docs/oauth.md")).matchAll(/`((?:http|domain|dev)\/[a-z0-9-]+)(?:\.test\.ts)?`/g),
+  ];
+  expect(named.length).toBeGreaterThan(12);
+  for (const [, name = ""] of named) {
+    expect([name, await Bun.file(join(root, `tests/${name}.test.ts`)).exists()]).toEqual([name, true]);
+  }
+});
+
 test("docs/architecture.md gives a reason for every dependency", async () => {
   const { dependencies, devDependencies } = JSON.parse(await read("package.json"));
   const architecture = await read("docs/architecture.md");

@@ -14,7 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   batch: ["domain", "store", "ranking"],
   http: ["domain", "store", "ranking", "webhooks", "engine", "batch", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
-  cli: ["domain", "store", "ranking", "webhooks", "batch", "http", "dev", "*"],
+  cli: ["domain", "store", "ranking", "webhooks", "engine", "batch", "http", "dev", "*"],
 };
 
 const room = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");

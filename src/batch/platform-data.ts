@@ -9,7 +9,14 @@ import { UserInput, userFrom } from "../domain/users.ts";
 import { problems } from "../domain/validation.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
-import { applyBatch, type BatchOptions, type BatchReport, type Keep, type ReadLine } from "./apply.ts";
+import {
+  applyAtomically,
+  applyBatch,
+  type BatchOptions,
+  type BatchReport,
+  type Keep,
+  type ReadLine,
+} from "./apply.ts";
 
 export const dataKinds = ["users", "categories", "channels", "livestreams"] as const;
 export type DataKind = (typeof dataKinds)[number];
@@ -43,10 +50,12 @@ export interface PlatformDataOptions {
   readonly now: () => number;
   /** Told which users have changed, before that is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;
+  /** Told that users are gone, and with them their tokens, before that is acknowledged. */
+  readonly usersRemoved?: () => void;
 }
 
 /** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
-export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
+export function platformData({ store, ranking, now, usersChanged, usersRemoved }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     return { check: checks[kind], read: reader(checks[kind]), keep };
   };
@@ -55,31 +64,60 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
     await store.livestreams.end(channelIds);
     ranking.endLive(channelIds);
   };
-  const livestreams = intake<LivestreamInput>("livestreams", async (items) => {
-    const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()));
+  const livestreams = intake<LivestreamInput>("livestreams", async (items, mode) => {
+    const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
     ranking.putLive(items.filter((_, i) => results[i] === null));
     return results;
   });
+  /** Keeps these and ends every other livestream, in one action. */
+  const keepOnly: Keep<LivestreamInput> = async (items) => {
+    const mode = { atomic: true, only: true };
+    const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
+    const stay = new Set(items.map(({ channel_id }) => channel_id));
+    ranking.putLive(items);
+    ranking.endLive(ranking.liveChannelIds().filter((id) => !stay.has(id)));
+    return results;
+  };
   return {
-    users: intake<UserInput>("users", async (items) => {
-      const results = await store.users.upsert(items.map(userFrom), isoTime(now()));
+    users: intake<UserInput>("users", async (items, mode) => {
+      const results = await store.users.upsert(items.map(userFrom), isoTime(now()), mode);
       usersChanged?.(items.map(({ id }) => id));
       ranking.touch();
       return results;
     }),
-    categories: intake<CategoryInput>("categories", async (items) => {
-      const results = await store.categories.upsert(items.map(categoryFrom));
+    categories: intake<CategoryInput>("categories", async (items, mode) => {
+      const results = await store.categories.upsert(items.map(categoryFrom), mode);
       const taken = items.filter((_, i) => results[i] === null).map(({ id }) => id);
       ranking.putCategories(await store.categories.byIds(taken));
       return results;
     }),
-    channels: intake<ChannelInput>("channels", async (items) => {
-      const results = await store.channels.upsert(items.map(channelFrom));
+    channels: intake<ChannelInput>("channels", async (items, mode) => {
+      const results = await store.channels.upsert(items.map(channelFrom), mode);
       ranking.touch();
       return results;
     }),
     livestreams,
     end,
+    /** Deletes a user with all that is the user's, as `store.users.remove` says. */
+    async removeUser(id: number): Promise<void> {
+      const channelIds = await store.users.remove(id, now());
+      usersChanged?.([id]);
+      usersRemoved?.();
+      ranking.endLive(channelIds);
+      ranking.touch();
+    },
+    /** Deletes a category and ends its livestreams. */
+    async removeCategory(id: number): Promise<void> {
+      const channelIds = await store.categories.remove(id);
+      ranking.endLive(channelIds);
+      ranking.removeCategories([id]);
+    },
+    /** Deletes a channel and ends its livestream. */
+    async removeChannel(id: number): Promise<void> {
+      await store.channels.remove(id);
+      ranking.endLive([id]);
+      ranking.touch();
+    },
     /**
      * Applies a stream of livestreams. A snapshot is the whole set: every livestream that it does not bring is ended,
      * but only after its last line, so that one that broke off ends none, and only if anything in it could be used.
@@ -87,8 +125,10 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,
       snapshot: boolean,
-      options?: BatchOptions,
+      options: BatchOptions & { readonly atomic?: boolean } = {},
     ): Promise<BatchReport> {
+      if (options.atomic)
+        return applyAtomically(stream, livestreams.read, snapshot ? keepOnly : livestreams.keep);
       const brought = new Set<number>();
       const keep: Keep<LivestreamInput> = async (items) => {
         const results = await livestreams.keep(items);

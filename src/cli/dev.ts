@@ -104,7 +104,7 @@ function freePorts(args: readonly string[], env: Environment): { config: Config;
 }
 
 function welcomeTo(
-  { app, adminKey, receiverUrl, isNew, sample }: DevPlatform,
+  { app, adminKey, receiverUrl, signInUrl, isNew, sample }: DevPlatform,
   config: Config,
   credentials: DevCredentials,
   notes: readonly string[],
@@ -115,6 +115,7 @@ function welcomeTo(
     publicUrl: app.publicUrl,
     adminUrl: app.adminUrl,
     receiverUrl,
+    signInUrl,
     adminKey: config.adminKey === null ? adminKey : null,
     clientId: credentials.client_id,
     clientSecret: credentials.client_secret,
@@ -132,6 +133,7 @@ function machineReadable(welcome: Welcome, { adminKey }: DevPlatform) {
     admin_url: welcome.adminUrl,
     docs_url: `${welcome.publicUrl}/docs`,
     receiver_url: welcome.receiverUrl,
+    sign_in_url: welcome.signInUrl,
     data: resolve(welcome.data),
     admin_key: adminKey,
     client_id: welcome.clientId,

@@ -1,18 +1,18 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
-import { type Environment, readConfig } from "../config.ts";
+import type { Environment } from "../config.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { type Command, UsageError } from "./command.ts";
+import { sizeOf, streamOf } from "./input.ts";
 import { type Progress, showProgress } from "./progress.ts";
+import { tellReport } from "./report.ts";
 import { onTermination } from "./serve.ts";
+import { readArguments, readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
 
-const shownErrors = 20;
 /** Rows that share a transaction where no server has to answer between them. */
 const groupSize = 5_000;
 /** The exit code of a shell for a program that was stopped by Ctrl-C. */
@@ -24,10 +24,7 @@ Takes a file of NDJSON, one row on each line, into a running server or into a da
 <kind> is ${dataKinds.slice(0, -1).join(", ")} or ${dataKinds.at(-1)}; import them in this order. A row whose id
 is known changes it, so the same file can be imported again. "-" reads standard input.
 
-  --url URL      the admin listener of a running server, like http://127.0.0.1:8081; the operator key is
-                 taken from ONAIR_ADMIN_KEY
-  --data DIR     without --url: the data directory, as of "onair serve" (ONAIR_DATA, default: onair-data); made
-                 where missing, refused while a server uses it
+${targetHelp}; made where missing
   --snapshot     livestreams only: end every livestream that the file does not name
   --json         print the report as one line of JSON: accepted, rejected, errors (the first ${maxErrors}),
                  interrupted
@@ -40,9 +37,7 @@ wrong usage, ${stoppedExitCode} when it was stopped.
 interface Options {
   readonly kind: DataKind;
   readonly file: string;
-  /** null: into the data directory. */
-  readonly server: { readonly url: URL; readonly key: string } | null;
-  readonly data: string;
+  readonly target: Target;
   readonly snapshot: boolean;
   readonly json: boolean;
 }
@@ -61,16 +56,15 @@ export const importCommand: Command = {
       );
       stopped.abort();
     });
-    const stream = options.file === "-" ? Bun.stdin.stream() : Bun.file(options.file).stream();
-    const lines = counted(untilSignal(stream, stopped.signal, maxLineBytes), progress);
+    const lines = counted(untilSignal(streamOf(options.file), stopped.signal, maxLineBytes), progress);
     const input = options.snapshot ? whole(lines, stopped.signal) : lines;
     const display = showProgress(progress);
     try {
-      const report = await (options.server
-        ? importThrough(options.server, options, progress, input)
+      const report = await (options.target.server
+        ? importThrough(options.target.server, options, progress, input)
         : importInto(options, input));
       display.end();
-      await tell(report, { json: options.json, interrupted: stopped.signal.aborted });
+      await tellReport(report, { json: options.json, interrupted: stopped.signal.aborted });
       if (stopped.signal.aborted) return stoppedExitCode;
       return report.rejected === 0 ? 0 : 1;
     } catch (error) {
@@ -83,57 +77,25 @@ export const importCommand: Command = {
 };
 
 function readOptions(args: readonly string[], env: Environment): Options {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = readArguments(args, {
+    ...targetOptions,
+    snapshot: { type: "boolean" },
+    json: { type: "boolean" },
+  });
   const [kind, file, ...more] = positionals;
-  const { url: address, snapshot = false, json = false } = values;
+  const { snapshot = false, json = false } = values;
   const mistakes: string[] = [];
   if (!isKind(kind)) mistakes.push(`the kind must be one of ${dataKinds.join(", ")}`);
   if (file === undefined) mistakes.push("the file is missing");
   if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
-  const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
-  const key = env["ONAIR_ADMIN_KEY"];
-  if (address !== undefined) {
-    if (!url || !/^https?:$/.test(url.protocol)) mistakes.push("--url must be an http URL");
-    if (values.data !== undefined) mistakes.push("--url and --data exclude each other");
-    if (!key) mistakes.push("--url needs the operator key in ONAIR_ADMIN_KEY");
-  }
+  const target = readTarget(values, env, mistakes);
   if (snapshot && kind !== "livestreams") mistakes.push("--snapshot is for livestreams only");
   if (mistakes.length > 0 || !isKind(kind) || file === undefined) throw new UsageError(mistakes.join("\n"));
-  const { data } = readConfig(values.data === undefined ? [] : ["--data", values.data], {
-    ONAIR_DATA: env["ONAIR_DATA"],
-  });
-  return { kind, file, server: url && key ? { url, key } : null, data, snapshot, json };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        url: { type: "string" },
-        data: { type: "string" },
-        snapshot: { type: "boolean" },
-        json: { type: "boolean" },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+  return { kind, file, target, snapshot, json };
 }
 
 function isKind(word: string | undefined): word is DataKind {
   return dataKinds.some((kind) => kind === word);
-}
-
-/** null for a pipe; throws where the file cannot be read, before anything else has begun. */
-function sizeOf(file: string): number | null {
-  if (file === "-") return null;
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (!stats) throw new UsageError(`There is no file ${file}`);
-  if (stats.isDirectory()) throw new UsageError(`${file} is a directory`);
-  accessSync(file, constants.R_OK);
-  return stats.isFile() ? stats.size : null;
 }
 
 const newline = 0x0a;
@@ -161,7 +123,7 @@ async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): A
 
 /** Into a directory that this process has to itself. */
 async function importInto(options: Options, input: AsyncIterable<Uint8Array>): Promise<BatchReport> {
-  const store = openStore(options.data);
+  const store = openStore(options.target.data);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());
@@ -243,23 +205,4 @@ function jsonOf(text: string): unknown {
 
 function messageIn(answer: unknown): string | null {
   return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : null;
-}
-
-async function tell(
-  report: BatchReport,
-  { json, interrupted }: { readonly json: boolean; readonly interrupted: boolean },
-): Promise<void> {
-  const { accepted, rejected, errors } = report;
-  if (json) return print(JSON.stringify({ accepted, rejected, errors, interrupted }));
-  for (const { line, message } of errors.slice(0, shownErrors)) {
-    process.stderr.write(`line ${line}: ${message}\n`);
-  }
-  const more = rejected - Math.min(shownErrors, errors.length);
-  if (more > 0) process.stderr.write(`… and ${more} more; --json shows the first ${maxErrors}\n`);
-  await print(`${accepted} accepted, ${rejected} rejected${interrupted ? "; stopped before the end" : ""}`);
-}
-
-/** Waits until the line is written, because the process ends right after this, whatever a pipe has not yet taken. */
-function print(line: string): Promise<void> {
-  return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 }

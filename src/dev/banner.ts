@@ -8,6 +8,8 @@ export interface Welcome {
   readonly publicUrl: string;
   readonly adminUrl: string;
   readonly receiverUrl: string;
+  /** Where a browser can sign in to the application as a sample user. */
+  readonly signInUrl: string;
   /** null: the operator has set it and knows it. */
   readonly adminKey: string | null;
   readonly clientId: string;
@@ -23,7 +25,7 @@ export interface Welcome {
 
 /** One screen of 80 by 24 with everything to get going. Each curl command is one line, to be copied whole. */
 export function banner(welcome: Welcome, { style }: Pick<Terminal, "style">): string {
-  const { data, isNew, publicUrl, adminUrl, receiverUrl, notes } = welcome;
+  const { data, isNew, publicUrl, adminUrl, receiverUrl, signInUrl, notes } = welcome;
   const heading = (text: string) => style("bold", text);
   const row = (name: string, value: string, remark = "") =>
     `  ${name.padEnd(14)} ${style("cyan", value)}${remark && ` ${style("dim", remark)}`}`;
@@ -42,6 +44,7 @@ export function banner(welcome: Welcome, { style }: Pick<Terminal, "style">): st
     row("access token", welcome.accessToken),
     row("webhook URL", receiverUrl, "(prints what arrives)"),
     row("webhook secret", welcome.webhookSecret),
+    row("sign in", signInUrl, "(a user's token, in the browser)"),
     "",
     heading("Try it in another terminal"),
     `curl '${publicUrl}/public/v1/users/${welcome.username}' ${authorization}`,

@@ -1,6 +1,6 @@
 import { type App, startApp } from "../app.ts";
 import type { Config } from "../config.ts";
-import type { Application } from "../domain/applications.ts";
+import type { NewApplication } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
@@ -11,6 +11,7 @@ import type { Random } from "./chance.ts";
 import { type DevCredentials, saveCredentials } from "./credentials.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
+import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface DevPlatformOptions {
@@ -30,6 +31,8 @@ export interface DevPlatform {
   readonly sample: SampleData;
   readonly adminKey: string;
   readonly receiverUrl: string;
+  /** Where a browser can sign in to the Dev app. */
+  readonly signInUrl: string;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
   /** Lets deliveries under way arrive, then ends everything. */
@@ -63,11 +66,20 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     now,
   });
   let app: App | null = null;
+  const signIn = startSignIn({
+    publicUrl: () => config.publicUrl ?? app?.publicUrl ?? "",
+    adminUrl: () => app?.adminUrl ?? "",
+    adminKey,
+    clientId: credentials.client_id,
+    clientSecret: credentials.client_secret,
+    people: sample.people,
+  });
   try {
-    app = await startApp({ config: { ...config, adminKey }, log, now, random });
+    const loginUrl = config.loginUrl ?? signIn.loginUrl;
+    app = await startApp({ config: { ...config, adminKey, loginUrl }, log, now, random });
     const { store } = app;
     const isNew = (await store.settings.get(completeKey)) === null;
-    await keepApplication(store, credentials, receiver.url, now());
+    await keepApplication(store, credentials, receiver.url, signIn, now());
     await keepToken(store, credentials, now());
     if (isNew) {
       await loadSample(app, sample);
@@ -85,48 +97,60 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
       sample,
       adminKey,
       receiverUrl: receiver.url,
+      signInUrl: signIn.startUrl,
       isNew,
       async stop() {
         await services.stop();
+        await signIn.stop();
         await server.stop();
         await receiver.stop();
       },
     };
   } catch (error) {
     await app?.stop();
+    await signIn.stop();
     await receiver.stop();
     throw error;
   }
 }
 
-/** The Dev app; its deliveries follow the receiver to another port, unless its developer has sent them elsewhere. */
+/**
+ * The Dev app; its deliveries follow the receiver to another port, unless its developer has sent them elsewhere, and
+ * its redirect URI follows the sample application.
+ */
 async function keepApplication(
   store: Store,
   credentials: DevCredentials,
   webhookUrl: string,
+  { redirectUri }: Pick<SignIn, "redirectUri">,
   now: number,
 ): Promise<void> {
   const known = await store.applications.find(credentials.client_id);
   if (!known) {
-    const application: Application = {
+    const application: NewApplication = {
       id: credentials.client_id,
       name: "Dev app",
+      client_type: "confidential",
       webhook_url: webhookUrl,
       webhook_secret: credentials.webhook_secret,
       scopes,
-      redirect_uris: [],
+      redirect_uris: [redirectUri],
       rate_limit: null,
       subscription_limit: null,
       created_at: isoTime(now),
       updated_at: isoTime(now),
-    };
-    await store.applications.create({
-      ...application,
       client_secret_hash: secretHash(credentials.client_secret),
-    });
-  } else if (known.webhook_url !== webhookUrl && isReceiverUrl(known.webhook_url ?? "")) {
-    await store.applications.update(known.id, { webhook_url: webhookUrl }, isoTime(now));
+    };
+    await store.applications.create(application);
+    return;
   }
+  const others = known.redirect_uris.filter((uri) => !isSampleRedirectUri(uri));
+  const changes = {
+    ...(known.webhook_url !== webhookUrl &&
+      isReceiverUrl(known.webhook_url ?? "") && { webhook_url: webhookUrl }),
+    ...(!known.redirect_uris.includes(redirectUri) && { redirect_uris: [redirectUri, ...others] }),
+  };
+  if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
 }
 
 /** The access token, which stays the same also when it expired while nothing ran. */

@@ -1,28 +1,96 @@
+import { DomainError } from "./errors.ts";
+import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
+
+/**
+ * Whether a program can keep a secret (RFC 6749, section 2.1). One that runs on its users' devices cannot: it is
+ * public and has no client secret.
+ */
+export const clientTypes = ["confidential", "public"] as const;
+export type ClientType = (typeof clientTypes)[number];
 
 /** A third-party program that calls the API and receives webhooks. */
 export interface Application {
   readonly id: string;
   readonly name: string;
+  readonly client_type: ClientType;
   readonly webhook_url: string | null;
   /** Readable, because every delivery is signed with it: `whsec_…`. */
   readonly webhook_secret: string;
+  /** Those before it that still sign; see `webhookSecrets`. */
+  readonly retired_webhook_secrets: readonly RetiredSecret[];
   readonly scopes: readonly Scope[];
   readonly redirect_uris: readonly string[];
   /** Requests a minute; null: the server's default. */
   readonly rate_limit: number | null;
   /** null: the server's default. */
   readonly subscription_limit: number | null;
+  /** Its tokens and its secret are refused, and nothing is delivered to it. */
+  readonly disabled: boolean;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
 /** The hash stays out of `Application`, so that no answer can carry it. */
-export interface NewApplication extends Application {
-  readonly client_secret_hash: Uint8Array;
+export interface NewApplication extends Omit<Application, "retired_webhook_secrets" | "disabled"> {
+  /** null for a public client. */
+  readonly client_secret_hash: Uint8Array | null;
 }
 
 /** What may be changed of an application after it was created. */
 export type ApplicationChanges = Partial<
-  Pick<Application, "name" | "webhook_url" | "scopes" | "redirect_uris" | "rate_limit" | "subscription_limit">
+  Pick<
+    Application,
+    "name" | "webhook_url" | "scopes" | "redirect_uris" | "rate_limit" | "subscription_limit" | "disabled"
+  >
 >;
+
+/** A secret that was replaced and is good for a while beside the new one. */
+export interface RetiredSecret {
+  /** A webhook secret itself; of a client secret its hash in base64. */
+  readonly secret: string;
+  /** Milliseconds since the epoch. */
+  readonly expires_at: number;
+}
+
+/** How a secret is replaced. */
+export interface Rotation {
+  readonly now: number;
+  /** For how long every older secret stays good, at most; 0: not at all. */
+  readonly overlapMs: number;
+}
+
+export const rotationLimits = {
+  defaultOverlapSeconds: day / second,
+  maxOverlapSeconds: (30 * day) / second,
+  /** Older secrets that are good at the same time. */
+  maxRetired: 4,
+} as const;
+
+/**
+ * The secrets that stay good beside a new one. None of them outlives the overlap of this rotation, so one of no
+ * overlap ends them all. Throws `conflict` where too many would be good at once.
+ */
+export function retire(
+  current: string,
+  retired: readonly RetiredSecret[],
+  { now, overlapMs }: Rotation,
+): readonly RetiredSecret[] {
+  const until = now + overlapMs;
+  const kept = [...retired, { secret: current, expires_at: until }]
+    .map(({ secret, expires_at }) => ({ secret, expires_at: Math.min(expires_at, until) }))
+    .filter(({ expires_at }) => expires_at > now);
+  if (kept.length <= rotationLimits.maxRetired) return kept;
+  throw new DomainError(
+    "conflict",
+    `${kept.length} earlier secrets would be good at once, ${rotationLimits.maxRetired} may be: wait until one has expired, or rotate without overlap`,
+  );
+}
+
+/** The secrets that sign a delivery at a time, the newest first. */
+export function webhookSecrets(application: Application, now: number): string[] {
+  const { webhook_secret, retired_webhook_secrets: retired } = application;
+  if (retired.length === 0) return [webhook_secret];
+  const good = retired.filter(({ expires_at }) => expires_at > now).map(({ secret }) => secret);
+  return [webhook_secret, ...good.reverse()];
+}

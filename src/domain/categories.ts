@@ -3,6 +3,9 @@ import { Id, oneLine, prose, webAddress } from "./fields.ts";
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 
+/** A tag with the id that it has elsewhere, as an export names it; else On Air gives it one. */
+const TagInput = Type.Object({ id: Id, name: oneLine(1, 100) });
+
 /** A category as the platform reports it. */
 export const CategoryInput = Type.Object({
   id: Id,
@@ -14,7 +17,7 @@ export const CategoryInput = Type.Object({
   icon: Type.Optional(Type.Union([webAddress(), Type.Null()])),
   banner: Type.Optional(Type.Union([webAddress(), Type.Null()])),
   description: Type.Optional(prose(10_000)),
-  tags: Type.Optional(Type.Array(oneLine(1, 100), { maxItems: 50 })),
+  tags: Type.Optional(Type.Array(Type.Union([oneLine(1, 100), TagInput]), { maxItems: 50 })),
 });
 export type CategoryInput = Static<typeof CategoryInput>;
 
@@ -34,8 +37,14 @@ export interface Category {
   readonly tags: readonly Tag[];
 }
 
+/** A tag whose id is null has the one that is known for its name, or gets a new one. */
+export interface NewTag {
+  readonly id: number | null;
+  readonly name: string;
+}
+
 /** A category before its tags have ids. */
-export type NewCategory = Omit<Category, "tags"> & { readonly tags: readonly string[] };
+export type NewCategory = Omit<Category, "tags"> & { readonly tags: readonly NewTag[] };
 
 export function categoryFrom(input: CategoryInput): NewCategory {
   return {
@@ -45,8 +54,18 @@ export function categoryFrom(input: CategoryInput): NewCategory {
     icon: input.icon || null,
     banner: input.banner || null,
     description: (input.description ?? "").toWellFormed(),
-    tags: [...new Set((input.tags ?? []).map((tag) => tag.toWellFormed()))],
+    tags: distinctTags(input.tags ?? []),
   };
+}
+
+/** Each name once; of one that is given with and without an id, the one that came first. */
+function distinctTags(given: NonNullable<CategoryInput["tags"]>): NewTag[] {
+  const tags = new Map<string, NewTag>();
+  for (const tag of given) {
+    const name = (typeof tag === "string" ? tag : tag.name).toWellFormed();
+    if (!tags.has(name)) tags.set(name, { id: typeof tag === "string" ? null : tag.id, name });
+  }
+  return [...tags.values()];
 }
 
 export const categoryLimits = {

@@ -39,5 +39,11 @@ export function ulidSource(now: () => number = Date.now): () => string {
   };
 }
 
+/** The ULID of a time and of the first 80 bits of a seed: always the same. */
+export function derivedId(ms: number, seed: Buffer): string {
+  const time = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}`;
+  return time + eightDigits(seed.readUIntBE(0, 5)) + eightDigits(seed.readUIntBE(5, 5));
+}
+
 /** The process-wide source. */
 export const newId = ulidSource();

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { day } from "./time.ts";
+import { day, hour, minute, second } from "./time.ts";
 
 export const scopes = ["users:read", "events:subscribe"] as const;
 export type Scope = (typeof scopes)[number];
@@ -8,6 +8,13 @@ export type Scope = (typeof scopes)[number];
 const aliases: Readonly<Record<string, Scope>> = { "user:read": "users:read" };
 
 export const appTokenLifetimeMs = 60 * day;
+export const userTokenLifetimeMs = 2 * hour;
+export const refreshTokenLifetimeMs = 30 * day;
+export const codeLifetimeMs = 10 * minute;
+/** For so long the platform may take to log its user in and to ask for consent. */
+export const loginLifetimeMs = 30 * minute;
+/** For so long a refresh token that was used still works, for programs that lost the answer or refresh twice at once. */
+export const refreshGraceMs = 60 * second;
 
 /** Who may do what: an application, on behalf of a user where `userId` is set. */
 export interface Grant {
@@ -30,8 +37,11 @@ export function parseScopes(text: string): readonly Scope[] | null {
   return [...found];
 }
 
+/** Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key. */
+export type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin"}_`;
+
 /** 256 random bits behind a prefix by which a leaked secret is recognised: `onair_at_…`. */
-export function newSecret(prefix: "onair_at_" | "onair_cs_" | "onair_admin_"): string {
+export function newSecret(prefix: SecretPrefix): string {
   return prefix + randomBytes(32).toString("base64url");
 }
 

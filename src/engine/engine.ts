@@ -55,11 +55,15 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     const allowPrivate = settings.allowPrivateWebhooks;
     const proxy = settings.webhookProxy ?? undefined;
     const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
-    const dispatcher = createDispatcher({ store, sender, signingKey, log, now, steady, random });
+    const receiving = { ...store, applications: receivingOnly(store) };
+    const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
         repeating("expired tokens", hour, async () => void (await store.tokens.removeExpired(now()))),
+        repeating("idempotency keys", hour, async () => {
+          await store.idempotency.removeExpired(now());
+        }),
         pruning(store, settings.retention, now),
       ],
       log,
@@ -105,24 +109,64 @@ function pruning(store: Store, retention: Retention, now: () => number): Service
   };
 }
 
+/** The applications as the dispatcher sees them: one that is disabled, or has no URL, is to it as one that is gone. */
+function receivingOnly({ applications }: Store): Store["applications"] {
+  return {
+    ...applications,
+    async find(id) {
+      const application = await applications.find(id);
+      return application?.disabled || application?.webhook_url === null ? null : application;
+    },
+  };
+}
+
 /** The store, with the dispatcher told of what concerns deliveries under way before the change is acknowledged. */
-function watched(store: Store, dispatcher: Dispatcher): Store {
-  const { applications, subscriptions } = store;
+export function watched(
+  store: Store,
+  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable">,
+): Store {
+  const { applications, subscriptions, consents, users } = store;
   return {
     ...store,
     applications: {
       ...applications,
       async update(id, changes, now) {
-        await applications.update(id, changes, now);
+        const changed = await applications.update(id, changes, now);
         dispatcher.applicationChanged(id);
         // Another URL is another endpoint, of which nothing is known.
-        if (changes.webhook_url !== undefined) await dispatcher.enable(id);
+        if (changed && changes.webhook_url !== undefined) await dispatcher.enable(id);
+        return changed;
+      },
+      async rotateWebhookSecret(id, secret, rotation) {
+        const changed = await applications.rotateWebhookSecret(id, secret, rotation);
+        dispatcher.applicationChanged(id);
+        return changed;
+      },
+      async remove(id, now) {
+        const removed = await applications.remove(id, now);
+        dispatcher.applicationChanged(id);
+        return removed;
+      },
+    },
+    users: {
+      ...users,
+      async remove(id, now) {
+        const channelIds = await users.remove(id, now);
+        await dispatcher.subscriptionsRemoved();
+        return channelIds;
+      },
+    },
+    consents: {
+      ...consents,
+      async revoke(userId, applicationId, now) {
+        await consents.revoke(userId, applicationId, now);
+        await dispatcher.subscriptionsRemoved();
       },
     },
     subscriptions: {
       ...subscriptions,
-      async remove(applicationId, ids, now) {
-        await subscriptions.remove(applicationId, ids, now);
+      async remove(applicationId, ids, now, userId) {
+        await subscriptions.remove(applicationId, ids, now, userId);
         await dispatcher.subscriptionsRemoved();
       },
     },

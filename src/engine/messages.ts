@@ -1,6 +1,7 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import type { LogLevel } from "../log.ts";
 import { StoreError } from "../store/sqlite/faults.ts";
+import { BatchRefused, type BatchResult } from "../store/store.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /** To the engine's thread: how to start, then calls, many in one message because each message costs. */
@@ -35,12 +36,14 @@ export type PlainError =
       readonly details: ErrorDetails;
     }
   | { readonly kind: "store"; readonly message: string }
+  | { readonly kind: "batch"; readonly results: BatchResult }
   | { readonly kind: "other"; readonly message: string; readonly stack: string | undefined };
 
 export function plainError(error: unknown): PlainError {
   if (error instanceof DomainError) {
     return { kind: "domain", code: error.code, message: error.message, details: error.details };
   }
+  if (error instanceof BatchRefused) return { kind: "batch", results: error.results };
   if (error instanceof StoreError) return { kind: "store", message: error.message };
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   return { kind: "other", message, stack };
@@ -48,6 +51,7 @@ export function plainError(error: unknown): PlainError {
 
 export function thrownError(plain: PlainError): Error {
   if (plain.kind === "domain") return new DomainError(plain.code, plain.message, plain.details);
+  if (plain.kind === "batch") return new BatchRefused(plain.results);
   if (plain.kind === "store") return new StoreError(plain.message);
   const error = new Error(plain.message);
   if (plain.stack) error.stack = plain.stack;

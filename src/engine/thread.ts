@@ -23,12 +23,14 @@ export interface EngineThreadOptions {
 
 /** What this thread reads from the database itself; everything else is asked of the engine's thread. */
 const readHere: Readonly<Record<string, readonly string[]>> = {
-  users: ["find", "search", "exists", "count"],
-  categories: ["all", "byIds"],
-  channels: ["byIds"],
-  livestreams: ["all"],
-  applications: ["find", "clientSecretHash", "all"],
-  tokens: ["find"],
+  users: ["find", "search", "exists", "count", "page"],
+  categories: ["all", "byIds", "page"],
+  channels: ["byIds", "page"],
+  livestreams: ["all", "page"],
+  applications: ["find", "clientSecretHashes", "all", "page"],
+  tokens: ["find", "inspect", "ofApplication"],
+  loginRequests: ["find"],
+  consents: ["ofUser"],
   subscriptions: ["ofApplication", "count"],
   endpoints: ["find", "failing"],
   settings: ["get"],

@@ -39,12 +39,12 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
 }
 
 /** The whole body. Stops reading as soon as it is larger than `maxBytes`. */
-export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function readBytes(message: Request | Response, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () => new DomainError("body_too_large", `The body must be at most ${maxBytes} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
+  if (Number(message.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of bodyStream(request)) {
+  for await (const chunk of bodyStream(message)) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge();
     chunks.push(chunk);
@@ -53,6 +53,6 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
 }
 
 /** The body as it arrives; one that is missing is empty. */
-export async function* bodyStream(request: Request): AsyncGenerator<Uint8Array> {
-  if (request.body) yield* request.body;
+export async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
+  if (message.body) yield* message.body;
 }

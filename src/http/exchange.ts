@@ -1,6 +1,7 @@
 import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
+import { clientAddress, type TrustedProxies } from "../proxies.ts";
 import type { Budget } from "./rate-limit.ts";
 
 /** One request and its answer, as far as it has come. */
@@ -28,21 +29,30 @@ export interface Shared {
   readonly ready: Headers;
   /** Knows who sent a request, once the listener accepts connections. */
   peers: { requestIP(request: Request): { readonly address: string } | null } | null;
+  /** Whose word about the peer is taken; null: nobody's. */
+  readonly trustedProxies: TrustedProxies | null;
 }
 
 /** @param headers headers that every answer of the listener carries */
-export function sharedBy(log: Log, headers: ExtraHeaders): Shared {
+export function sharedBy(log: Log, headers: ExtraHeaders, trustedProxies: TrustedProxies | null): Shared {
   const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
-  return { log, common, ready: new Headers(common), peers: null };
+  return { log, common, ready: new Headers(common), peers: null, trustedProxies };
 }
 
 /** Requests that stand for another one, which came over the wire. */
 export const originals = new WeakMap<Request, Request>();
 
-/** The address of the peer, "" when unknown. Not found out before it is needed: that takes as long as a lookup. */
+/**
+ * The address of the peer, or of whom a trusted proxy speaks for; "" when unknown. Not found out before it is needed:
+ * that takes as long as a lookup.
+ */
 export function peerAddress({ request, shared }: Exchange): string {
-  return shared.peers?.requestIP(originals.get(request) ?? request)?.address ?? "";
+  const address = shared.peers?.requestIP(originals.get(request) ?? request)?.address ?? "";
+  if (shared.trustedProxies === null) return address;
+  return clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies);
 }
+
+type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
 
 const saneRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
 
@@ -76,12 +86,7 @@ export function headersOf({ shared, headers: own }: Exchange, extra?: ExtraHeade
 }
 
 /** Answers. Every answer is made here or, where its headers are ready, by `replyReady`. */
-export function reply(
-  exchange: Exchange,
-  status: number,
-  body: string | Uint8Array<ArrayBuffer> | Blob | null,
-  extra?: ExtraHeaders,
-): Response {
+export function reply(exchange: Exchange, status: number, body: ReplyBody, extra?: ExtraHeaders): Response {
   const headers = headersOf(exchange, extra);
   if (body === null) headers.delete("content-type");
   return replyReady(exchange, status, body, headers);
@@ -92,12 +97,7 @@ export function reply(
  * `headers` may be used for one answer after the other, because `Response` copies them; that takes half the time of an
  * object made for each. Then all of these answers, or none, must have a budget.
  */
-export function replyReady(
-  exchange: Exchange,
-  status: number,
-  body: string | Uint8Array<ArrayBuffer> | Blob | null,
-  headers: Headers,
-): Response {
+export function replyReady(exchange: Exchange, status: number, body: ReplyBody, headers: Headers): Response {
   const { shared, budget } = exchange;
   headers.set("x-request-id", exchange.requestId);
   if (budget) {

@@ -2,6 +2,7 @@ import "./production.ts";
 import { type AnyElysia, Elysia } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
+import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
 import { type Exchange, originals, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
 
@@ -20,9 +21,11 @@ export function listener(options: {
   log: Log;
   /** Headers that every answer carries. */
   headers: Readonly<Record<string, string>>;
+  /** Proxies in front, whose `X-Forwarded-For` is believed. */
+  trustedProxies?: TrustedProxies | null;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  const shared = sharedBy(options.log, options.headers);
+  const shared = sharedBy(options.log, options.headers, options.trustedProxies ?? null);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
@@ -45,6 +48,11 @@ export function listener(options: {
 
 export type Listener = ReturnType<typeof listener>;
 
+/** What a handler is told, for routes of either listener, whose types Elysia cannot unite. */
+export function asked(context: unknown) {
+  return context as { exchange: Exchange; request: Request; params: Readonly<Record<string, string>> };
+}
+
 /**
  * Completes an app whose routes are all registered: a wrong method is 405 with `Allow`, and OPTIONS answers, with
  * `preflight` as further headers.
@@ -62,7 +70,7 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
     app.all(
       path,
       (context) => {
-        const { exchange, request } = context as unknown as { exchange: Exchange; request: Request };
+        const { exchange, request } = asked(context);
         if (request.method === "OPTIONS") {
           const headers = { ...preflight, allow, "access-control-allow-methods": allow };
           return reply(exchange, 204, null, headers);

@@ -65,6 +65,12 @@ export class Ranking {
     if (categories.length > 0) this.#snapshot = null;
   }
 
+  /** Categories that are gone stop showing at once. */
+  removeCategories(ids: readonly number[]): void {
+    for (const id of ids) this.#categories.delete(id);
+    if (ids.length > 0) this.#snapshot = null;
+  }
+
   /** Changed viewer counts show within `refreshMs`. */
   putLive(livestreams: readonly LiveChannel[]): void {
     for (const live of livestreams) {

@@ -1,4 +1,5 @@
-import type { Application, ApplicationChanges, NewApplication } from "../domain/applications.ts";
+import type { Application, ApplicationChanges, NewApplication, Rotation } from "../domain/applications.ts";
+import type { CodePresentation, Consent, LoginAnswer, LoginRequest } from "../domain/authorizations.ts";
 import type { Category, NewCategory } from "../domain/categories.ts";
 import type {
   AttemptResult,
@@ -8,16 +9,52 @@ import type {
   Retention,
 } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
-import type { Grant } from "../domain/tokens.ts";
+import type { Grant, Scope } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
 
 /** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
 export type BatchResult = readonly (string | null)[];
 
+export interface BatchMode {
+  /** All or nothing: one refusal undoes all, and the promise rejects with `BatchRefused`. */
+  readonly atomic?: boolean;
+}
+
+/** Nothing of an atomic batch was kept; null stands for what could have been. */
+export class BatchRefused extends Error {
+  override name = "BatchRefused";
+  constructor(readonly results: BatchResult) {
+    super("Nothing of the batch was kept");
+  }
+}
+
 /** A subscription that was asked for: its id, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
+
+/** The tokens that a client gets when it exchanges a code or a refresh token: their hashes. */
+export interface NewTokens {
+  readonly accessHash: Uint8Array;
+  readonly refreshHash: Uint8Array;
+}
+
+/**
+ * What came of such an exchange. `refused`: the code or token is `invalid`, or it was used before (`reused`) and now
+ * everything that came of it is revoked, or it never had these scopes (`exceeded`).
+ */
+export type Exchanged = { readonly grant: Grant } | { readonly refused: "invalid" | "reused" | "exceeded" };
+
+/** A token that still lives. */
+export interface TokenRecord extends Grant {
+  readonly kind: "access_token" | "refresh_token";
+}
+
+/** A login request that was answered, as its browser comes back. */
+export interface AnsweredLogin extends LoginRequest {
+  readonly answer: LoginAnswer;
+}
 
 /**
  * Where everything is kept. Each method is one atomic action: when its promise resolves, its effect is on disk
@@ -27,43 +64,124 @@ export type SubscribeResult = { readonly id: string } | { readonly error: string
 export interface Store {
   readonly users: {
     /** `now` is the `created_at` of a new user that comes without one. */
-    upsert(users: readonly NewUser[], now: string): Promise<BatchResult>;
+    upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
     find(username: string): Promise<User | null>;
+    /** By ascending id, those behind `after`. */
+    page(after: number, limit: number): Promise<User[]>;
+    /**
+     * With channels, livestreams, tokens and the subscriptions to the user, whose pending deliveries are canceled.
+     * Gives the channels that are gone; unknown ids change nothing.
+     */
+    remove(id: number, now: number): Promise<readonly number[]>;
     /** In the contract's order: exact username, username that starts with it, the rest; more followers, lower id. */
     search(query: string, limit: number): Promise<UserSummary[]>;
     exists(id: number): Promise<boolean>;
     count(): Promise<number>;
   };
   readonly categories: {
-    upsert(categories: readonly NewCategory[]): Promise<BatchResult>;
+    upsert(categories: readonly NewCategory[], mode?: BatchMode): Promise<BatchResult>;
+    /** By ascending id, those behind `after`. */
+    page(after: number, limit: number): Promise<Category[]>;
+    /** Its livestreams end: gives their channels. Unknown ids change nothing. */
+    remove(id: number): Promise<readonly number[]>;
     all(): Promise<Category[]>;
     byIds(ids: readonly number[]): Promise<Category[]>;
   };
   readonly channels: {
-    upsert(channels: readonly Channel[]): Promise<BatchResult>;
+    upsert(channels: readonly Channel[], mode?: BatchMode): Promise<BatchResult>;
+    /** By ascending id, those behind `after`, as the platform reported them. */
+    page(after: number, limit: number): Promise<Channel[]>;
+    /** Its livestream ends. Unknown ids change nothing. */
+    remove(id: number): Promise<void>;
     /** Their picture falls back on their user's. */
     byIds(ids: readonly number[]): Promise<Channel[]>;
   };
   readonly livestreams: {
-    /** `now` is the `started_at` of a new one that comes without. */
-    upsert(livestreams: readonly NewLivestream[], now: string): Promise<BatchResult>;
+    /** `now` is the `started_at` of a new one that comes without. With `only`, every other livestream ends. */
+    upsert(
+      livestreams: readonly NewLivestream[],
+      now: string,
+      mode?: BatchMode & { readonly only?: boolean },
+    ): Promise<BatchResult>;
+    /** By ascending channel, those behind `after`. */
+    page(after: number, limit: number): Promise<Livestream[]>;
     /** Ends these, whether they are live or not. */
     end(channelIds: readonly number[]): Promise<void>;
     all(): Promise<Livestream[]>;
   };
   readonly applications: {
     create(application: NewApplication): Promise<void>;
-    /** Changes these fields; an application that does not exist is not an error. `now` is its `updated_at`. */
-    update(id: string, changes: ApplicationChanges, now: string): Promise<void>;
+    /** Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled. */
+    update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
+    /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
+    remove(id: string, now: number): Promise<boolean>;
+    /** Replaces the client secret; see `retire`, which may throw. */
+    rotateClientSecret(id: string, hash: Uint8Array, rotation: Rotation): Promise<Application | null>;
+    /** Replaces the webhook secret; see `retire`, which may throw. */
+    rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
     find(id: string): Promise<Application | null>;
-    clientSecretHash(id: string): Promise<Uint8Array | null>;
+    /** Of all client secrets that are good at a time; none for one that does not exist, is disabled or public. */
+    clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
     all(): Promise<Application[]>;
+    /** By ascending id, those behind `after`; "" begins. */
+    page(after: string, limit: number): Promise<Application[]>;
   };
   readonly tokens: {
     create(hash: Uint8Array, grant: Grant): Promise<void>;
     find(hash: Uint8Array): Promise<Grant | null>;
-    /** Returns how many were removed. */
+    /** An access or refresh token that still works, also within the grace of a refresh token. */
+    inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
+    /** Exchanges an authorization code for the first tokens of its family. */
+    redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
+    /**
+     * Exchanges a refresh token for new ones. `scopes` are those of the access token, at most those of the refresh
+     * token; null: all of them.
+     */
+    refresh(
+      hash: Uint8Array,
+      given: { readonly applicationId: string; readonly scopes: readonly Scope[] | null },
+      tokens: NewTokens,
+      now: number,
+    ): Promise<Exchanged>;
+    /** Revokes an access token, or a refresh token together with its family. `foreign`: another application's. */
+    revoke(hash: Uint8Array, applicationId: string): Promise<"revoked" | "unknown" | "foreign">;
+    /** The access tokens that are good at a time; the first to expire come first. */
+    ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
+    /** Access and refresh tokens and codes; returns how many access tokens were removed. */
+    removeOfApplication(applicationId: string): Promise<number>;
+    /** Access and refresh tokens, codes and login requests; returns how many were removed. */
     removeExpired(now: number): Promise<number>;
+  };
+  readonly loginRequests: {
+    /** The browser is known again by the secret of its cookie, of which this is the hash. */
+    create(challengeHash: Uint8Array, browserHash: Uint8Array, request: LoginRequest): Promise<void>;
+    /** One that waits for its answer or has it; null: unknown, expired, or its browser has been back. */
+    find(challengeHash: Uint8Array, now: number): Promise<LoginRequest | null>;
+    /**
+     * Keeps the platform's answer. Rejects with `not_found` where `find` finds none, with `conflict` where there is an
+     * answer already, with `invalid_parameter` where the user does not exist.
+     */
+    answer(
+      challengeHash: Uint8Array,
+      answer: LoginAnswer,
+      verifierHash: Uint8Array,
+      now: number,
+    ): Promise<void>;
+    /**
+     * Takes an answered request out, once and only for its browser. Where the user consented, `codeHash` becomes an
+     * authorization code, and the consent is remembered if it shall be.
+     */
+    redeem(
+      verifierHash: Uint8Array,
+      browserHash: Uint8Array,
+      codeHash: Uint8Array,
+      now: number,
+    ): Promise<AnsweredLogin | null>;
+  };
+  readonly consents: {
+    ofUser(userId: number): Promise<Consent[]>;
+    /** Ends everything that the application has of the user: consent, codes, tokens, and subscriptions. */
+    revoke(userId: number, applicationId: string, now: number): Promise<void>;
   };
   readonly subscriptions: {
     /** Gives what exists or creates it, one result per key; `limit` is the most that the application may have. */
@@ -72,8 +190,11 @@ export interface Store {
     count(applicationId: string): Promise<number>;
     /** Which of these exist. */
     existing(ids: readonly string[]): Promise<Set<string>>;
-    /** Unknown ids and those of other applications change nothing. Deliveries that can be claimed are canceled. */
-    remove(applicationId: string, ids: readonly string[], now: number): Promise<void>;
+    /**
+     * Unknown ids and those of other applications change nothing; with a user, neither do those whose broadcaster is
+     * somebody else. Deliveries that can be claimed are canceled.
+     */
+    remove(applicationId: string, ids: readonly string[], now: number, userId?: number | null): Promise<void>;
   };
   readonly events: {
     /**
@@ -119,6 +240,18 @@ export interface Store {
   readonly retention: {
     /** Removes some of what is older than `retention` says; true when nothing was left to remove. */
     prune(retention: Retention, now: number): Promise<boolean>;
+  };
+  readonly idempotency: {
+    /**
+     * Notes a request under its key, or gives what is known of it since less than `idempotencyMs`. Rejects with
+     * `conflict` where the key was another request's.
+     */
+    begin(key: string, fingerprint: Uint8Array, now: number): Promise<KnownRequest>;
+    finish(key: string, answer: KnownAnswer): Promise<void>;
+    /** Forgets the request. */
+    release(key: string): Promise<void>;
+    /** Returns how many were removed. */
+    removeExpired(now: number): Promise<number>;
   };
   readonly settings: {
     get(key: string): Promise<string | null>;

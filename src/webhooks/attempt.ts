@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { Application } from "../domain/applications.ts";
+import { type Application, webhookSecrets } from "../domain/applications.ts";
 import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import type { Log } from "../log.ts";
 import { type Decision, nextStep } from "./retry.ts";
@@ -16,7 +16,7 @@ export function requestOf(
   const { id, event } = delivery;
   const { body } = event;
   const timestampSeconds = Math.floor(now / 1000);
-  const secrets = [application.webhook_secret];
+  const secrets = webhookSecrets(application, now);
   return {
     url: application.webhook_url ?? "",
     body,

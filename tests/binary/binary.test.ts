@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { client, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { json, temporaryDirectory } from "../support/server.ts";
+import { adminKey, json, temporaryDirectory } from "../support/server.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
 const command = [join(import.meta.dir, "../../dist/onair")];
@@ -14,16 +15,39 @@ const built = existsSync(command[0] ?? "");
 if (!built)
   console.warn("SKIPPED: tests of the compiled executable, because dist/onair is missing: bun run build");
 
+/** A platform that signs access tokens by itself. */
+async function signingPlatform() {
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  const keys = [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }];
+  const keyServer = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => Response.json({ keys }) });
+  return {
+    jwksUrl: `http://127.0.0.1:${keyServer.port}/`,
+    sign: (claims: JWTPayload) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: "ES256", kid: "1", typ: "at+jwt" })
+        .setIssuer("platform")
+        .setAudience("api")
+        .setExpirationTime("5 minutes")
+        .sign(privateKey),
+    stop: () => keyServer.stop(true),
+  };
+}
+
 describe.skipIf(!built)("dist/onair", () => {
   const directory = temporaryDirectory();
   const options = { command, cwd: directory.path, env: { HOME: directory.path } };
   let server: ServerProcess;
   let receiver: Receiver;
+  let platform: Awaited<ReturnType<typeof signingPlatform>>;
+  let application: string;
   let token: string;
   let secret: string;
 
   beforeAll(async () => {
-    server = await serve(["--data", "data", "--allow-private-webhooks"], options);
+    platform = await signingPlatform();
+    const jwt = ["--jwks-url", platform.jwksUrl, "--jwt-issuer", "platform", "--jwt-audience", "api"];
+    const login = ["--login-url", "https://platform.example/login"];
+    server = await serve(["--data", "data", "--allow-private-webhooks", ...jwt, ...login], options);
     receiver = new Receiver();
     const { admin } = client(server);
     const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
@@ -31,13 +55,18 @@ describe.skipIf(!built)("dist/onair", () => {
     await admin("POST", "/admin/v1/categories/batch", lines(categories));
     await admin("POST", "/admin/v1/channels/batch", lines(channels));
     await admin("PUT", "/admin/v1/livestreams", lines(livestreams));
-    const created = await admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url: receiver.url });
+    const created = await admin("POST", "/admin/v1/applications", {
+      name: "Bot",
+      webhook_url: receiver.url,
+      redirect_uris: ["https://bot.example/"],
+    });
     const {
       client_id = "",
       client_secret = "",
       webhook_secret = "",
     } = await json<Record<string, string>>(created);
     secret = webhook_secret;
+    application = client_id;
     const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
     const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
     token = (await json<{ access_token: string }>(answer)).access_token;
@@ -45,6 +74,7 @@ describe.skipIf(!built)("dist/onair", () => {
   afterAll(async () => {
     await server.end("SIGKILL");
     await receiver.stop();
+    await platform.stop();
     directory.remove();
   });
 
@@ -88,6 +118,31 @@ describe.skipIf(!built)("dist/onair", () => {
     }
   });
 
+  test("takes an access token of the platform", async () => {
+    const signed = await platform.sign({ client_id: application, sub: "1001", scope: "users:read" });
+    expect((await client(server).api("GET", "/public/v1/users/xqcow", signed)).status).toBe(200);
+    const forged = `${signed.slice(0, -8)}AAAAAAAA`;
+    expect((await client(server).api("GET", "/public/v1/users/xqcow", forged)).status).toBe(401);
+  });
+
+  test("sends a browser to sign in and shows it a page where that cannot be", async () => {
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: application,
+      code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+      code_challenge_method: "S256",
+    });
+    const open = (path: string) =>
+      fetch(server.publicUrl + path, { redirect: "manual", headers: { accept: "text/html" } });
+    const sent = await open(`/oauth/authorize?${query}`);
+    expect([sent.status, sent.headers.get("location")]).toEqual([
+      303,
+      expect.stringMatching(/^https:\/\/platform\.example\/login\?login_challenge=/),
+    ]);
+    const refused = await open("/oauth/authorize?login_verifier=x");
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("<h1>")]);
+  });
+
   test("delivers a webhook that verifies", async () => {
     const { api, admin } = client(server);
     const events = [{ name: "channel.followed", version: 1 }];
@@ -97,6 +152,23 @@ describe.skipIf(!built)("dist/onair", () => {
     expect((await admin("POST", "/admin/v1/events", event)).status).toBe(202);
     const [delivery] = await receiver.arrived(1);
     expect(new Webhook(secret).verify(delivery?.body ?? "", delivery?.headers ?? {})).toMatchObject({ data });
+  });
+
+  test("has the admin reference inside", async () => {
+    for (const path of ["/docs", "/openapi.json"])
+      expect((await fetch(server.adminUrl + path)).status).toBe(200);
+  });
+
+  test("its commands speak to a server and to a directory of their own", async () => {
+    const env = { ONAIR_ADMIN_KEY: adminKey };
+    const listed = await run(["apps", "list", "--json", "--url", server.adminUrl], { ...options, env });
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, [{ name: "Bot" }]]);
+    const exported = await run(["export", "users", "--url", server.adminUrl], { ...options, env });
+    expect(exported.stdout.trimEnd().split("\n")).toHaveLength(users.length);
+    await Bun.write(join(directory.path, "users.ndjson"), exported.stdout);
+    expect((await run(["import", "users", "users.ndjson", "--data", "copy"], options)).code).toBe(0);
+    const copied = await run(["export", "users", "--data", "copy"], options);
+    expect([copied.code, copied.stdout === exported.stdout]).toEqual([0, true]);
   });
 
   test("reads neither .env nor bunfig.toml of its directory", async () => {

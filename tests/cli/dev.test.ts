@@ -9,6 +9,7 @@ interface Addresses {
   readonly admin_url: string;
   readonly docs_url: string;
   readonly receiver_url: string;
+  readonly sign_in_url: string;
   readonly data: string;
   readonly admin_key: string;
   readonly client_id: string;
@@ -109,6 +110,8 @@ describe("onair dev", () => {
     });
     expect(application.status).toBe(201);
     expect((await fetch(first.docs_url)).status).toBe(200);
+    const login = await fetch(first.sign_in_url, { redirect: "manual" });
+    expect(login.headers.get("location")).toStartWith(`${public_url}/oauth/authorize?`);
   });
 
   test("keeps the rate limit of a real platform", async () => {

@@ -94,6 +94,7 @@ describe("a platform to develop against", () => {
       webhook_url: receiver.url,
       webhook_secret: newWebhookSecret(),
       scopes: [],
+      client_type: "confidential" as const,
       redirect_uris: [],
       rate_limit: null,
       subscription_limit: null,
@@ -173,12 +174,13 @@ describe("a platform to develop against", () => {
     const moved = openCredentials(data).receiver_port;
     expect(String(moved)).toBe(new URL(second.receiverUrl).port);
     const own = "http://127.0.0.1:3000/hook";
-    await second.app.store.applications.update(client_id, { webhook_url: own }, "2026-01-14T16:00:00Z");
+    const at = Date.parse("2026-01-14T16:00:00Z");
+    await second.app.store.applications.update(client_id, { webhook_url: own }, at);
     await stop(second);
     await inTheWay.stop(true);
     const third = await start();
     expect(await webhookUrl(third)).toBe(own);
-    expect((await third.app.store.applications.find(client_id))?.updated_at).toBe("2026-01-14T16:00:00Z");
+    expect((await third.app.store.applications.find(client_id))?.updated_at).toBe("2026-01-14T16:00:00.000Z");
   });
 
   test("renews its token when it expired while nothing ran", async () => {

@@ -199,13 +199,28 @@ describe("batches", () => {
     expect([report.rejected, report.errors.length]).toEqual([maxErrors + 500, maxErrors]);
   });
 
+  test("an atomic one is taken whole or not at all, and says which line was in the way", async () => {
+    const rows = [
+      { id: 81, username: "atomic" },
+      { id: 82, username: "ATOMIC" },
+    ];
+    const put = async (body: string) =>
+      json<Report>(await server.admin("POST", "/admin/v1/users/batch?atomic=true", body));
+    const errors = [{ line: 2, message: 'username "ATOMIC" is taken by user 81' }];
+    expect(await put(ndjson(rows))).toEqual({ accepted: 0, rejected: 1, errors });
+    expect((await server.get("/public/v1/users/atomic", token)).status).toBe(404);
+    expect(await put(ndjson(rows.slice(0, 1)))).toEqual({ accepted: 1, rejected: 0, errors: [] });
+    expect((await server.get("/public/v1/users/atomic", token)).status).toBe(200);
+  });
+
   test("an empty body is an empty batch", async () => {
     expect(await batch("users", [])).toEqual({ accepted: 0, rejected: 0, errors: [] });
   });
 
   test("what is not supported is refused, not ignored", async () => {
-    const response = await server.admin("POST", "/admin/v1/users/batch?atomic=true", "{}");
-    expect(response.status).toBe(400);
+    for (const path of ["users/batch?atomic=yes", "events?atomic=true"]) {
+      expect([path, (await server.admin("POST", `/admin/v1/${path}`, "{}")).status]).toEqual([path, 400]);
+    }
   });
 });
 
@@ -245,6 +260,7 @@ describe("POST /admin/v1/applications", () => {
     expect(body).toEqual({
       id: expect.any(String),
       name: "Bot",
+      client_type: "confidential",
       client_id: body["id"],
       client_secret: expect.stringMatching(/^onair_cs_/),
       webhook_url: "http://127.0.0.1:9/x",
@@ -253,6 +269,7 @@ describe("POST /admin/v1/applications", () => {
       redirect_uris: ["https://bot.example/cb"],
       rate_limit: null,
       subscription_limit: null,
+      disabled: false,
       created_at: expect.any(String),
       updated_at: body["created_at"],
     });
@@ -266,6 +283,26 @@ describe("POST /admin/v1/applications", () => {
     const later = await create({ name: "x", webhook_url: "ftp://x.example/", scopes: ["users:write"] });
     const body = await json<{ errors: { field: string }[] }>(later);
     expect(body.errors.map(({ field }) => field).sort()).toEqual(["scopes", "webhook_url"]);
+  });
+
+  test("a public client has no secret", async () => {
+    const response = await create({
+      name: "App",
+      client_type: "public",
+      redirect_uris: ["http://127.0.0.1/"],
+    });
+    expect(response.status).toBe(201);
+    expect(await json<object>(response)).toMatchObject({ client_type: "public", client_secret: null });
+  });
+
+  test("refuses redirect URIs that nobody should be sent to, and names each", async () => {
+    const redirect_uris = ["https://bot.example/", "http://bot.example/", "app.example:/", "javascript:0"];
+    const response = await create({ name: "Bot", redirect_uris });
+    expect(response.status).toBe(400);
+    const { errors } = await json<{ errors: { field: string }[] }>(response);
+    const indexes = [1, 2, 3];
+    expect(errors.map(({ field }) => field)).toEqual(indexes.map((i) => `redirect_uris[${i}]`));
+    expect((await create({ name: "Bot", client_type: "secret" })).status).toBe(400);
   });
 
   test("takes no http or private webhook URL in production", async () => {

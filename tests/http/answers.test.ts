@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { find, lint, type MediaType, type OpenApiDocument, response } from "../support/openapi.ts";
 import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
 
@@ -13,7 +14,7 @@ let application: TestApplication;
 let limited: TestApplication;
 
 beforeAll(async () => {
-  server = await startServer({ args: ["--rate-limit", "6000"] });
+  server = await startServer({ args: ["--rate-limit", "6000", "--login-url", loginUrl] });
   await server.load("users", [{ id: 7, username: "maya", display_name: "Maya", followers_count: 5 }]);
   await server.load("categories", [
     { id: 3, name: "Chess", slug: "chess", tags: ["Board game"] },
@@ -21,7 +22,10 @@ beforeAll(async () => {
   ]);
   await server.load("channels", [{ id: 70, user_id: 7, slug: "maya" }]);
   await server.load("livestreams", [{ channel_id: 70, category_id: 3, viewers: 12 }]);
-  application = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+  application = await server.application({
+    webhook_url: "http://127.0.0.1:9/hook",
+    redirect_uris: [redirectUri],
+  });
   limited = await server.application({ scopes: ["events:subscribe"] });
   document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
 });
@@ -95,15 +99,39 @@ function openCalls(): Call[] {
   ];
 }
 
-function tokenCalls({ client_id, client_secret }: TestApplication): Call[] {
+function tokenCalls(
+  { client_id, client_secret, token: accessToken }: TestApplication,
+  refreshToken: string,
+): Call[] {
   const form = (fields: Record<string, string>): RequestInit => {
     return { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials", ...fields }) };
   };
   const token = { operation: "POST /oauth/token", path: "/oauth/token" };
+  const revoke = { operation: "POST /oauth/revoke", path: "/oauth/revoke" };
+  const introspect = { operation: "POST /oauth/introspect", path: "/oauth/introspect" };
+  const metadata = "/.well-known/oauth-authorization-server";
   return [
+    { operation: `GET ${metadata}`, status: 200, path: metadata },
+    { ...introspect, status: 200, init: form({ client_id, client_secret, token: accessToken }) },
+    { ...introspect, status: 200, init: form({ client_id, client_secret, token: "x" }) },
+    { ...introspect, status: 400, init: form({ client_id, client_secret }) },
+    { ...introspect, status: 401, init: form({ client_id, token: "x" }) },
+    { ...revoke, status: 200, init: form({ client_id, client_secret, token: "x" }) },
+    { ...revoke, status: 400, init: form({ client_id, client_secret }) },
+    { ...revoke, status: 401, init: form({ client_id: "x", token: "x" }) },
     { ...token, status: 200, init: form({ client_id, client_secret }) },
+    {
+      ...token,
+      status: 200,
+      init: form({ client_id, client_secret, grant_type: "refresh_token", refresh_token: refreshToken }),
+    },
     { ...token, status: 400, init: form({ client_id, client_secret, scope: "none" }) },
     { ...token, status: 400, init: form({ client_id, client_secret, grant_type: "password" }) },
+    {
+      ...token,
+      status: 400,
+      init: form({ client_id, client_secret, grant_type: "refresh_token", refresh_token: "x" }),
+    },
     { ...token, status: 401, init: form({ client_id, client_secret: "wrong" }) },
     { ...token, status: 413, init: form({ client_id: "x".repeat(70_000) }) },
     { ...token, status: 415, init: posted({}) },
@@ -152,11 +180,12 @@ function withExamples(bodies: ReadonlyMap<string, readonly unknown[]>): OpenApiD
 
 test("every route answers as the document says", async () => {
   const { token } = application;
+  const { refresh_token } = await userTokens(server, application, { userId: 7 });
   const calls = [
     ...userCalls(token),
     ...subscriptionCalls(token),
     ...openCalls(),
-    ...tokenCalls(application),
+    ...tokenCalls(application, refresh_token),
   ];
   const asked = new Set(calls.map(({ operation }) => operation));
   const documented = Object.entries(document.paths).flatMap(([path, item]) => {

@@ -50,6 +50,10 @@ describe("the document", () => {
     const { flows } = document.components.securitySchemes["accessToken"] ?? {};
     expect(flows?.clientCredentials.tokenUrl).toBe(`${publicUrl}/oauth/token`);
     expect(Object.keys(flows?.clientCredentials.scopes ?? {})).toEqual(["users:read", "events:subscribe"]);
+    expect(flows?.authorizationCode).toMatchObject({
+      authorizationUrl: `${publicUrl}/oauth/authorize`,
+      scopes: flows?.clientCredentials.scopes,
+    });
     expect(JSON.stringify(document.paths)).toContain(`"${publicUrl}/assets/profile-picture.png"`);
   });
 
@@ -63,7 +67,11 @@ describe("the document", () => {
     const form = operations(document).filter(({ operation }) => {
       return operation.requestBody?.content["application/x-www-form-urlencoded"];
     });
-    expect(form.map(({ name }) => name)).toEqual(["POST /oauth/token"]);
+    expect(form.map(({ name }) => name)).toEqual([
+      "POST /oauth/token",
+      "POST /oauth/revoke",
+      "POST /oauth/introspect",
+    ]);
   });
 
   test("describes every operation and parameter, and has a description for every tag", () => {
@@ -100,6 +108,7 @@ describe("the operations", () => {
       log: createLog("off"),
       now: Date.now,
       publicUrl: () => "http://127.0.0.1:8080",
+      loginUrl: null,
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
       defaultSubscriptionLimit: 1,
@@ -127,6 +136,7 @@ describe("the operations", () => {
     ["GET /public/v1/categories/{id}", null, [200, 304, 400, 404, 429, 500, 503]],
     ["GET /public/v1/events/types", null, [200, 429, 500, 503]],
     ["GET /public/v1/public-key", null, [200, 429, 500, 503]],
+    ["GET /.well-known/oauth-authorization-server", null, [200, 429, 500, 503]],
   ])("%s says who may call it and what it answers", (name, scope, statuses) => {
     const operation = find(document, name);
     expect(operation.security).toEqual(scope === null ? [] : [{ accessToken: [scope] }]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { users } from "../support/real-data.ts";
 import { Clock, json, startServer, type TestServer } from "../support/server.ts";
 
@@ -66,4 +66,32 @@ test("a clock that jumps back neither refills nor locks", async () => {
   expect(limits(await server.get("/public/v1/users/xqcow", token))[1]).toBe(0);
   clock.advance(60_000);
   expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
+});
+
+describe("behind a proxy", () => {
+  const remaining = async (to: TestServer, forwardedFor?: string[]) => {
+    const headers = (forwardedFor ?? []).map((value): [string, string] => ["x-forwarded-for", value]);
+    return limits(await to.get("/public/v1/categories", undefined, { headers }))[1];
+  };
+
+  test("that is trusted, each forwarded address has a bucket, whatever callers forge", async () => {
+    const behind = await startServer({
+      clock,
+      args: ["--rate-limit", "60", "--trusted-proxies", "127.0.0.1,10.0.0.0/8"],
+    });
+    expect(await remaining(behind, ["203.0.113.1"])).toBe(59);
+    expect(await remaining(behind, ["203.0.113.2"])).toBe(59);
+    expect(await remaining(behind, ["198.51.100.7, 203.0.113.1"])).toBe(58);
+    expect(await remaining(behind, ["10.0.0.1, 203.0.113.1, 10.0.0.2"])).toBe(57);
+    expect(await remaining(behind, ["198.51.100.8", "203.0.113.1"])).toBe(56);
+    expect(await remaining(behind)).toBe(59);
+    await behind.stop();
+  });
+
+  test("that is not, the header counts for nothing", async () => {
+    const open = await startServer({ clock, args: ["--rate-limit", "60"] });
+    expect(await remaining(open, ["203.0.113.1"])).toBe(59);
+    expect(await remaining(open, ["203.0.113.2"])).toBe(58);
+    await open.stop();
+  });
 });

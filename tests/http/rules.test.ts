@@ -231,7 +231,7 @@ describe("X-Request-Id", () => {
   });
 });
 
-describe("tokens", () => {
+describe("RFC 6750, section 2.1 and 3: tokens", () => {
   const protectedRoutes: [string, string][] = [
     ["GET", "/public/v1/users/xqcow"],
     ["GET", "/public/v1/users/search?query=game"],

@@ -12,7 +12,6 @@ import {
   temporaryDirectory,
 } from "../support/server.ts";
 
-/** RFC 6749: client credentials (4.4), client authentication (2.3.1), success (5.1) and error (5.2). */
 let server: TestServer;
 let app: TestApplication;
 const clock = new Clock();
@@ -54,7 +53,7 @@ const basic = (id: string, secret: string) => ({
 const grant = { grant_type: "client_credentials" };
 const posted = () => ({ client_id: app.client_id, client_secret: app.client_secret });
 
-describe("a token", () => {
+describe("RFC 6749, section 4.4 and 5.1: a token of an application", () => {
   test.each(["client_secret_post", "client_secret_basic"])("is issued by %s", async (way) => {
     const { status, headers, body } =
       way === "client_secret_post"
@@ -103,11 +102,18 @@ describe("a token", () => {
   });
 });
 
-describe("is refused", () => {
+describe("RFC 6749, section 2.3.1 and 5.2: is refused", () => {
   const cases: [string, () => [Fields | string, Fields?], number, string][] = [
     ["without a grant type", () => [posted()], 400, "invalid_request"],
     ["another grant type", () => [{ ...posted(), grant_type: "password" }], 400, "unsupported_grant_type"],
     ["an unknown client", () => [{ ...grant, client_id: "x", client_secret: "y" }], 401, "invalid_client"],
+    ["an empty scope", () => [{ ...grant, ...posted(), scope: " " }], 400, "invalid_scope"],
+    [
+      "another client_id beside Basic",
+      () => [{ ...grant, client_id: "x" }, basic(app.client_id, app.client_secret)],
+      400,
+      "invalid_request",
+    ],
     ["a wrong secret", () => [{ ...grant, ...posted(), client_secret: "wrong" }], 401, "invalid_client"],
     [
       "the secret of another client",

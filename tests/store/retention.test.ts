@@ -30,6 +30,7 @@ beforeEach(async () => {
     webhook_secret: "whsec_x",
     client_secret_hash: new Uint8Array(32),
     scopes: [],
+    client_type: "confidential",
     redirect_uris: [],
     rate_limit: null,
     subscription_limit: null,

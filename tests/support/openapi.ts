@@ -32,7 +32,10 @@ export interface OpenApiDocument {
   components: {
     schemas: Record<string, object>;
     responses: Record<string, ResponseObject>;
-    securitySchemes: Record<string, { flows?: { clientCredentials: { tokenUrl: string; scopes: object } } }>;
+    securitySchemes: Record<
+      string,
+      { flows?: Record<"clientCredentials" | "authorizationCode", { tokenUrl: string; scopes: object }> }
+    >;
   };
 }
 

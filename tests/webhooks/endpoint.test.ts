@@ -108,8 +108,7 @@ describe("an endpoint that fails everything", () => {
     await publish(server, kick());
     const other = new Receiver();
     try {
-      const now = new Date(clock.ms).toISOString();
-      await server.app.store.applications.update(app.id, { webhook_url: other.url }, now);
+      await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: other.url });
       await other.arrived(1);
       expect(await endpoint()).toMatchObject({ disabled_at: null, failing_since: null });
     } finally {

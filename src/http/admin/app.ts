@@ -3,23 +3,38 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
+import type { Authenticator } from "../auth.ts";
+import { docsRoutes } from "../public/docs.ts";
+import { openApiRoute } from "../public/openapi.ts";
 import { answerOtherMethods } from "../server.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
+import { consentRoutes } from "./consents.ts";
+import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { livestreamRoutes } from "./livestreams.ts";
+import { loginRequestRoutes } from "./login-requests.ts";
+import { adminDocument } from "./openapi.ts";
+import { operatorScheme } from "./reference.ts";
 
 export interface AdminDeps {
   readonly store: Store;
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  /** To be told of every change of an application, a token or a user. */
+  readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
   readonly now: () => number;
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
+  /** Where the public listener is reached from outside, without a trailing slash. */
+  readonly publicUrl: () => string;
+  /** Where this listener is reached, without a trailing slash. */
+  readonly adminUrl: () => string;
 }
 
 /** All routes of the admin listener. */
@@ -27,8 +42,14 @@ export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
   applicationRoutes(app, deps);
+  credentialRoutes(app, deps);
+  loginRequestRoutes(app, deps);
+  consentRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);
-  eventRoutes(app, deps.publisher);
+  livestreamRoutes(app, deps.store, deps.data);
+  eventRoutes(app, deps);
+  openApiRoute(app, deps.adminUrl, adminDocument);
+  docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});
   return app;
 }

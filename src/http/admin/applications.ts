@@ -1,74 +1,214 @@
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { Application } from "../../domain/applications.ts";
-import { invalidFields } from "../../domain/errors.ts";
-import { oneLine } from "../../domain/fields.ts";
-import { newId } from "../../domain/ids.ts";
+import { newId, ulidPattern } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
-import { newSecret, parseScopes, scopes, secretHash } from "../../domain/tokens.ts";
+import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
-import { checkWebhookUrl } from "../../webhooks/address.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
+import type { Authenticator } from "../auth.ts";
 import { readJson } from "../body.ts";
-import { replyJson } from "../exchange.ts";
-import { type AdminListener, operatorOnly } from "./base.ts";
+import { reply, replyJson } from "../exchange.ts";
+import { answer, Message } from "../public/reference.ts";
+import { readQuery } from "../query.ts";
+import {
+  ApplicationChangesInput,
+  ApplicationId,
+  ApplicationInput,
+  ApplicationSchema,
+  checkFields,
+  exampleApplication,
+  existing,
+  NewApplicationSchema,
+  readApplicationId,
+  shown,
+  unknownApplication,
+} from "./application-fields.ts";
+import type { AdminListener } from "./base.ts";
+import { adminOperation, closed } from "./reference.ts";
 
-const ApplicationInput = Type.Object({
-  name: oneLine(1, 100),
-  webhook_url: Type.Optional(Type.Union([Type.String({ maxLength: 2048 }), Type.Null()])),
-  scopes: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 20 })),
-  redirect_uris: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), { maxItems: 20 })),
-  rate_limit: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 10_000_000 }), Type.Null()])),
-  subscription_limit: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000 }), Type.Null()]),
+const applicationInput = TypeCompiler.Compile(ApplicationInput);
+const changesInput = TypeCompiler.Compile(ApplicationChangesInput);
+
+const ListQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "How many applications to return." }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: ulidPattern,
+      errorMessage: "is not one of this list",
+      description: "The `cursor` of the page before.",
+    }),
   ),
 });
-const applicationInput = TypeCompiler.Compile(ApplicationInput);
+
+const Pagination = Type.Object({ cursor: Type.String(), has_more: Type.Boolean() }, closed);
 
 export interface ApplicationRouteOptions {
   readonly store: Store;
+  readonly authenticator: Pick<Authenticator, "forget">;
   readonly now: () => number;
   readonly allowPrivateWebhooks: boolean;
 }
 
-/** Applications of third parties. */
-export function applicationRoutes(
-  app: AdminListener,
-  { store, now, allowPrivateWebhooks }: ApplicationRouteOptions,
-): void {
+/** Create, list, get, change and delete applications of third parties. */
+export function applicationRoutes(app: AdminListener, options: ApplicationRouteOptions): void {
+  const { store, authenticator, now, allowPrivateWebhooks } = options;
+  const path = "/admin/v1/applications";
+  const tag = "Applications";
+
   app.post(
-    "/admin/v1/applications",
+    path,
     async ({ exchange, request }) => {
       const input = await readJson(request, applicationInput);
-      const asked = parseScopes((input.scopes ?? scopes).join(" "));
-      const url = input.webhook_url
-        ? checkWebhookUrl(input.webhook_url, { allowPrivate: allowPrivateWebhooks })
-        : null;
-      const wrong = [
-        ...(asked
-          ? []
-          : [{ in: "body" as const, field: "scopes", message: `may hold ${scopes.join(" and ")}` }]),
-        ...(url?.ok === false ? [{ in: "body" as const, field: "webhook_url", message: url.reason }] : []),
-      ];
-      if (wrong.length > 0) throw invalidFields(wrong);
-      const secret = newSecret("onair_cs_");
+      const { client_type = "confidential" } = input;
+      const { scopes: asked = scopes, ...checked } = checkFields(input, client_type, allowPrivateWebhooks);
+      const secret = client_type === "public" ? null : newSecret("onair_cs_");
+      const webhook_secret = newWebhookSecret();
       const at = isoTime(now());
-      const application: Application = {
+      const application = {
         id: newId(),
         name: input.name.toWellFormed(),
-        webhook_url: input.webhook_url || null,
-        webhook_secret: newWebhookSecret(),
-        scopes: asked ?? [],
-        redirect_uris: input.redirect_uris ?? [],
-        rate_limit: input.rate_limit ?? null,
-        subscription_limit: input.subscription_limit ?? null,
+        client_type,
+        webhook_url: checked.webhook_url ?? null,
+        webhook_secret,
+        scopes: asked,
+        redirect_uris: checked.redirect_uris ?? [],
+        rate_limit: checked.rate_limit ?? null,
+        subscription_limit: checked.subscription_limit ?? null,
         created_at: at,
         updated_at: at,
       };
-      await store.applications.create({ ...application, client_secret_hash: secretHash(secret) });
-      const { id, name, ...rest } = application;
-      return replyJson(exchange, 201, { id, name, client_id: id, client_secret: secret, ...rest });
+      await store.applications.create({
+        ...application,
+        client_secret_hash: secret === null ? null : secretHash(secret),
+      });
+      const created = shown({ ...application, disabled: false });
+      return replyJson(exchange, 201, { ...created, client_secret: secret, webhook_secret });
     },
-    operatorOnly(),
+    adminOperation({
+      id: "createApplication",
+      tag,
+      summary: "Create Application",
+      description:
+        "Makes an application with a client secret and a webhook secret, which are shown only now.",
+      body: {
+        json: {
+          schema: ApplicationInput,
+          example: { name: "My bot", webhook_url: "https://bot.example/webhook" },
+        },
+      },
+      answers: {
+        201: answer("The application and its secrets.", {
+          schema: NewApplicationSchema,
+          example: {
+            ...exampleApplication,
+            client_secret: "onair_cs_…",
+            webhook_secret: "whsec_…",
+          },
+        }),
+      },
+    }),
+  );
+
+  app.get(
+    path,
+    async ({ exchange, request }) => {
+      const { limit = 25, cursor = "" } = readQuery(request.url, ListQuery);
+      const found = await store.applications.page(cursor, limit + 1);
+      const data = found.slice(0, limit).map(shown);
+      const hasMore = found.length > limit;
+      const pagination = { cursor: hasMore ? (data.at(-1)?.id ?? "") : "", has_more: hasMore };
+      return replyJson(exchange, 200, { data, pagination, message: "OK" });
+    },
+    adminOperation({
+      id: "getApplications",
+      tag,
+      summary: "List Applications",
+      description: "All applications, the oldest first. On the last page `cursor` is empty.",
+      query: ListQuery,
+      answers: {
+        200: answer("A page of applications, without their secrets.", {
+          schema: Type.Object(
+            { data: Type.Array(ApplicationSchema), pagination: Pagination, message: Message },
+            closed,
+          ),
+          example: {
+            data: [exampleApplication],
+            pagination: { cursor: "", has_more: false },
+            message: "OK",
+          },
+        }),
+      },
+      errors: ["invalid_cursor"],
+    }),
+  );
+
+  app.get(
+    `${path}/:id`,
+    async ({ exchange, params }) => {
+      const found = await store.applications.find(readApplicationId(params.id));
+      return replyJson(exchange, 200, shown(existing(found)));
+    },
+    adminOperation({
+      id: "getApplication",
+      tag,
+      summary: "Get Application",
+      description: "One application, without its secrets.",
+      params: ApplicationId,
+      answers: {
+        200: answer("The application.", { schema: ApplicationSchema, example: exampleApplication }),
+      },
+      errors: ["not_found"],
+    }),
+  );
+
+  app.patch(
+    `${path}/:id`,
+    async ({ exchange, request, params }) => {
+      const id = readApplicationId(params.id);
+      const input = await readJson(request, changesInput);
+      const { client_type } = existing(await store.applications.find(id));
+      const changes = checkFields(input, client_type, allowPrivateWebhooks);
+      const changed = existing(await store.applications.update(id, changes, now()));
+      authenticator.forget();
+      return replyJson(exchange, 200, shown(changed));
+    },
+    adminOperation({
+      id: "changeApplication",
+      tag,
+      summary: "Change Application",
+      description:
+        "Changes the fields that the body names. They hold for every request and every delivery that starts after the answer.",
+      params: ApplicationId,
+      body: { json: { schema: ApplicationChangesInput, example: { rate_limit: 6000 } } },
+      answers: {
+        200: answer("The application as it is now.", {
+          schema: ApplicationSchema,
+          example: { ...exampleApplication, rate_limit: 6000 },
+        }),
+      },
+      errors: ["not_found"],
+    }),
+  );
+
+  app.delete(
+    `${path}/:id`,
+    async ({ exchange, params }) => {
+      const removed = await store.applications.remove(readApplicationId(params.id), now());
+      if (!removed) throw unknownApplication();
+      authenticator.forget();
+      return reply(exchange, 204, null);
+    },
+    adminOperation({
+      id: "deleteApplication",
+      tag,
+      summary: "Delete Application",
+      description:
+        "Deletes the application, its tokens and its subscriptions, and cancels its pending deliveries. It cannot be undone; `disabled` can.",
+      params: ApplicationId,
+      answers: { 204: answer("It is gone.") },
+      errors: ["not_found"],
+    }),
   );
 }

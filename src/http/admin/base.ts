@@ -24,13 +24,5 @@ export function adminListener(options: { log: Log; adminKeyHash: Uint8Array }) {
 
 export type AdminListener = ReturnType<typeof adminListener>;
 
-/**
- * What every admin route says of itself: it needs the operator key, and reads its body itself. A new object each time,
- * because Elysia writes the macro's hook into it: one that is shared would carry the key of another server.
- */
-export function operatorOnly() {
-  return { operator: true, parse: "none" } as const;
-}
-
 /** Bodies of the admin API other than NDJSON. */
 export const adminBodyBytes = 256 * 1024;

@@ -1,70 +1,221 @@
-import { Type } from "@sinclair/typebox";
-import { applyBatch, type BatchReport } from "../../batch/apply.ts";
-import type { DataKind, Intake, PlatformData } from "../../batch/platform-data.ts";
+import { type TObject, Type } from "@sinclair/typebox";
+import { applyAtomically, applyBatch } from "../../batch/apply.ts";
+import type { Intake, PlatformData } from "../../batch/platform-data.ts";
+import { CategoryInput } from "../../domain/categories.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { Id } from "../../domain/fields.ts";
 import { parseJson } from "../../domain/json.ts";
-import type { UserInput } from "../../domain/users.ts";
+import { ChannelInput } from "../../domain/livestreams.ts";
+import { UserInput } from "../../domain/users.ts";
 import { problems } from "../../domain/validation.ts";
 import type { Store } from "../../store/store.ts";
-import { bodyStream, publicBodyBytes, readBytes, requireMediaType } from "../body.ts";
-import { replyJson } from "../exchange.ts";
-import { readParam, readQuery } from "../query.ts";
-import { type AdminListener, operatorOnly } from "./base.ts";
+import { bodyStream, readBytes, requireMediaType } from "../body.ts";
+import { reply, replyJson } from "../exchange.ts";
+import { answer, Message } from "../public/reference.ts";
+import { readParam } from "../query.ts";
+import { type AdminListener, adminBodyBytes } from "./base.ts";
+import { AtomicQuery, BatchReportSchema, exampleReport, isAtomic, replyRows } from "./batch.ts";
+import { type AdminErrorCode, adminOperation, closed } from "./reference.ts";
 
-const SnapshotQuery = Type.Object({
-  snapshot: Type.Optional(
-    Type.String({ pattern: "^(true|false)$", errorMessage: "must be true or false", default: "false" }),
-  ),
-});
+const IdParam = Type.Object({ id: Id });
 
-const AtomicQuery = Type.Object({
-  atomic: Type.Optional(
-    Type.String({ pattern: "^false$", errorMessage: "is not supported yet; only false is" }),
-  ),
-});
+/** One kind of what the platform reports: how it is called, described, kept, read and deleted. */
+interface Resource<Input> {
+  readonly one: "user" | "category" | "channel";
+  readonly many: "users" | "categories" | "channels";
+  readonly tag: string;
+  readonly input: TObject;
+  /** A record as it is kept. */
+  readonly record: TObject;
+  readonly example: Readonly<Record<string, unknown>>;
+  readonly intake: Intake<Input>;
+  readonly page: (after: number, limit: number) => Promise<readonly { readonly id: number }[]>;
+  readonly remove: (id: number) => Promise<void>;
+  /** What else a deletion takes with it. */
+  readonly cascade: string;
+  readonly notFound: AdminErrorCode & DomainError["code"];
+}
 
-/** Users, categories, channels and livestreams, as the platform reports them. */
+const UserRecord = Type.Object(Type.Required(UserInput).properties, { $id: "User", ...closed });
+const ChannelRecord = Type.Object(Type.Required(ChannelInput).properties, { $id: "Channel", ...closed });
+const CategoryRecord = Type.Object(
+  {
+    ...Type.Required(CategoryInput).properties,
+    tags: Type.Array(Type.Object({ id: Id, name: Type.String() }, closed)),
+  },
+  { $id: "Category", ...closed },
+);
+
+/** Users, categories and channels, as the platform reports them. */
 export function dataRoutes(app: AdminListener, store: Store, data: PlatformData): void {
+  resourceRoutes(app, {
+    one: "user",
+    many: "users",
+    tag: "Users",
+    input: UserInput,
+    record: UserRecord,
+    example: {
+      id: 1001,
+      username: "xqcow",
+      display_name: "xQcOW",
+      bio: "Streams in English.",
+      profile_picture: null,
+      followers_count: 3246298,
+      following_count: 0,
+      is_verified: true,
+      created_at: "2016-09-15T00:00:00Z",
+    },
+    intake: data.users,
+    page: store.users.page,
+    remove: data.removeUser,
+    cascade:
+      "Channels and livestreams of the user go too, tokens for the user end, and so do the subscriptions to the user's events, whose pending deliveries are canceled.",
+    notFound: "user_not_found",
+  });
+  resourceRoutes(app, {
+    one: "category",
+    many: "categories",
+    tag: "Categories",
+    input: CategoryInput,
+    record: CategoryRecord,
+    example: {
+      id: 56,
+      name: "Chess",
+      slug: "chess",
+      icon: null,
+      banner: null,
+      description: "",
+      tags: [{ id: 1, name: "Board game" }],
+    },
+    intake: data.categories,
+    page: store.categories.page,
+    remove: data.removeCategory,
+    cascade: "Its livestreams end; report them again in another category.",
+    notFound: "category_not_found",
+  });
+  resourceRoutes(app, {
+    one: "channel",
+    many: "channels",
+    tag: "Channels and livestreams",
+    input: ChannelInput,
+    record: ChannelRecord,
+    example: { id: 1001, user_id: 1001, slug: "xqcow", name: "xQcOW", profile_image: null },
+    intake: data.channels,
+    page: store.channels.page,
+    remove: data.removeChannel,
+    cascade: "Its livestream ends.",
+    notFound: "not_found",
+  });
+}
+
+function resourceRoutes<Input>(app: AdminListener, resource: Resource<Input>): void {
+  recordRoutes(app, resource);
+  batchRoutes(app, resource);
+}
+
+function recordRoutes<Input>(app: AdminListener, resource: Resource<Input>): void {
+  const { one, many, tag, input, record, example, intake, page, remove, cascade, notFound } = resource;
+  const path = `/admin/v1/${many}/:id` as const;
+  const Name = one.replace(/^./, (letter) => letter.toUpperCase());
+  const found = async (id: number) => (await page(id - 1, 1)).find((row) => row.id === id);
+  const shown = answer(`The ${one} as it is kept.`, {
+    schema: Type.Object({ [one]: record, message: Message }, closed),
+    example: { [one]: example, message: "OK" },
+  });
+
+  app.get(
+    path,
+    async ({ exchange, params }) => {
+      const row = await found(readParam("id", params.id, Id));
+      if (!row) throw new DomainError(notFound, `There is no ${one} with this id`);
+      return replyJson(exchange, 200, { [one]: row, message: "OK" });
+    },
+    adminOperation({
+      id: `get${Name}`,
+      tag,
+      summary: `Get ${Name}`,
+      description: `One ${one}, as the platform reported it.`,
+      params: IdParam,
+      answers: { 200: shown },
+      errors: [notFound],
+    }),
+  );
+
+  const { id: exampleId, ...exampleBody } = example;
   app.put(
-    "/admin/v1/users/:id",
+    path,
     async ({ exchange, request, params }) => {
       const id = readParam("id", params.id, Id);
       requireMediaType(request, "application/json");
-      const input = withId(parseJson(await readBytes(request, publicBodyBytes)), id);
-      const wrong = problems(data.users.check, input, { in: "body" });
+      const body = withId(parseJson(await readBytes(request, adminBodyBytes)), id);
+      const wrong = problems(intake.check, body, { in: "body" });
       if (wrong.length > 0) throw invalidFields(wrong);
-      const user = input as UserInput;
-      const [refused] = await data.users.keep([user]);
+      const [refused] = await intake.keep([body as Input]);
       if (refused) throw new DomainError("conflict", refused);
-      return replyJson(exchange, 200, { user: await store.users.find(user.username), message: "OK" });
+      return replyJson(exchange, 200, { [one]: await found(id), message: "OK" });
     },
-    operatorOnly(),
+    adminOperation({
+      id: `put${Name}`,
+      tag,
+      summary: `Put ${Name}`,
+      description: `Makes the ${one}, or replaces the one of this id: what the body leaves out gets its default. The same again changes nothing.`,
+      params: IdParam,
+      body: { json: { schema: Type.Omit(input, ["id"]), example: exampleBody } },
+      answers: { 200: shown },
+      errors: ["conflict"],
+    }),
   );
 
-  const batchRoute = <Input>(kind: Exclude<DataKind, "livestreams">, intake: Intake<Input>) => {
-    app.post(
-      `/admin/v1/${kind}/batch`,
-      async ({ exchange, request }) => {
-        readQuery(request.url, AtomicQuery);
-        return replyJson(exchange, 200, await apply(request, intake));
-      },
-      operatorOnly(),
-    );
-  };
-  batchRoute("users", data.users);
-  batchRoute("categories", data.categories);
-  batchRoute("channels", data.channels);
-
-  app.put(
-    "/admin/v1/livestreams",
-    async ({ exchange, request }) => {
-      readQuery(request.url, AtomicQuery);
-      const { snapshot } = readQuery(request.url, SnapshotQuery);
-      const report = await data.applyLivestreams(bodyStream(request), snapshot === "true");
-      return replyJson(exchange, 200, report);
+  app.delete(
+    path,
+    async ({ exchange, params }) => {
+      await remove(readParam("id", params.id, Id));
+      return reply(exchange, 204, null);
     },
-    operatorOnly(),
+    adminOperation({
+      id: `delete${Name}`,
+      tag,
+      summary: `Delete ${Name}`,
+      description: `Deletes the ${one}. ${cascade} An id that does not exist changes nothing and is not an error.`,
+      params: IdParam,
+      answers: { 204: answer(`There is no such ${one} (any more).`) },
+    }),
+  );
+}
+
+function batchRoutes<Input>(app: AdminListener, resource: Resource<Input>): void {
+  const { one, many, tag, example, intake, page } = resource;
+  const path = `/admin/v1/${many}/batch`;
+  const Names = many.replace(/^./, (letter) => letter.toUpperCase());
+
+  app.post(
+    path,
+    async ({ exchange, request }) => {
+      const apply = isAtomic(request) ? applyAtomically : applyBatch;
+      return replyJson(exchange, 200, await apply(bodyStream(request), intake.read, intake.keep));
+    },
+    adminOperation({
+      id: `put${Names}`,
+      tag,
+      summary: `Put ${Names}`,
+      description: `Makes or replaces many ${many}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept.`,
+      query: AtomicQuery,
+      body: { ndjson: { description: `One ${one} on each line.`, example: [example] } },
+      answers: { 200: answer("What became of it.", { schema: BatchReportSchema, example: exampleReport }) },
+      errors: ["body_too_large"],
+    }),
+  );
+
+  app.get(
+    path,
+    ({ exchange }) => replyRows(exchange, page, ({ id }) => id),
+    adminOperation({
+      id: `get${Names}`,
+      tag,
+      summary: `Get ${Names}`,
+      description: `All ${many} as NDJSON by ascending id, in the form in which they can be put again. What changes meanwhile may be in it or not.`,
+      answers: { 200: { ...answer(`All ${many}.`), ndjson: [example] } },
+    }),
   );
 }
 
@@ -74,8 +225,4 @@ function withId(body: unknown, id: number): unknown {
   const own = "id" in body ? body.id : id;
   if (own !== id) throw invalidFields([{ in: "body", field: "id", message: "must be the id of the path" }]);
   return { ...body, id };
-}
-
-function apply<Input>(request: Request, intake: Intake<Input>): Promise<BatchReport> {
-  return applyBatch(bodyStream(request), intake.read, intake.keep);
 }

@@ -1,36 +1,140 @@
+import { Type } from "@sinclair/typebox";
 import { applyBatch } from "../../batch/apply.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { parseJson } from "../../domain/json.ts";
-import type { Publisher } from "../../webhooks/publisher.ts";
+import type { Store } from "../../store/store.ts";
+import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
-import { replyJson } from "../exchange.ts";
-import { type AdminListener, adminBodyBytes, operatorOnly } from "./base.ts";
+import { reply } from "../exchange.ts";
+import { answer } from "../public/reference.ts";
+import { readQuery } from "../query.ts";
+import { type AdminListener, adminBodyBytes } from "./base.ts";
+import { BatchReportSchema } from "./batch.ts";
+import { IdempotencyHeaders, type IdOf, idempotencyKey, once } from "./idempotency.ts";
+import { adminOperation, closed } from "./reference.ts";
 
 const json = "application/json";
 const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
 
+/** A batch with an `Idempotency-Key`, which is held in memory as a whole. */
+const keyedBatchBytes = 8 * 1024 * 1024;
+
+/** Events are not taken all or nothing: this refuses what must not be ignored. */
+const EventsQuery = Type.Object({
+  atomic: Type.Optional(
+    Type.String({
+      pattern: "^false$",
+      errorMessage: "is not supported for events; give them ids, or the request an Idempotency-Key",
+      description: "Only `false`: each event is taken or refused by itself.",
+    }),
+  ),
+});
+
+/** As `EventInput`, but saying that the payload has fields. */
+const DocumentedEvent = Type.Object({
+  ...EventInput.properties,
+  data: Type.Record(Type.String(), Type.Unknown(), {
+    description: "The payload, which must fit the schema of its type: see `GET /public/v1/events/types`.",
+  }),
+});
+
+const PublishedSchema = Type.Object(
+  {
+    id: Type.String({ description: "The event's: yours, or one that was made for it." }),
+    deliveries: Type.Integer({ description: "To how many subscriptions it is delivered." }),
+  },
+  { $id: "PublishedEvent", ...closed },
+);
+
+const [, followed] = builtInEventTypes;
+const example = {
+  id: "follow-17",
+  name: followed?.name,
+  version: 1,
+  broadcaster_user_id: 1001,
+  data: followed?.example,
+};
+
+export interface EventRouteOptions {
+  readonly publisher: Publisher;
+  readonly store: Pick<Store, "idempotency">;
+  readonly now: () => number;
+}
+
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
-export function eventRoutes(app: AdminListener, publisher: Publisher): void {
+export function eventRoutes(app: AdminListener, { publisher, store, now }: EventRouteOptions): void {
+  const answered = async (request: Request): Promise<KnownAnswer> => {
+    const key = idempotencyKey(request);
+    const isOne = mediaType(request) === json;
+    if (key === null) {
+      return isOne
+        ? publishOne(publisher, await readBytes(request, adminBodyBytes))
+        : publishMany(publisher, bodyStream(request));
+    }
+    // What is compared by its fingerprint must be there as a whole.
+    const body = await readBytes(request, isOne ? adminBodyBytes : keyedBatchBytes);
+    return once(store, { key, request: body, now: now() }, (idOf) =>
+      isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], idOf),
+    );
+  };
+
   app.post(
     "/admin/v1/events",
     async ({ exchange, request }) => {
       requireMediaType(request, json, ...ndjson);
-      if (request.headers.has("idempotency-key")) {
-        throw new DomainError(
-          "invalid_parameter",
-          "Idempotency-Key is not supported yet; give the event an id",
-        );
-      }
-      if (mediaType(request) === json) {
-        const published = await publisher.publish(parseJson(await readBytes(request, adminBodyBytes)));
-        return replyJson(exchange, 202, published);
-      }
-      const read = (bytes: Uint8Array) => parseJson(bytes, "line");
-      const report = await applyBatch(bodyStream(request), read, (events) => publishAll(publisher, events));
-      return replyJson(exchange, 202, report);
+      readQuery(request.url, EventsQuery);
+      const { status, body } = await answered(request);
+      return reply(exchange, status, body);
     },
-    operatorOnly(),
+    adminOperation({
+      id: "publishEvents",
+      tag: "Events",
+      summary: "Publish Events",
+      description:
+        "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict. With an `Idempotency-Key` a batch may have at most 8 MiB.",
+      query: EventsQuery,
+      headers: IdempotencyHeaders,
+      body: {
+        json: { schema: DocumentedEvent, example },
+        ndjson: { description: "One event on each line.", example: [example] },
+      },
+      answers: {
+        202: answer("The event, or what became of the lines.", {
+          schema: Type.Union([PublishedSchema, BatchReportSchema]),
+          example: { id: "follow-17", deliveries: 1 },
+        }),
+      },
+      errors: ["conflict"],
+    }),
   );
+}
+
+async function publishOne(publisher: Publisher, body: Uint8Array, idOf?: IdOf): Promise<KnownAnswer> {
+  const published = await publisher.publish(withId(parseJson(body), idOf?.(0)));
+  return { status: 202, body: JSON.stringify(published) };
+}
+
+async function publishMany(
+  publisher: Publisher,
+  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  idOf?: IdOf,
+): Promise<KnownAnswer> {
+  let index = 0;
+  const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
+  const report = await applyBatch(chunks(stream), read, (events) => publishAll(publisher, events));
+  return { status: 202, body: JSON.stringify(report) };
+}
+
+async function* chunks(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+  yield* stream;
+}
+
+/** The event with this id, unless it has one of its own. */
+function withId(event: unknown, id: string | undefined): unknown {
+  if (id === undefined || typeof event !== "object" || event === null || Array.isArray(event)) return event;
+  return "id" in event ? event : { ...event, id };
 }
 
 /** Together, so that they share a commit. */

@@ -1,138 +1,133 @@
-import { timingSafeEqual } from "node:crypto";
 import type { Application } from "../../domain/applications.ts";
-import { appTokenLifetimeMs, newSecret, parseScopes, type Scope, secretHash } from "../../domain/tokens.ts";
-import type { Store } from "../../store/store.ts";
-import { publicBodyBytes, readBytes, requireMediaType } from "../body.ts";
-import { type Exchange, replyJson } from "../exchange.ts";
+import {
+  appTokenLifetimeMs,
+  newSecret,
+  type Scope,
+  secretHash,
+  userTokenLifetimeMs,
+} from "../../domain/tokens.ts";
+import type { Exchanged, NewTokens } from "../../store/store.ts";
+import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
+import { authenticateClient } from "./client.ts";
+import { answeringOAuth, OAuthError, uncached } from "./errors.ts";
+import { type Parameters, readForm, readScopes, required } from "./parameters.ts";
 
-type OAuthErrorCode =
-  | "invalid_request"
-  | "invalid_client"
-  | "unauthorized_client"
-  | "unsupported_grant_type"
-  | "invalid_scope";
-
-/** An error of the token endpoint (RFC 6749, section 5.2), which has a shape of its own. */
-class OAuthError extends Error {
-  constructor(
-    readonly code: OAuthErrorCode,
-    message: string,
-  ) {
-    super(message);
-  }
+/** RFC 6749, section 5.1. */
+interface TokenAnswer {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  /** Seconds. */
+  readonly expires_in: number;
+  readonly refresh_token?: string;
+  readonly scope: string;
 }
 
-const path = "/oauth/token";
+type GrantHandler = (deps: PublicDeps, application: Application, form: Parameters) => Promise<TokenAnswer>;
 
-/** `POST /oauth/token` with the grant `client_credentials` (RFC 6749, section 4.4). */
-export function tokenRoute(app: PublicListener, { store, now }: PublicDeps, detail: object): void {
+const grants: Readonly<Record<string, GrantHandler>> = {
+  client_credentials: clientCredentials,
+  authorization_code: authorizationCode,
+  refresh_token: refreshToken,
+};
+
+/** `POST /oauth/token` (RFC 6749, section 3.2). */
+export function tokenRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
   app.post(
-    path,
-    async ({ exchange, request }) => {
-      try {
-        requireMediaType(request, "application/x-www-form-urlencoded");
-        const form = readForm(await readBytes(request, publicBodyBytes));
-        const application = await authenticateClient(store, request.headers.get("authorization"), form);
-        requireGrantType(form);
-        const scopes = grantedScopes(application, form.get("scope"));
-        const token = newSecret("onair_at_");
-        const expiresAt = now() + appTokenLifetimeMs;
-        await store.tokens.create(secretHash(token), {
-          applicationId: application.id,
-          userId: null,
-          scopes,
-          expiresAt,
-        });
-        const answer = {
-          access_token: token,
-          token_type: "Bearer",
-          expires_in: appTokenLifetimeMs / 1000,
-          scope: scopes.join(" "),
-        };
-        return replyJson(exchange, 200, answer, { pragma: "no-cache" });
-      } catch (error) {
-        if (error instanceof OAuthError) return replyOAuthError(exchange, error);
-        throw error;
-      }
-    },
+    "/oauth/token",
+    ({ exchange, request }) =>
+      answeringOAuth(exchange, async () => {
+        const form = await readForm(request);
+        const application = await authenticateClient(deps, exchange, form);
+        const grantType = required(form, "grant_type");
+        const grant = Object.hasOwn(grants, grantType) ? grants[grantType] : undefined;
+        if (!grant) {
+          const known = Object.keys(grants).join(", ");
+          throw new OAuthError("unsupported_grant_type", `The supported grant types are ${known}`);
+        }
+        return replyJson(exchange, 200, await grant(deps, application, form), uncached);
+      }),
     { access: "anyone", parse: "none", detail },
   );
 }
 
-function replyOAuthError(exchange: Exchange, { code, message }: OAuthError): Response {
-  const headers: Record<string, string> = { pragma: "no-cache" };
-  if (code === "invalid_client") headers["www-authenticate"] = `Basic realm="onair"`;
-  const status = code === "invalid_client" ? 401 : 400;
-  return replyJson(exchange, status, { error: code, error_description: message }, headers);
+/** A token of the application itself (RFC 6749, section 4.4), for confidential clients only. */
+async function clientCredentials(
+  { store, now }: PublicDeps,
+  application: Application,
+  form: Parameters,
+): Promise<TokenAnswer> {
+  if (application.client_type === "public") {
+    throw new OAuthError("unauthorized_client", "A public client cannot get a token of its own");
+  }
+  const scopes = readScopes(form.get("scope"), application.scopes);
+  const token = newSecret("onair_at_");
+  const expiresAt = now() + appTokenLifetimeMs;
+  const grant = { applicationId: application.id, userId: null, scopes, expiresAt };
+  await store.tokens.create(secretHash(token), grant);
+  return tokenAnswer(token, appTokenLifetimeMs, scopes);
 }
 
-function readForm(bytes: Uint8Array): ReadonlyMap<string, string> {
-  const form = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(Buffer.from(bytes).toString())) {
-    // RFC 6749, section 3.2: parameters must not be repeated, and one without a value counts as left out.
-    if (form.has(name)) throw new OAuthError("invalid_request", "A parameter is given more than once");
-    if (value !== "") form.set(name, value);
-  }
-  return form;
+/** The first tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.5). */
+function authorizationCode(deps: PublicDeps, application: Application, form: Parameters) {
+  const code = required(form, "code");
+  const given = {
+    applicationId: application.id,
+    redirectUri: form.get("redirect_uri") ?? null,
+    codeVerifier: required(form, "code_verifier"),
+  };
+  return userTokens(deps, (tokens) => {
+    return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
+  });
 }
 
-function requireGrantType(form: ReadonlyMap<string, string>): void {
-  const grantType = form.get("grant_type");
-  if (grantType === undefined) throw new OAuthError("invalid_request", "grant_type is required");
-  if (grantType !== "client_credentials") {
-    throw new OAuthError("unsupported_grant_type", "The supported grant_type is client_credentials");
-  }
+/** New tokens for a refresh token, which is replaced (RFC 6749, section 6; RFC 9700, section 4.14.2). */
+function refreshToken(deps: PublicDeps, application: Application, form: Parameters) {
+  const token = required(form, "refresh_token");
+  const asked = form.get("scope");
+  const scopes = asked === undefined ? null : readScopes(asked, application.scopes);
+  return userTokens(deps, (tokens) => {
+    const given = { applicationId: application.id, scopes };
+    return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());
+  });
 }
 
-const unknownClient = Buffer.alloc(32);
-
-/** Client authentication by Basic or in the form (RFC 6749, section 2.3.1), one of them. */
-async function authenticateClient(
-  store: Store,
-  authorization: string | null,
-  form: ReadonlyMap<string, string>,
-): Promise<Application> {
-  const basic = authorization === null ? null : readBasic(authorization);
-  if (basic && form.has("client_secret")) {
-    throw new OAuthError("invalid_request", "The client must authenticate in one way, not in two");
+async function userTokens(
+  { access }: PublicDeps,
+  exchange: (tokens: NewTokens) => Promise<Exchanged>,
+): Promise<TokenAnswer> {
+  const accessToken = newSecret("onair_at_");
+  const newRefreshToken = newSecret("onair_rt_");
+  const result = await exchange({
+    accessHash: secretHash(accessToken),
+    refreshHash: secretHash(newRefreshToken),
+  });
+  if ("grant" in result) {
+    return tokenAnswer(accessToken, userTokenLifetimeMs, result.grant.scopes, newRefreshToken);
   }
-  const id = basic?.id ?? form.get("client_id");
-  const secret = basic?.secret ?? form.get("client_secret");
-  if (id === undefined || secret === undefined) {
-    throw new OAuthError(
-      "invalid_client",
-      "The client must authenticate with its client_id and client_secret",
-    );
+  if (result.refused === "exceeded") {
+    throw new OAuthError("invalid_scope", "The user did not grant all of these scopes");
   }
-  const application = await store.applications.find(id);
-  const hash = (await store.applications.clientSecretHash(id)) ?? unknownClient;
-  const matches = timingSafeEqual(secretHash(secret), hash);
-  if (!application || !matches)
-    throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
-  return application;
+  if (result.refused === "reused") access.authenticator.forget();
+  throw new OAuthError(
+    "invalid_grant",
+    result.refused === "reused"
+      ? "The code or refresh token was used before; everything that came of it is revoked"
+      : "The code or refresh token is unknown, expired or revoked, or does not belong to this request",
+  );
 }
 
-function readBasic(authorization: string): { id: string; secret: string } | null {
-  const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
-  if (encoded === undefined) throw new OAuthError("invalid_client", "The Authorization header must be Basic");
-  const text = Buffer.from(encoded, "base64").toString();
-  const colon = text.indexOf(":");
-  if (colon === -1) throw new OAuthError("invalid_client", "The Authorization header is not valid Basic");
-  try {
-    const decode = (part: string) => decodeURIComponent(part.replaceAll("+", " "));
-    return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
-  } catch {
-    throw new OAuthError("invalid_client", "The Authorization header is not valid Basic");
-  }
-}
-
-function grantedScopes(application: Application, asked: string | undefined): readonly Scope[] {
-  if (asked === undefined) return application.scopes;
-  const wanted = parseScopes(asked);
-  if (!wanted) throw new OAuthError("invalid_scope", "The scope names one that does not exist");
-  if (wanted.some((scope) => !application.scopes.includes(scope))) {
-    throw new OAuthError("invalid_scope", "The application may not have all of these scopes");
-  }
-  return wanted;
+function tokenAnswer(
+  accessToken: string,
+  lifetimeMs: number,
+  scopes: readonly Scope[],
+  newRefreshToken?: string,
+): TokenAnswer {
+  return {
+    access_token: accessToken,
+    token_type: "Bearer",
+    expires_in: lifetimeMs / 1000,
+    ...(newRefreshToken !== undefined && { refresh_token: newRefreshToken }),
+    scope: scopes.join(" "),
+  };
 }

@@ -1,5 +1,9 @@
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
+import { authorizeRoute } from "../oauth/authorize.ts";
+import { introspectRoute } from "../oauth/introspect.ts";
+import { metadataRoute } from "../oauth/metadata.ts";
+import { revokeRoute } from "../oauth/revoke.ts";
 import { tokenRoute } from "../oauth/token.ts";
 import { answerOtherMethods } from "../server.ts";
 import { assetRoutes } from "./assets.ts";
@@ -8,7 +12,8 @@ import { categoryRoutes } from "./categories.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { openApiRoute } from "./openapi.ts";
-import { tokenDetail } from "./reference-oauth.ts";
+import { tokenScheme } from "./reference.ts";
+import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
 
@@ -27,8 +32,12 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
-  openApiRoute(app, deps);
-  docsRoutes(app, deps);
+  revokeRoute(app, deps, revokeDetail);
+  introspectRoute(app, deps, introspectDetail);
+  authorizeRoute(app, deps);
+  metadataRoute(app, deps, metadataDetail);
+  openApiRoute(app, deps.publicUrl);
+  docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
   assetRoutes(app);
   answerOtherMethods(app, preflight);
   return app;

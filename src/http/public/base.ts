@@ -1,5 +1,6 @@
 import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
+import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit } from "../auth.ts";
 import { listener } from "../server.ts";
@@ -12,9 +13,13 @@ export interface PublicDeps {
   /** To be told of every change of a user. */
   readonly profiles: Profiles;
   readonly log: Log;
+  /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
+  readonly trustedProxies?: TrustedProxies | null;
   readonly now: () => number;
   /** Where the listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** The platform's login and consent page; null: users cannot log in. */
+  readonly loginUrl: string | null;
 }
 
 const exposed = [
@@ -41,8 +46,9 @@ export const preflight = {
 };
 
 /** The listener with its gate: a route says `access: "users:read"` or `access: "anyone"`. */
-export function publicListener({ access, log }: Pick<PublicDeps, "access" | "log">) {
-  return listener({ log, headers: crossOrigin }).macro({
+export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies">) {
+  const { access, log, trustedProxies = null } = options;
+  return listener({ log, headers: crossOrigin, trustedProxies }).macro({
     // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
     access: (scope: Scope | "anyone") => ({
       transform: ({ exchange, request }) =>

@@ -1,15 +1,15 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { AnyElysia } from "elysia";
 import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser/standalone.js" with {
   type: "file",
 };
 import { DomainError } from "../../domain/errors.ts";
 import { version } from "../../version.ts";
 import { reply } from "../exchange.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import { asked } from "../server.ts";
 import { cached, replyCached } from "./cached.ts";
 import { askPlugin, openApiPath } from "./openapi.ts";
-import { tokenScheme } from "./reference.ts";
 
 const docsPath = "/docs";
 
@@ -35,27 +35,37 @@ const scalarConfig = {
   mcp: { disabled: true },
   documentDownloadType: "json",
   modelsSectionLabel: "Schemas",
-  authentication: { preferredSecurityScheme: tokenScheme },
   favicon,
   customCss: style,
 };
 
 const compress = promisify(gzip);
 
+export interface DocsOptions {
+  readonly title: string;
+  /** The security scheme that the page offers first. */
+  readonly scheme: string;
+  /** Where the listener is reached from outside, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
 /** The API reference for people: a page by Scalar that works without the internet. */
-export function docsRoutes(app: PublicListener, { publicUrl }: Pick<PublicDeps, "publicUrl">): void {
+export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOptions): void {
   // Scalar's script has 4 MB: it is read when it is first asked for, and compressed beside the event loop.
   const script = once(async () => {
     const bytes = await Bun.file(scalarFile).bytes();
     return { bytes, name: `scalar-${Bun.hash(bytes).toString(36)}.js` };
   });
   const gzipped = once(async () => new Uint8Array(await compress((await script()).bytes)));
-  const page = once(async () => cached(new TextEncoder().encode(await docsPage((await script()).name))));
+  const page = once(async () =>
+    cached(new TextEncoder().encode(await docsPage((await script()).name, title, scheme))),
+  );
   const hidden = { parse: "none" as const, detail: { hide: true } };
 
   app.get(
     docsPath,
-    async ({ exchange, request }) => {
+    async (context) => {
+      const { exchange, request } = asked(context);
       return replyCached(exchange, request, await page(), {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-cache",
@@ -69,9 +79,10 @@ export function docsRoutes(app: PublicListener, { publicUrl }: Pick<PublicDeps, 
 
   app.get(
     `${docsPath}/:script`,
-    async ({ exchange, request, params }) => {
+    async (context) => {
+      const { exchange, request, params } = asked(context);
       const { name, bytes } = await script();
-      if (params.script !== name) throw new DomainError("not_found", "There is nothing at this path");
+      if (params["script"] !== name) throw new DomainError("not_found", "There is nothing at this path");
       const compressed = acceptsGzip(request.headers.get("accept-encoding") ?? "");
       return reply(exchange, 200, compressed ? await gzipped() : bytes, {
         "content-type": "text/javascript; charset=utf-8",
@@ -85,13 +96,13 @@ export function docsRoutes(app: PublicListener, { publicUrl }: Pick<PublicDeps, 
 }
 
 /** The page as the plugin writes it, told where our copy of the script is. */
-async function docsPage(scriptName: string): Promise<string> {
+async function docsPage(scriptName: string, title: string, scheme: string): Promise<string> {
   const written = await askPlugin(docsPath, {
     path: docsPath,
     specPath: openApiPath,
     scalarCDN: `${docsPath}/${scriptName}`,
-    scalarConfig,
-    documentation: { info: { title: "On Air API", description: "Reference of the On Air API.", version } },
+    scalarConfig: { ...scalarConfig, authentication: { preferredSecurityScheme: scheme } },
+    documentation: { info: { title, description: `Reference of the ${title}.`, version } },
   });
   const withoutScript = `<noscript>This page needs JavaScript; the same is at <a href="${openApiPath}">${openApiPath}</a>.</noscript>`;
   return (

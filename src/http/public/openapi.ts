@@ -2,8 +2,8 @@ import type { ElysiaSwaggerConfig } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { type Scope, scopes } from "../../domain/tokens.ts";
 import { version } from "../../version.ts";
+import { asked } from "../server.ts";
 import introduction from "./assets/introduction.md" with { type: "text" };
-import type { PublicDeps, PublicListener } from "./base.ts";
 import { type Cached, cached, replyCached } from "./cached.ts";
 import { tokenScheme } from "./reference.ts";
 import { clientScheme } from "./reference-oauth.ts";
@@ -14,7 +14,7 @@ export const openApiPath = "/openapi.json";
 
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
-  { name: "Tokens", description: "Access tokens for applications (OAuth 2)." },
+  { name: "Tokens", description: "Access tokens of applications and of users (OAuth 2.1)." },
   { name: "Users", description: "Public profiles, by username or by search." },
   { name: "Categories", description: "What is streamed and how many watch it. Needs no token." },
   { name: "Event subscriptions", description: "Which events are sent to the webhook of your application." },
@@ -31,18 +31,23 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
 const exampleUrl = "http://127.0.0.1:8080";
 
 /** Serves the OpenAPI document of all routes of the app, made when it is first asked for. */
-export function openApiRoute(app: PublicListener, { publicUrl }: Pick<PublicDeps, "publicUrl">): void {
+export function openApiRoute(
+  app: AnyElysia,
+  publicUrl: () => string,
+  document: (app: AnyElysia, url: string) => Promise<Json> = openApiDocument,
+): void {
   let made: { readonly url: string; readonly page: Promise<Cached> } | null = null;
   const current = (url: string): Promise<Cached> => {
     if (made?.url !== url) {
-      const bytes = async () => new TextEncoder().encode(JSON.stringify(await openApiDocument(app, url)));
+      const bytes = async () => new TextEncoder().encode(JSON.stringify(await document(app, url)));
       made = { url, page: bytes().then(cached) };
     }
     return made.page;
   };
   app.get(
     openApiPath,
-    async ({ exchange, request }) => {
+    async (context) => {
+      const { exchange, request } = asked(context);
       const page = await current(publicUrl());
       return replyCached(exchange, request, page, { "cache-control": "public, max-age=300" });
     },
@@ -52,9 +57,8 @@ export function openApiRoute(app: PublicListener, { publicUrl }: Pick<PublicDeps
 
 /** The OpenAPI document of the routes of an app that is reached at `url`. */
 export async function openApiDocument(app: AnyElysia, url: string): Promise<Json> {
-  const at = "/document";
-  const gathered = await askPlugin(at, { specPath: at, excludeStaticFile: false }, app.routes);
-  const { paths } = JSON.parse(gathered.replaceAll(exampleUrl, url)) as Json;
+  const gathered = JSON.stringify(await gatheredPaths(app));
+  const paths: Json = JSON.parse(gathered.replaceAll(exampleUrl, url));
   return hoist({
     openapi: "3.1.0",
     info: {
@@ -70,6 +74,15 @@ export async function openApiDocument(app: AnyElysia, url: string): Promise<Json
     webhooks: JSON.parse(JSON.stringify(webhooks("Webhooks"))),
     components: { securitySchemes: securitySchemes(url) },
   });
+}
+
+/** The paths of an app's routes, as the plugin gathers them from what each route says of itself. */
+export async function gatheredPaths(app: AnyElysia): Promise<Json> {
+  const at = "/document";
+  const { paths } = JSON.parse(
+    await askPlugin(at, { specPath: at, excludeStaticFile: false }, app.routes),
+  ) as { paths: Json };
+  return paths;
 }
 
 /**
@@ -95,7 +108,15 @@ function securitySchemes(url: string): Json {
     [tokenScheme]: {
       type: "oauth2",
       description: "An access token in the header: `Authorization: Bearer <access_token>`.",
-      flows: { clientCredentials: { tokenUrl: `${url}/oauth/token`, scopes: scopeTable() } },
+      flows: {
+        clientCredentials: { tokenUrl: `${url}/oauth/token`, scopes: scopeTable() },
+        authorizationCode: {
+          authorizationUrl: `${url}/oauth/authorize`,
+          tokenUrl: `${url}/oauth/token`,
+          refreshUrl: `${url}/oauth/token`,
+          scopes: scopeTable(),
+        },
+      },
     },
     [clientScheme]: {
       type: "http",

@@ -6,7 +6,7 @@ import { component, documentSchema, type Json } from "./reference-schemas.ts";
 export type PublicErrorCode = Exclude<ErrorCode | "internal_error", "conflict">;
 
 const closed = { additionalProperties: false };
-const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
+export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
 
 interface Sample {
   readonly message: string;
@@ -58,7 +58,7 @@ const statusDescriptions: Readonly<Record<number, string>> = {
   503: "The service cannot answer just now, for example because it is shutting down.",
 };
 
-const FieldProblemSchema = Type.Object(
+export const FieldProblemSchema = Type.Object(
   {
     in: Type.Union(["body", "query", "path", "header"].map((place) => Type.Literal(place))),
     field: Type.String({ description: "Name or path of the field." }),
@@ -97,14 +97,16 @@ export function header(
   return component(`headers/${name}`, { description, schema: { type }, example });
 }
 
+export const requestIdHeader = header(
+  "X-Request-Id",
+  "Names this request in our logs: the value that the request carried in the same header, else a new one.",
+  "string",
+  exampleRequestId,
+);
+
 /** The headers of every answer of a route with a rate limit. */
 export const commonHeaders: Json = {
-  "X-Request-Id": header(
-    "X-Request-Id",
-    "Names this request in our logs: the value that the request carried in the same header, else a new one.",
-    "string",
-    exampleRequestId,
-  ),
+  "X-Request-Id": requestIdHeader,
   "RateLimit-Limit": header("RateLimit-Limit", "Requests that you may make in a minute.", "integer", 800),
   "RateLimit-Remaining": header(
     "RateLimit-Remaining",
@@ -135,10 +137,10 @@ export const budgetHeaders: Json = {
   ),
 };
 
-const retryAfter = {
+export const retryAfter = {
   "Retry-After": header("Retry-After", "Seconds to wait before the next request.", "integer", 3),
 };
-const challenge = {
+export const challenge = {
   "WWW-Authenticate": header(
     "WWW-Authenticate",
     "What the request lacked (RFC 6750, section 3).",

@@ -89,7 +89,8 @@ export function operationDetail(of: Operation): Json & { responses: Record<numbe
   };
 }
 
-function parametersOf(place: "path" | "query", schema: TObject | undefined): Json[] {
+/** The parameters that a schema of them describes. */
+export function parametersOf(place: "path" | "query" | "header", schema: TObject | undefined): Json[] {
   const required = new Set<string>(schema?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     const { description, examples, ...rest } = documentSchema(property);

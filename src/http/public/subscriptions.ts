@@ -209,8 +209,8 @@ export function subscriptionRoutes(
     path,
     async ({ exchange, request }) => {
       const { id } = readQuery(request.url, DeleteQuery);
-      const { application } = await granted(exchange);
-      await store.subscriptions.remove(application.id, id, now());
+      const { grant, application } = await granted(exchange);
+      await store.subscriptions.remove(application.id, id, now(), grant.userId);
       return reply(exchange, 204, null);
     },
     operation({
@@ -218,7 +218,7 @@ export function subscriptionRoutes(
       tag: "Event subscriptions",
       summary: "Delete Event Subscription",
       description:
-        "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application, changes nothing and is not an error.",
+        "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application or, with a user token, to another broadcaster, changes nothing and is not an error.",
       access: "events:subscribe",
       query: DeleteQuery,
       answers: { 204: answer("The subscriptions do not exist (any more).") },

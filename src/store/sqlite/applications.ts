@@ -1,81 +1,121 @@
-import { eq, lte, sql } from "drizzle-orm";
+import type { Database } from "bun:sqlite";
+import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
+import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import { applications, settings, tokens } from "./schema.ts";
+import { applications, settings } from "./schema.ts";
 
-const { client_secret_hash, ...shown } = {
+const { client_secret_hash, retired_client_secrets, ...shown } = {
   id: applications.id,
   name: applications.name,
+  client_type: applications.client_type,
   client_secret_hash: applications.client_secret_hash,
   webhook_url: applications.webhook_url,
   webhook_secret: applications.webhook_secret,
+  retired_webhook_secrets: applications.retired_webhook_secrets,
+  retired_client_secrets: applications.retired_client_secrets,
   scopes: applications.scopes,
   redirect_uris: applications.redirect_uris,
   rate_limit: applications.rate_limit,
   subscription_limit: applications.subscription_limit,
+  disabled: applications.disabled,
   created_at: applications.created_at,
   updated_at: applications.updated_at,
 };
 
-export function applicationStore(orm: BunSQLiteDatabase, commit: Commit): Store["applications"] {
+export function applicationStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Store["applications"] {
+  const cancel = deliveryCanceler(db);
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
-  const secret = orm.select({ client_secret_hash }).from(applications).where(isIt).limit(1).prepare();
+  const secrets = orm
+    .select({
+      client_secret_hash,
+      retired_client_secrets,
+      client_type: applications.client_type,
+      disabled: applications.disabled,
+    })
+    .from(applications)
+    .where(isIt)
+    .limit(1)
+    .prepare();
+
+  const change = (id: string, set: Partial<typeof applications.$inferInsert>, now: number) =>
+    orm
+      .update(applications)
+      .set({ ...set, updated_at: isoTime(now) })
+      .where(eq(applications.id, id))
+      .returning(shown)
+      .get() ?? null;
+
+  const rotateClientSecret = (id: string, hash: Uint8Array, rotation: Rotation): Application | null => {
+    const now = secrets.get({ id });
+    if (!now) return null;
+    if (now.client_type === "public")
+      throw new DomainError("conflict", "A public client has no client secret");
+    const earlier = now.client_secret_hash.toString("base64");
+    const retired = retire(earlier, now.retired_client_secrets, rotation);
+    const set = { client_secret_hash: Buffer.from(hash), retired_client_secrets: retired };
+    return change(id, set, rotation.now);
+  };
+
+  const rotateWebhookSecret = (id: string, secret: string, rotation: Rotation): Application | null => {
+    const now = find.get({ id });
+    if (!now) return null;
+    const retired = retire(now.webhook_secret, now.retired_webhook_secrets, rotation);
+    return change(id, { webhook_secret: secret, retired_webhook_secrets: retired }, rotation.now);
+  };
+
   return {
     create: (application) =>
       commit(() => {
-        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash) };
+        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash ?? []) };
         orm.insert(applications).values(row).run();
       }),
     update: (id, changes, now) =>
       commit(() => {
-        orm
-          .update(applications)
-          .set({ ...changes, updated_at: now })
-          .where(eq(applications.id, id))
-          .run();
+        if (changes.disabled || changes.webhook_url === null) cancel.ofApplication(id, now);
+        return change(id, changes, now);
       }),
+    remove: (id, now) =>
+      commit(() => {
+        cancel.ofApplication(id, now);
+        return (
+          orm.delete(applications).where(eq(applications.id, id)).returning({ id: applications.id }).all()
+            .length > 0
+        );
+      }),
+    rotateClientSecret: (id, hash, rotation) => commit(() => rotateClientSecret(id, hash, rotation)),
+    rotateWebhookSecret: (id, secret, rotation) => commit(() => rotateWebhookSecret(id, secret, rotation)),
     find: async (id) => find.get({ id }) ?? null,
-    clientSecretHash: async (id) => secret.get({ id })?.client_secret_hash ?? null,
+    clientSecretHashes: async (id, now) => {
+      const found = secrets.get({ id });
+      if (!found || found.disabled || found.client_type === "public") return [];
+      return [found.client_secret_hash, ...goodHashes(found.retired_client_secrets, now)];
+    },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
+    page: async (after, limit) =>
+      orm
+        .select(shown)
+        .from(applications)
+        .where(gt(applications.id, after))
+        .orderBy(applications.id)
+        .limit(limit)
+        .all(),
   };
 }
 
-export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["tokens"] {
-  const find = orm
-    .select({
-      applicationId: tokens.application_id,
-      userId: tokens.user_id,
-      scopes: tokens.scopes,
-      expiresAt: tokens.expires_at,
-    })
-    .from(tokens)
-    .where(eq(tokens.hash, sql.placeholder("hash")))
-    .limit(1)
-    .prepare();
-  return {
-    create: (hash, grant) =>
-      commit(() => {
-        orm
-          .insert(tokens)
-          .values({
-            hash: Buffer.from(hash),
-            application_id: grant.applicationId,
-            user_id: grant.userId,
-            scopes: grant.scopes,
-            expires_at: grant.expiresAt,
-          })
-          .run();
-      }),
-    find: async (hash) => find.get({ hash }) ?? null,
-    removeExpired: (now) =>
-      commit(
-        () =>
-          orm.delete(tokens).where(lte(tokens.expires_at, now)).returning({ at: tokens.expires_at }).all()
-            .length,
-      ),
-  };
+function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
+  return retired
+    .filter(({ expires_at }) => expires_at > now)
+    .map(({ secret }) => Buffer.from(secret, "base64"));
 }
 
 export function settingStore(orm: BunSQLiteDatabase, commit: Commit): Store["settings"] {

@@ -1,10 +1,10 @@
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { NewCategory, Tag } from "../../domain/categories.ts";
+import type { NewCategory, NewTag, Tag } from "../../domain/categories.ts";
 import type { Store } from "../store.ts";
-import type { Commit } from "./commit.ts";
+import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { categories, tags } from "./schema.ts";
+import { categories, livestreams, tags } from "./schema.ts";
 
 export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): Store["categories"] {
   const bySlug = orm
@@ -43,10 +43,38 @@ export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): Store["ca
     })
     .prepare();
 
+  const tagByName = orm
+    .select()
+    .from(tags)
+    .where(eq(tags.name, sql.placeholder("name")))
+    .limit(1)
+    .prepare();
+  const tagById = orm
+    .select()
+    .from(tags)
+    .where(eq(tags.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+
+  /** The tag as it is kept, or why it cannot be. */
+  const keepTag = ({ id, name }: NewTag): Tag | string => {
+    if (id === null) return addTag.get({ name });
+    const known = tagByName.get({ name });
+    if (known) return known.id === id ? known : `tag "${name}" has the id ${known.id} here, not ${id}`;
+    const owner = tagById.get({ id });
+    if (owner) return `tag id ${id} is that of "${owner.name}"`;
+    return orm.insert(tags).values({ id, name }).returning().get();
+  };
+
   const keep = (category: NewCategory): string | null => {
     const owner = bySlug.get({ slug: category.slug });
     if (owner && owner.id !== category.id) return `slug "${category.slug}" is taken by category ${owner.id}`;
-    const withIds: Tag[] = category.tags.map((name) => addTag.get({ name }));
+    const withIds: Tag[] = [];
+    for (const tag of category.tags) {
+      const kept = keepTag(tag);
+      if (typeof kept === "string") return kept;
+      withIds.push(kept);
+    }
     try {
       upsert.run({ ...category, tags: withIds });
     } catch (error) {
@@ -57,7 +85,19 @@ export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): Store["ca
   };
 
   return {
-    upsert: (batch) => commit(() => batch.map(keep)),
+    upsert: (batch, mode = {}) => commitBatch(commit, mode, () => batch.map(keep)),
+    page: async (after, limit) =>
+      orm.select().from(categories).where(gt(categories.id, after)).orderBy(categories.id).limit(limit).all(),
+    remove: (id) =>
+      commit(() => {
+        const ended = orm
+          .delete(livestreams)
+          .where(eq(livestreams.category_id, id))
+          .returning({ id: livestreams.channel_id })
+          .all();
+        orm.delete(categories).where(eq(categories.id, id)).run();
+        return ended.map(({ id }) => id);
+      }),
     all: async () => orm.select().from(categories).orderBy(categories.id).all(),
     byIds: async (ids) =>
       orm

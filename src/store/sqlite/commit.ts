@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { type BatchMode, BatchRefused, type BatchResult } from "../store.ts";
 import { storeFault } from "./faults.ts";
 
 interface Waiting {
@@ -67,4 +68,17 @@ export function groupCommit(db: Database): Commit {
       if (queue.length === 0) setImmediate(flush);
       queue.push({ work, resolve, reject });
     });
+}
+
+/** Runs a batch in a commit; an atomic one that has a refusal is undone and rejected as `BatchRefused`. */
+export function commitBatch(
+  commit: Commit,
+  { atomic = false }: BatchMode,
+  work: () => BatchResult,
+): Promise<BatchResult> {
+  return commit(() => {
+    const results = work();
+    if (atomic && results.some((refusal) => refusal !== null)) throw new BatchRefused(results);
+    return results;
+  });
 }

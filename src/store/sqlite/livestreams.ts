@@ -1,8 +1,8 @@
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Channel, NewLivestream } from "../../domain/livestreams.ts";
 import type { Store } from "../store.ts";
-import type { Commit } from "./commit.ts";
+import { type Commit, commitBatch } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 import { categories, channels, livestreams, users } from "./schema.ts";
 
@@ -46,7 +46,10 @@ export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["cha
   };
 
   return {
-    upsert: (batch) => commit(() => batch.map(keep)),
+    upsert: (batch, mode = {}) => commitBatch(commit, mode, () => batch.map(keep)),
+    page: async (after, limit) =>
+      orm.select().from(channels).where(gt(channels.id, after)).orderBy(channels.id).limit(limit).all(),
+    remove: (id) => commit(() => void orm.delete(channels).where(eq(channels.id, id)).run()),
     byIds: async (ids) =>
       orm
         .select({
@@ -102,6 +105,13 @@ export function livestreamStore(orm: BunSQLiteDatabase, commit: Commit): Store["
     .where(eq(livestreams.channel_id, sql.placeholder("id")))
     .prepare();
 
+  const endOthers = (kept: readonly NewLivestream[]) => {
+    const stay = new Set(kept.map(({ channel_id }) => channel_id));
+    for (const { id } of orm.select({ id: livestreams.channel_id }).from(livestreams).all()) {
+      if (!stay.has(id)) end.run({ id });
+    }
+  };
+
   const keep = (stream: NewLivestream, now: string): string | null => {
     try {
       upsert.run({ ...stream, now });
@@ -117,7 +127,20 @@ export function livestreamStore(orm: BunSQLiteDatabase, commit: Commit): Store["
   };
 
   return {
-    upsert: (batch, now) => commit(() => batch.map((stream) => keep(stream, now))),
+    upsert: (batch, now, mode = {}) =>
+      commitBatch(commit, mode, () => {
+        const results = batch.map((stream) => keep(stream, now));
+        if (mode.only) endOthers(batch.filter((_, i) => results[i] === null));
+        return results;
+      }),
+    page: async (after, limit) =>
+      orm
+        .select()
+        .from(livestreams)
+        .where(gt(livestreams.channel_id, after))
+        .orderBy(livestreams.channel_id)
+        .limit(limit)
+        .all(),
     end: (ids) =>
       commit(() => {
         for (const id of ids) end.run({ id });

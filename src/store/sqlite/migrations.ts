@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import start from "../../../drizzle/0000_start.sql" with { type: "text" };
 import search from "../../../drizzle/0001_search.sql" with { type: "text" };
 import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
+import admin from "../../../drizzle/0003_admin.sql" with { type: "text" };
+import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
 import { StoreError } from "./faults.ts";
 
 export interface Migration {
@@ -15,6 +17,8 @@ export const migrations: readonly Migration[] = [
   { name: "0000_start", sql: start },
   { name: "0001_search", sql: search },
   { name: "0002_delivery", sql: delivery },
+  { name: "0003_admin", sql: admin },
+  { name: "0004_oauth", sql: oauth },
 ];
 
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");

@@ -75,7 +75,7 @@ function lockDirectory(directory: string): Database {
       const pid = readPid(pidFile);
       const owner = pid === null ? "another process" : `process ${pid}`;
       throw new StoreError(
-        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or import through it with --url.`,
+        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or go through it with --url.`,
       );
     }
     throw explain(error, directory);

@@ -51,6 +51,8 @@ export interface IndexChange {
 export interface UserSearch {
   /** Brings the index up to date with some users, each named once. */
   update(changes: Iterable<IndexChange>): void;
+  /** Forgets a user as the index holds it. */
+  remove(user: Indexed): void;
   /** Users whose username or display name contains the query of three or more folded characters. */
   find(query: string, limit: number): UserSummary[];
 }
@@ -123,6 +125,10 @@ export function userSearch(db: Database): UserSearch {
         insert.run(bucket, user.id, username, displayName === username ? "" : displayName);
       }
       if (inserts.length > 0) merge.run(mergedPages(inserts.length));
+    },
+
+    remove({ id, followers_count }) {
+      remove.run(popularityBucket(followers_count), id);
     },
 
     find(query, limit) {

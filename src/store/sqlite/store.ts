@@ -1,16 +1,20 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Store } from "../store.ts";
-import { applicationStore, settingStore, tokenStore } from "./applications.ts";
+import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
 import { type Commit, groupCommit } from "./commit.ts";
+import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
+import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
+import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase, openForReading } from "./open.ts";
 import { retentionStore } from "./retention.ts";
 import { subscriptionStore } from "./subscriptions.ts";
+import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used. */
@@ -36,13 +40,16 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     categories: categoryStore(orm, commit),
     channels: channelStore(orm, commit),
     livestreams: livestreamStore(orm, commit),
-    applications: applicationStore(orm, commit),
+    applications: applicationStore(db, orm, commit),
     tokens: tokenStore(orm, commit),
+    loginRequests: loginRequestStore(orm, commit),
+    consents: consentStore(db, orm, commit),
     subscriptions: subscriptionStore(db, orm, commit),
     events: eventStore(db, orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
     endpoints: endpointStore(orm, commit, keepEndpoint),
     retention: retentionStore(db, commit),
+    idempotency: idempotencyStore(orm, commit),
     settings: settingStore(orm, commit),
   };
 }

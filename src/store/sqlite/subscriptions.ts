@@ -1,14 +1,13 @@
 import type { Database } from "bun:sqlite";
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store, SubscribeResult } from "../store.ts";
+import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import { subscriptions, users } from "./schema.ts";
-
-const cancelAtOnce = 10_000;
 
 export function subscriptionStore(
   db: Database,
@@ -59,14 +58,7 @@ export function subscriptionStore(
     .prepare();
 
   const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
-  // Of a long backlog the beginning; what is behind it is canceled when it would be sent.
-  const cancel = db.prepare<null, [number, string, string]>(
-    `UPDATE deliveries SET status = 'canceled', next_attempt_at = NULL, finished_at = ?
-     WHERE seq IN (
-       SELECT seq FROM (SELECT seq, subscription_id FROM deliveries
-                        WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${cancelAtOnce})
-       WHERE subscription_id IN (SELECT value FROM json_each(?)))`,
-  );
+  const remove = subscriptionRemover(db, orm);
 
   const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
     const { app_id, broadcaster_user_id, event, version } = key;
@@ -93,14 +85,28 @@ export function subscriptionStore(
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     count,
     existing: async (ids) => new Set(ids.filter((id) => isThere.get(id))),
-    remove: (applicationId, ids, now) =>
+    remove: (applicationId, ids, now, userId = null) =>
       commit(() => {
-        const removed = orm
-          .delete(subscriptions)
-          .where(and(eq(subscriptions.app_id, applicationId), inArray(subscriptions.id, [...ids])))
-          .returning({ id: subscriptions.id })
-          .all();
-        if (removed.length > 0) cancel.run(now, applicationId, JSON.stringify(removed.map(({ id }) => id)));
+        const those = inArray(subscriptions.id, [...ids]);
+        const ofUser = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
+        remove(applicationId, and(those, ofUser), now);
       }),
+  };
+}
+
+/**
+ * Removes subscriptions of an application, all that `which` is true of, and cancels their deliveries that are in the
+ * store; to be called within a commit.
+ */
+export function subscriptionRemover(db: Database, orm: BunSQLiteDatabase) {
+  const cancel = deliveryCanceler(db);
+  return (applicationId: string, which: SQL | undefined, now: number): void => {
+    const removed = orm
+      .delete(subscriptions)
+      .where(and(eq(subscriptions.app_id, applicationId), which))
+      .returning({ id: subscriptions.id })
+      .all();
+    const ids = removed.map(({ id }) => id);
+    cancel.ofSubscriptions(applicationId, ids, now);
   };
 }

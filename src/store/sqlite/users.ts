@@ -1,11 +1,12 @@
 import type { Database } from "bun:sqlite";
-import { sql } from "drizzle-orm";
+import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { Store } from "../store.ts";
-import type { Commit } from "./commit.ts";
+import { deliveryCanceler } from "./cancel.ts";
+import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { users } from "./schema.ts";
+import { channels, subscriptions, users } from "./schema.ts";
 import { type IndexChange, userSearch } from "./search.ts";
 
 type Row = Omit<User, "is_verified"> & { readonly is_verified: number };
@@ -13,6 +14,7 @@ type Row = Omit<User, "is_verified"> & { readonly is_verified: number };
 /** Writing uses statements of SQLite itself: a row through drizzle costs 20 µs more, a third of its whole time. */
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["users"] {
   const search = userSearch(db);
+  const cancel = deliveryCanceler(db);
   const byUsername = sql`${users.username} = ${sql.placeholder("username")} COLLATE NOCASE`;
   const find = orm.select().from(users).where(byUsername).limit(1).prepare();
   const byId = db.prepare<Row, [number]>("SELECT * FROM users WHERE id = ?");
@@ -64,9 +66,31 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     return results;
   };
 
+  const remove = (id: number, now: number): number[] => {
+    const user = byId.get(id);
+    if (!user) return [];
+    const ended = orm
+      .delete(subscriptions)
+      .where(eq(subscriptions.broadcaster_user_id, id))
+      .returning({ id: subscriptions.id, app_id: subscriptions.app_id })
+      .all();
+    const idsOf = (some: readonly { readonly id: string }[]) => some.map((one) => one.id);
+    for (const [applicationId, some] of Map.groupBy(ended, ({ app_id }) => app_id)) {
+      cancel.ofSubscriptions(applicationId, idsOf(some), now);
+    }
+    cancel.handedOut(idsOf(ended), now);
+    const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
+    search.remove(user);
+    orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
+    return gone.map((channel) => channel.id);
+  };
+
   return {
-    upsert: (batch, now) => commit(() => keepAll(batch, now)),
+    upsert: (batch, now, mode = {}) => commitBatch(commit, mode, () => keepAll(batch, now)),
     find: async (username) => find.get({ username }) ?? null,
+    page: async (after, limit) =>
+      orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
+    remove: (id, now) => commit(() => remove(id, now)),
     search: async (query, limit) => search.find(query, limit),
     exists: async (id) => byId.get(id) !== null,
     count: async () => orm.$count(users),

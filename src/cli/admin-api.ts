@@ -1,0 +1,120 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { platformData } from "../batch/platform-data.ts";
+import { newSecret, secretHash } from "../domain/tokens.ts";
+import { idleEngine } from "../engine/idle.ts";
+import { adminApp } from "../http/admin/app.ts";
+import { createLog } from "../log.ts";
+import { Ranking } from "../ranking/ranking.ts";
+import { createPublisher } from "../webhooks/publisher.ts";
+import { UsageError } from "./command.ts";
+import { addressOf, type Target } from "./target.ts";
+
+export interface Sent {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as NDJSON. */
+  readonly lines?: ReadableStream<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The admin API of a target: the same routes, whether over HTTP or in this process. */
+export interface AdminApi {
+  /** The answer, which is a good one; else an error is thrown that says what the API said. */
+  send(request: Sent): Promise<Response>;
+}
+
+/** Opens the admin API of a target for `work`. Throws where it cannot be had, or there is no such data. */
+export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => Promise<T>): Promise<T> {
+  const { server } = target;
+  if (server) {
+    const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
+    const overHttp = (request: Request) => fetch(request, { redirect: "manual", timeout: false });
+    return work(adminApi(target, base, server.key, overHttp));
+  }
+  if (!existsSync(join(target.data, "onair.db"))) {
+    throw new UsageError(
+      `There is no data in ${target.data}; name its directory with --data, or a server with --url`,
+    );
+  }
+  const engine = idleEngine(target.data);
+  const { store } = engine;
+  try {
+    const key = newSecret("onair_admin_");
+    const app = adminApp({
+      store,
+      engine,
+      data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
+      publisher: createPublisher(engine.publish, Date.now),
+      authenticator: { forget() {} },
+      log: createLog("off"),
+      now: Date.now,
+      adminKeyHash: secretHash(key),
+      allowPrivateWebhooks: target.allowPrivateWebhooks,
+      isReady: () => true,
+      publicUrl: () => inProcess,
+      adminUrl: () => inProcess,
+    });
+    const { fetch: answer } = app.compile();
+    return await work(adminApi(target, inProcess, key, async (request) => answer(request)));
+  } finally {
+    await engine.stop(0);
+  }
+}
+
+const inProcess = "http://in-process.invalid";
+
+function adminApi(
+  target: Target,
+  base: string,
+  key: string,
+  fetched: (request: Request) => Promise<Response>,
+): AdminApi {
+  return {
+    async send({ method, path, json, lines, headers }) {
+      const type = lines ? "application/x-ndjson" : "application/json";
+      const body = lines ?? (json === undefined ? null : JSON.stringify(json));
+      const request = new Request(base + path, {
+        method,
+        headers: {
+          ...headers,
+          authorization: `Bearer ${key}`,
+          ...(body !== null && { "content-type": type }),
+        },
+        body,
+      });
+      const response = await fetched(request).catch((error) => {
+        const code = error instanceof Error && "code" in error ? error.code : error;
+        throw new Error(`${addressOf(target)} cannot be reached (${code}). Is the server running?`);
+      });
+      if (response.ok) return response;
+      throw new Error(await complaint(target, response));
+    },
+  };
+}
+
+/** What an answer that is not a good one says, for people. */
+async function complaint({ server }: Target, response: Response): Promise<string> {
+  const text = await response.text();
+  const answer = jsonOf(text) as {
+    message?: unknown;
+    code?: unknown;
+    errors?: { field: string; message: string }[];
+  } | null;
+  const fields = (answer?.errors ?? []).map(({ field, message }) => `${field} ${message}`);
+  const message = fields.length > 0 ? fields.join("\n") : String(answer?.message ?? text.slice(0, 200));
+  if (!server) return message;
+  const elsewhere = response.status === 404 && answer?.message === "There is nothing at this path";
+  const hint = elsewhere ? " --url must name the admin listener." : "";
+  return `${server.url.origin} answered ${response.status}: ${message}${hint}`;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

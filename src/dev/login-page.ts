@@ -1,0 +1,104 @@
+import type { Scope } from "../domain/tokens.ts";
+import { escapeHtml, htmlPage } from "../http/oauth/browser.ts";
+import type { SamplePerson } from "./sample-data.ts";
+
+/*
+ * The login and consent page of a platform, as short as it can be: On Air sends browsers here with a challenge, the
+ * page asks the admin API what is wanted, tells it the answer, and sends the browser to the address that it gets back.
+ */
+
+export const loginPath = "/login";
+
+export interface LoginPageOptions {
+  readonly adminUrl: () => string;
+  readonly adminKey: string;
+  /** Who can be picked. */
+  readonly people: readonly SamplePerson[];
+}
+
+/** What `GET /admin/v1/login-requests/{challenge}` answers. */
+interface LoginRequest {
+  readonly application: { readonly name: string };
+  readonly redirect_uri: string;
+  readonly scopes: readonly Scope[];
+}
+
+const meanings: Readonly<Record<Scope, string>> = {
+  "users:read": "look up and search users",
+  "events:subscribe": "be told of events on your channel",
+};
+
+const shownPeople = 50;
+
+/** Answers `GET /login?login_challenge=…` with the page, and the form that it sends. */
+export function loginPage({ adminUrl, adminKey, people }: LoginPageOptions) {
+  const callAdmin = (method: string, challenge: string, rest = "", body?: object) =>
+    fetch(`${adminUrl()}/admin/v1/login-requests/${encodeURIComponent(challenge)}${rest}`, {
+      method,
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  const show = async (challenge: string): Promise<Response> => {
+    const answer = await callAdmin("GET", challenge);
+    if (!answer.ok) return ended(answer.status);
+    return html(200, "Allow access?", consentForm((await answer.json()) as LoginRequest, challenge, people));
+  };
+
+  const decide = async (form: URLSearchParams): Promise<Response> => {
+    const challenge = form.get("login_challenge") ?? "";
+    const answer =
+      form.get("decision") === "allow"
+        ? await callAdmin("PUT", challenge, "/accept", { user_id: Number(form.get("user_id")) })
+        : await callAdmin("PUT", challenge, "/reject", { error_description: "The user denied access" });
+    if (!answer.ok) return ended(answer.status);
+    const { redirect_to } = (await answer.json()) as { redirect_to: string };
+    return new Response(null, { status: 303, headers: { location: redirect_to, ...privately } });
+  };
+
+  return async (request: Request): Promise<Response> => {
+    if (request.method === "GET") {
+      return show(new URL(request.url).searchParams.get("login_challenge") ?? "");
+    }
+    if (request.method !== "POST")
+      return new Response(null, { status: 405, headers: { allow: "GET, POST" } });
+    return decide(new URLSearchParams(await request.text()));
+  };
+}
+
+function consentForm(
+  { application, redirect_uri, scopes }: LoginRequest,
+  challenge: string,
+  people: readonly SamplePerson[],
+): string {
+  const options = people.slice(0, shownPeople).map(({ user }) => {
+    return `<option value="${user.id}">${escapeHtml(user.display_name)} (${escapeHtml(user.username)})</option>`;
+  });
+  return `<h1>Allow ${escapeHtml(application.name)} to use your account?</h1>
+<p>It wants to:</p><ul>${scopes.map((scope) => `<li>${meanings[scope]} (<code>${scope}</code>)</li>`).join("")}</ul>
+<form method="post" action="${loginPath}">
+<input type="hidden" name="login_challenge" value="${escapeHtml(challenge)}">
+<p><label>You are <select name="user_id">${options.join("")}</select></label></p>
+<p><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></p>
+</form><p>Then you go to <code>${escapeHtml(redirect_uri)}</code></p>`;
+}
+
+/** Addresses of these pages carry challenges and codes. */
+const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store" };
+
+/** A page of the sample platform. No `form-action`: browsers hold it against where the form's answer leads, too. */
+export function html(status: number, title: string, body: string): Response {
+  return new Response(htmlPage(title, body), {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      ...privately,
+    },
+  });
+}
+
+function ended(status: number): Response {
+  const reason = status === 409 ? "It was answered already." : "It took too long, or never began.";
+  return html(status, "This sign-in has ended", `<h1>This sign-in has ended</h1><p>${reason}</p>`);
+}

@@ -1,0 +1,62 @@
+import { loginPage, loginPath } from "./login-page.ts";
+import { firstFree, withAlternatives } from "./ports.ts";
+import { callbackPath, sampleClient, startPath } from "./sample-client.ts";
+import type { SamplePerson } from "./sample-data.ts";
+
+/** The pages of `onair dev` for a browser: the platform's login page, and an application to sign in to. */
+export interface SignIn {
+  readonly loginUrl: string;
+  /** Where to begin. */
+  readonly startUrl: string;
+  readonly redirectUri: string;
+  stop(): Promise<void>;
+}
+
+export interface SignInOptions {
+  /** The addresses of the server, which starts later. */
+  readonly publicUrl: () => string;
+  readonly adminUrl: () => string;
+  readonly adminKey: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly people: readonly SamplePerson[];
+}
+
+const hostname = "127.0.0.1";
+const defaultPort = 8083;
+const maxBodyBytes = 16 * 1024;
+
+const redirectUriForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/callback$/;
+
+/** Whether a redirect URI is that of such an application, whatever its port. */
+export function isSampleRedirectUri(uri: string): boolean {
+  return redirectUriForm.test(uri);
+}
+
+/** Serves both on one port of loopback. */
+export function startSignIn(options: SignInOptions): SignIn {
+  let origin = "";
+  const platform = loginPage(options);
+  const application = sampleClient({ ...options, redirectUri: () => origin + callbackPath });
+  const server = Bun.serve({
+    hostname,
+    port: firstFree(hostname, withAlternatives(defaultPort)),
+    reusePort: false,
+    development: false,
+    maxRequestBodySize: maxBodyBytes,
+    fetch(request) {
+      const url = new URL(request.url);
+      if (url.pathname === loginPath) return platform(request);
+      const isKnown = url.pathname === startPath || url.pathname === callbackPath;
+      return isKnown && request.method === "GET" ? application(url) : new Response(null, { status: 404 });
+    },
+    error: () => new Response(null, { status: 500 }),
+  });
+  origin = `http://${hostname}:${server.port}`;
+  return {
+    loginUrl: origin + loginPath,
+    startUrl: origin + startPath,
+    redirectUri: origin + callbackPath,
+    stop: () => server.stop(true),
+  };
+}

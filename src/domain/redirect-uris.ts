@@ -1,0 +1,53 @@
+import type { ClientType } from "./applications.ts";
+
+/** The loopback interface, where a native application may listen on whatever port is free (RFC 8252, section 7.3). */
+const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?(?=[/?]|$)/;
+
+/**
+ * What is wrong with a redirect URI that is to be registered, null for a good one. Allowed are https everywhere,
+ * http on loopback, and for public clients schemes of their own with a dot in them (RFC 8252, section 7.1), which
+ * leaves out `javascript:` and the like. A fragment is never allowed (RFC 6749, section 3.1.2).
+ */
+export function redirectUriProblem(uri: string, clientType: ClientType): string | null {
+  if (!/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) return "must be absolute URIs";
+  if (uri.includes("#")) return "must not have a fragment";
+  const { protocol, username, password } = new URL(uri);
+  if (username || password) return "must not have a user name or password";
+  if (protocol === "https:") return /^https:\/\/[^/\\]/i.test(uri) ? null : "must be absolute URIs";
+  if (protocol === "http:") return loopback.test(uri) ? null : "must be https, except on 127.0.0.1 or [::1]";
+  if (clientType === "public" && protocol.includes(".")) return null;
+  return clientType === "public"
+    ? "must be https, http on loopback, or of a private-use scheme like com.example.app:/callback"
+    : "must be https, or http on loopback";
+}
+
+/**
+ * Whether a redirect URI is one that the application has registered: compared character by character (RFC 9700,
+ * section 2.1), except that a public client may choose the port of a loopback address.
+ */
+export function isRegistered(
+  uri: string,
+  {
+    redirect_uris,
+    client_type,
+  }: { readonly redirect_uris: readonly string[]; readonly client_type: ClientType },
+): boolean {
+  if (redirect_uris.includes(uri)) return true;
+  if (client_type !== "public" || !loopback.test(uri) || redirectUriProblem(uri, client_type)) return false;
+  const anyPort = (one: string) => (loopback.test(one) ? one.replace(loopback, "http://$1") : null);
+  return redirect_uris.some((registered) => anyPort(registered) === anyPort(uri));
+}
+
+/**
+ * Whether consent once given may stand for the next request. Not where any program on the user's device could pose
+ * as the application: a public client that is not reached by https (RFC 8252, section 8.6).
+ */
+export function mayReuseConsent(uri: string, clientType: ClientType): boolean {
+  return clientType === "confidential" || uri.startsWith("https://");
+}
+
+/** The redirect URI with the parameters of an answer; a query that it has stays as it is (RFC 6749, section 3.1.2). */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string | null>>): string {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null);
+  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams(given)}`;
+}

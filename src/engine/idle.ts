@@ -1,0 +1,28 @@
+import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
+import { openStore } from "../store/sqlite/store.ts";
+import { publishing } from "../webhooks/publisher.ts";
+import { type Engine, watched } from "./engine.ts";
+
+/**
+ * The engine of a data directory that nobody serves: it writes, and leaves what is to be delivered to the next server.
+ * Throws when the directory cannot be used.
+ */
+export function idleEngine(directory: string): Engine {
+  const store = openStore(directory);
+  const dispatcher = {
+    reserve: () => ({ takes: () => false, end() {} }),
+    applicationChanged() {},
+    async subscriptionsRemoved() {},
+    async enable(id: string) {
+      await store.endpoints.put(enabledAgain((await store.endpoints.find(id)) ?? newEndpoint(id)));
+    },
+  };
+  return {
+    store: watched(store, dispatcher),
+    publish: publishing(store, dispatcher),
+    enable: dispatcher.enable,
+    async wake() {},
+    standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0 }),
+    stop: () => store.close(),
+  };
+}

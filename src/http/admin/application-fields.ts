@@ -1,0 +1,168 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  type Application,
+  type ApplicationChanges,
+  type ClientType,
+  clientTypes,
+} from "../../domain/applications.ts";
+import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
+import { nullable, oneLine } from "../../domain/fields.ts";
+import { ulidPattern } from "../../domain/ids.ts";
+import { redirectUriProblem } from "../../domain/redirect-uris.ts";
+import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
+import { checkWebhookUrl } from "../../webhooks/address.ts";
+import { IsoTimestamp } from "../public/reference.ts";
+import { readParam } from "../query.ts";
+import { closed } from "./reference.ts";
+
+/*
+ * What an application looks like on its way in and out of the admin API.
+ */
+
+const fields = {
+  name: oneLine(1, 100),
+  webhook_url: nullable(Type.String({ maxLength: 2048 }), {
+    description: "Where its events are sent; null: nowhere, and what is pending is canceled.",
+  }),
+  scopes: Type.Array(Type.String({ maxLength: 100 }), {
+    maxItems: 20,
+    description: "What its tokens may be for. What is taken away is taken from its tokens at once.",
+  }),
+  redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
+    maxItems: 20,
+    description: "Where its users may be sent back to.",
+  }),
+  rate_limit: nullable(Type.Integer({ minimum: 1, maximum: 10_000_000 }), {
+    description: "Requests a minute; null: the server's default.",
+  }),
+  subscription_limit: nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
+    description: "How many subscriptions it may have; null: the server's default.",
+  }),
+  disabled: Type.Boolean({
+    description:
+      "Its tokens and secrets are refused, its pending deliveries are canceled, and nothing is sent to it, nor is it later.",
+  }),
+};
+const { name, disabled, ...others } = fields;
+
+/** It is settled once, because secret and redirect URIs depend on it. */
+const client_type = Type.Union(
+  clientTypes.map((one) => Type.Literal(one)),
+  { description: "`public` for a program on its users' devices, which can keep no secret and has none." },
+);
+
+export const ApplicationInput = Type.Object({
+  name,
+  client_type: Type.Optional(client_type),
+  ...Type.Partial(Type.Object(others)).properties,
+});
+export const ApplicationChangesInput = Type.Partial(Type.Object(fields));
+
+const shownFields = {
+  id: Type.String({ pattern: ulidPattern, description: "A ULID." }),
+  name: Type.String(),
+  client_id: Type.String({ description: "The same as `id`." }),
+  client_type,
+  webhook_url: others.webhook_url,
+  scopes: Type.Array(Type.String()),
+  redirect_uris: Type.Array(Type.String()),
+  rate_limit: others.rate_limit,
+  subscription_limit: others.subscription_limit,
+  disabled,
+  created_at: IsoTimestamp,
+  updated_at: IsoTimestamp,
+};
+export const ApplicationSchema = Type.Object(shownFields, { $id: "Application", ...closed });
+export const NewApplicationSchema = Type.Object(
+  {
+    ...shownFields,
+    client_secret: nullable(Type.String(), {
+      description: "Shown only here; null for a public client.",
+    }),
+    webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
+  },
+  { $id: "NewApplication", ...closed },
+);
+
+export const ApplicationId = Type.Object({ id: shownFields.id });
+
+export const exampleApplication = {
+  id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  name: "My bot",
+  client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  client_type: "confidential",
+  webhook_url: "https://bot.example/webhook",
+  scopes: ["users:read", "events:subscribe"],
+  redirect_uris: [],
+  rate_limit: null,
+  subscription_limit: null,
+  disabled: false,
+  created_at: "2026-01-14T16:08:06.123Z",
+  updated_at: "2026-01-14T16:08:06.123Z",
+};
+
+/** The id of an application in a path. */
+export function readApplicationId(text: string): string {
+  return readParam("id", text, shownFields.id);
+}
+
+/** The application, or the error that there is none. */
+export function existing<T>(found: T | null): T {
+  if (found === null) throw unknownApplication();
+  return found;
+}
+
+export function unknownApplication(): DomainError {
+  return new DomainError("not_found", "There is no application with this id");
+}
+
+/** The fields of an application that are given, in the form in which they are kept; throws what is wrong with them. */
+export function checkFields(
+  input: Static<typeof ApplicationChangesInput>,
+  clientType: ClientType,
+  allowPrivate: boolean,
+): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
+  const wrong: FieldProblem[] = [];
+  const refuse = (field: string, message: string) => wrong.push({ in: "body", field, message });
+  const { name, webhook_url, scopes: asked, redirect_uris, rate_limit, subscription_limit, disabled } = input;
+  const granted = asked && parseScopes(asked.join(" "));
+  if (granted === null) refuse("scopes", `may hold ${scopes.join(" and ")}`);
+  const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
+  if (verdict?.ok === false) refuse("webhook_url", verdict.reason);
+  for (const [i, uri] of (redirect_uris ?? []).entries()) {
+    const problem = redirectUriProblem(uri, clientType);
+    if (problem) refuse(`redirect_uris[${i}]`, problem);
+  }
+  if (wrong.length > 0) throw invalidFields(wrong);
+  return {
+    ...(name !== undefined && { name: name.toWellFormed() }),
+    ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+    ...(granted && { scopes: granted }),
+    ...(redirect_uris && { redirect_uris }),
+    ...(rate_limit !== undefined && { rate_limit }),
+    ...(subscription_limit !== undefined && { subscription_limit }),
+    ...(disabled !== undefined && { disabled }),
+  };
+}
+
+type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets">;
+
+/** An application as it is told: none of its secrets. */
+export function shown(application: Shown) {
+  const { id, name, client_type, webhook_url, scopes, redirect_uris, rate_limit } = application;
+  const { subscription_limit, disabled, created_at, updated_at } = application;
+  return {
+    id,
+    name,
+    client_id: id,
+    client_type,
+    webhook_url,
+    scopes,
+    redirect_uris,
+    rate_limit,
+    subscription_limit,
+    disabled,
+    created_at,
+    updated_at,
+  };
+}

@@ -1,0 +1,80 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Type } from "@sinclair/typebox";
+import { atomicLimits, maxErrors } from "../../batch/apply.ts";
+import { type Exchange, reply } from "../exchange.ts";
+import { readQuery } from "../query.ts";
+import { closed } from "./reference.ts";
+
+/*
+ * What all batches of the admin API share: their parameters, their report, and their way back out as NDJSON.
+ */
+
+/** A parameter that is true or false, and false where it is left out. */
+export function flag(description: string) {
+  return Type.Optional(
+    Type.String({
+      pattern: "^(true|false)$",
+      errorMessage: "must be true or false",
+      default: "false",
+      description,
+    }),
+  );
+}
+
+export const AtomicQuery = Type.Object({
+  atomic: flag(
+    `All or nothing: where one line is refused, none is taken. At most ${atomicLimits.lines.toLocaleString("en")} lines and ${atomicLimits.bytes / 1024 / 1024} MiB.`,
+  ),
+});
+
+export function isAtomic(request: Request): boolean {
+  return readQuery(request.url, AtomicQuery).atomic === "true";
+}
+
+export const BatchReportSchema = Type.Object(
+  {
+    accepted: Type.Integer({ description: "Lines that were taken." }),
+    rejected: Type.Integer({ description: "Lines that were refused." }),
+    errors: Type.Array(
+      Type.Object(
+        {
+          line: Type.Integer({ description: "From 1 on, blank lines counted." }),
+          message: Type.String({ description: "Why it was refused." }),
+        },
+        closed,
+      ),
+      { description: `The first ${maxErrors.toLocaleString("en")} refused lines.` },
+    ),
+  },
+  { $id: "BatchReport", ...closed },
+);
+
+export const exampleReport = {
+  accepted: 1,
+  rejected: 1,
+  errors: [{ line: 2, message: 'username "one" is taken by user 1' }],
+};
+
+/** Rows that are read at a time: some 2 ms in which nobody else is answered. */
+const pageSize = 500;
+
+/** Answers with all rows as NDJSON, a page at a time, as fast as the client reads. */
+export function replyRows<Row>(
+  exchange: Exchange,
+  page: (after: number, limit: number) => Promise<readonly Row[]>,
+  idOf: (row: Row) => number,
+): Response {
+  const encoder = new TextEncoder();
+  let after = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await nextTurn(); // a fast reader must not keep the event loop to itself
+      const rows = await page(after, pageSize);
+      const last = rows.at(-1);
+      if (last === undefined) return controller.close();
+      after = idOf(last);
+      controller.enqueue(encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join("")));
+    },
+  });
+  return reply(exchange, 200, stream, { "content-type": "application/x-ndjson" });
+}

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import { Type } from "@sinclair/typebox";
+import { DomainError, invalidFields } from "../../domain/errors.ts";
+import type { KnownAnswer } from "../../domain/idempotency.ts";
+import { derivedId } from "../../domain/ids.ts";
+import type { Store } from "../../store/store.ts";
+
+export const IdempotencyHeaders = Type.Object({
+  "Idempotency-Key": Type.Optional(
+    Type.String({
+      pattern: "^[\\x21-\\x7e]{1,255}$",
+      description:
+        "A word of yours for this request, remembered for 7 days: the same request again is answered as before and sends nothing; another body under the same key is a conflict.",
+      examples: ["chat-2026-01-14-000017"],
+    }),
+  ),
+});
+
+const keyForm = /^[\x21-\x7e]{1,255}$/;
+
+/** The `Idempotency-Key` of a request, null where it has none. */
+export function idempotencyKey(request: Request): string | null {
+  const key = request.headers.get("idempotency-key");
+  if (key === null || keyForm.test(key)) return key;
+  const message = "must be 1 to 255 printable ASCII characters without spaces";
+  throw invalidFields([{ in: "header", field: "Idempotency-Key", message }]);
+}
+
+/** Gives the same id for the same place in the same request, also after a crash. */
+export type IdOf = (index: number) => string;
+
+/**
+ * Does a request once for each key. What it publishes has ids that follow from the key, so that one whose answer was
+ * never noted, because the process ended before, is safely done again: what was kept then is known by its id.
+ * A request that is refused as a whole is forgotten, so that it may come again corrected.
+ */
+export async function once(
+  { idempotency }: Pick<Store, "idempotency">,
+  { key, request, now }: { readonly key: string; readonly request: Uint8Array; readonly now: number },
+  work: (idOf: IdOf) => Promise<KnownAnswer>,
+): Promise<KnownAnswer> {
+  const fingerprint = createHash("sha256").update(request).digest();
+  const { firstSeenAt, answer: known } = await idempotency.begin(key, fingerprint, now);
+  if (known) return known;
+  const idOf: IdOf = (index) => {
+    const seed = createHash("sha256").update(`${key}\0${index}\0`).update(fingerprint).digest();
+    return derivedId(firstSeenAt, seed);
+  };
+  try {
+    const answer = await work(idOf);
+    await idempotency.finish(key, answer);
+    return answer;
+  } catch (error) {
+    if (error instanceof DomainError && error.code !== "unavailable") await idempotency.release(key);
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+import type { AnyElysia } from "elysia";
+import { version } from "../../version.ts";
+import { gatheredPaths } from "../public/openapi.ts";
+import { hoist, type Json } from "../public/reference-schemas.ts";
+import introduction from "./assets/introduction.md" with { type: "text" };
+import { operatorScheme } from "./reference.ts";
+
+/** Tags of the operations in the order in which they are shown. */
+const tags = [
+  { name: "Users", description: "Who has a profile." },
+  { name: "Categories", description: "What can be streamed." },
+  {
+    name: "Channels and livestreams",
+    description: "Whose channel it is, and who is live with how many viewers.",
+  },
+  {
+    name: "Events",
+    description: "What happened on the platform, to be delivered to whoever subscribed to it.",
+  },
+  { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
+  { name: "Tokens", description: "Access tokens of applications." },
+  { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
+  { name: "Health", description: "For whoever watches over the process. Needs no key." },
+];
+
+/** The OpenAPI document of the routes of the admin listener, reached at `url`. */
+export async function adminDocument(app: AnyElysia, url: string): Promise<Json> {
+  return hoist({
+    openapi: "3.1.0",
+    info: {
+      title: "On Air Admin",
+      version,
+      summary: "How a platform reports its data and manages applications.",
+      description: introduction.trim(),
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url }],
+    tags,
+    paths: await gatheredPaths(app),
+    components: {
+      securitySchemes: {
+        [operatorScheme]: {
+          type: "http",
+          scheme: "bearer",
+          description: "The operator key: `ONAIR_ADMIN_KEY`, or the one that was shown at the first start.",
+        },
+      },
+    },
+  });
+}

@@ -1,0 +1,189 @@
+import { type TObject, type TSchema, Type } from "@sinclair/typebox";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { statusOf } from "../errors.ts";
+import { type Answer, parametersOf } from "../public/reference.ts";
+import {
+  challenge,
+  exampleRequestId,
+  FieldProblemSchema,
+  requestIdHeader,
+  retryAfter,
+} from "../public/reference-errors.ts";
+import { component, documentSchema, type Json } from "../public/reference-schemas.ts";
+
+/*
+ * What the OpenAPI document of the admin listener says of a route: as for the public one, but with the operator key
+ * in place of scopes, no rate limit, and bodies of NDJSON.
+ */
+
+export const closed = { additionalProperties: false };
+
+export type AdminErrorCode =
+  | Exclude<ErrorCode, "subscription_failed" | "insufficient_scope" | "method_not_allowed" | "rate_limited">
+  | "internal_error";
+
+/** A body: as JSON, as NDJSON, or either. */
+export interface AdminBody {
+  readonly json?: { readonly schema: TSchema; readonly example: unknown };
+  readonly ndjson?: { readonly description: string; readonly example: readonly unknown[] };
+  /** It may be left out. */
+  readonly optional?: boolean;
+}
+
+/** Everything the reference says of a route of the admin listener. */
+export interface AdminOperation {
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** It needs no operator key. */
+  readonly open?: boolean;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly headers?: TObject;
+  readonly body?: AdminBody;
+  /** An answer with `ndjson` is a stream of such lines. */
+  readonly answers: Readonly<Record<number, Answer & { readonly ndjson?: readonly unknown[] }>>;
+  readonly errors?: readonly AdminErrorCode[];
+}
+
+/** The name of the security scheme for the operator key. */
+export const operatorScheme = "operatorKey";
+
+/**
+ * The hook of a route: that it needs the operator key and reads its body itself, and its part of the document. A new
+ * object each time, because Elysia writes the macro's hook into it: one that is shared would carry the key of another
+ * server.
+ */
+export function adminOperation(of: AdminOperation) {
+  const detail: object = operationDetail(of);
+  return { ...(of.open ? {} : { operator: true as const }), parse: "none" as const, detail };
+}
+
+function operationDetail(of: AdminOperation): Json {
+  const parameters = [
+    ...parametersOf("path", of.params),
+    ...parametersOf("query", of.query),
+    ...parametersOf("header", of.headers),
+  ];
+  return {
+    operationId: of.id,
+    summary: of.summary,
+    description: of.description,
+    tags: [of.tag],
+    security: of.open ? [] : [{ [operatorScheme]: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(of.body && { requestBody: { required: !of.body.optional, content: bodyContent(of.body) } }),
+    responses: { ...answersOf(of), ...errorResponses(errorsOf(of)) },
+  };
+}
+
+function bodyContent({ json, ndjson }: AdminBody): Json {
+  return {
+    ...(json && { "application/json": { schema: documentSchema(json.schema), example: json.example } }),
+    ...(ndjson && { "application/x-ndjson": lines(ndjson.description, ndjson.example) }),
+  };
+}
+
+function lines(description: string, rows: readonly unknown[]): Json {
+  const example = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  return { schema: { type: "string", description }, example };
+}
+
+const headers = { "X-Request-Id": requestIdHeader };
+
+function answersOf(of: AdminOperation): Record<string, Json> {
+  const answers = Object.entries(of.answers).map(([status, { description, schema, example, ndjson }]) => {
+    const content = schema
+      ? { "application/json": { schema: documentSchema(schema), example } }
+      : ndjson && { "application/x-ndjson": lines("One object on each line.", ndjson) };
+    return [status, { description, headers, ...(content && { content }) }];
+  });
+  return Object.fromEntries(answers);
+}
+
+function errorsOf(of: AdminOperation): AdminErrorCode[] {
+  const codes: AdminErrorCode[] = [];
+  // Without parameters, too: a Host header that is too short is refused before the router.
+  if (of.params || of.query || of.headers || of.body?.json || of.open) codes.push("invalid_parameter");
+  if (of.body?.json) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
+  if (!of.open) codes.push("missing_token", "invalid_token");
+  return [...codes, ...(of.errors ?? []), "internal_error", "unavailable"];
+}
+
+const samples: Readonly<Record<AdminErrorCode, { message: string; errors?: readonly object[] }>> = {
+  invalid_parameter: {
+    message: "name must be at least 1 character",
+    errors: [{ in: "body", field: "name", message: "must be at least 1 character" }],
+  },
+  invalid_json: { message: "The body is not valid JSON" },
+  invalid_cursor: {
+    message: "cursor is not one of this list",
+    errors: [{ in: "query", field: "cursor", message: "is not one of this list" }],
+  },
+  missing_token: { message: "This needs the operator key: Authorization: Bearer <key>" },
+  invalid_token: { message: "The operator key is wrong" },
+  user_not_found: { message: "There is no user with this id" },
+  category_not_found: { message: "There is no category with this id" },
+  not_found: { message: "There is no application with this id" },
+  conflict: { message: 'username "one" is taken by user 1' },
+  body_too_large: { message: "The body must be at most 262144 bytes" },
+  unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
+  unavailable: { message: "The service cannot answer just now; try again soon" },
+  internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
+};
+
+const statusDescriptions: Readonly<Record<number, string>> = {
+  400: "Something in the request is wrong. All wrong fields are listed at once.",
+  401: "There is no operator key, or it is wrong.",
+  404: "It does not exist.",
+  409: "It contradicts what is there; the message names the conflict.",
+  413: "The body is too large.",
+  415: "The body has another media type.",
+  500: "Something went wrong on our side; the request id helps to find out what.",
+  503: "The server cannot answer just now, for example because it is shutting down or the disk is full.",
+};
+
+const ErrorSchema = Type.Object(
+  {
+    message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
+    code: Type.Union(
+      Object.keys(samples).map((code) => Type.Literal(code)),
+      { description: "What went wrong, for programs to act on." },
+    ),
+    errors: Type.Array(FieldProblemSchema, {
+      description: "The fields that are wrong; empty for most errors.",
+    }),
+    request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
+  },
+  { $id: "Error", description: "Every error of every path has this shape.", ...closed },
+);
+
+const errorHeaders: Partial<Record<AdminErrorCode, Json>> = {
+  missing_token: challenge,
+  invalid_token: challenge,
+  unavailable: retryAfter,
+};
+
+function errorResponses(codes: readonly AdminErrorCode[]): Record<number, Json> {
+  const byStatus = Map.groupBy(new Set(codes), (code) => statusOf[code]);
+  return Object.fromEntries([...byStatus].map(([status, group]) => [status, errorResponse(status, group)]));
+}
+
+function errorResponse(status: number, codes: readonly AdminErrorCode[]): Json {
+  const name = codes.map((code) => code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase()));
+  const examples = codes.map((code) => {
+    const { message, errors = [] } = samples[code];
+    return [code, { value: { message, code, errors, request_id: exampleRequestId } }];
+  });
+  return component(`responses/${name.join("Or")}`, {
+    description: statusDescriptions[status],
+    headers: Object.assign({}, headers, ...codes.map((code) => errorHeaders[code])),
+    content: {
+      "application/json": {
+        schema: documentSchema(ErrorSchema),
+        examples: Object.fromEntries(examples),
+      },
+    },
+  });
+}

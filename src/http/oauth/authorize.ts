@@ -1,0 +1,174 @@
+import type { Application } from "../../domain/applications.ts";
+import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
+import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
+import type { Exchange } from "../exchange.ts";
+import type { PublicDeps, PublicListener } from "../public/base.ts";
+import { browserCookie, redirect, replyToPerson } from "./browser.ts";
+import { OAuthError } from "./errors.ts";
+import { type Parameters, readParameters, readScopes } from "./parameters.ts";
+
+/** RFC 6749, section 4.1.2.1. */
+type AuthorizationErrorCode =
+  | "invalid_request"
+  | "unsupported_response_type"
+  | "invalid_scope"
+  | "server_error"
+  | "access_denied"
+  | "temporarily_unavailable";
+
+/** An error that the application is told through its redirect URI. */
+class AuthorizationError extends Error {
+  constructor(
+    readonly code: AuthorizationErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** An error that only the person in front of the browser is told. */
+class UndeliverableError extends Error {}
+
+const maxQueryLength = 8192;
+
+/**
+ * `GET /oauth/authorize` (RFC 6749, section 4.1.1): keeps the request, and sends the browser to the platform's login
+ * and consent page with a challenge. It comes back here with the verifier that the platform was given for its answer,
+ * and goes on to the application with a code or an error.
+ */
+export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
+  app.get(
+    "/oauth/authorize",
+    async ({ exchange, request }) => {
+      try {
+        const at = request.url.indexOf("?");
+        const query = at === -1 ? "" : request.url.slice(at + 1);
+        if (query.length > maxQueryLength) throw new UndeliverableError("The request is too long");
+        const { parameters, repeated } = readParameters(query);
+        const verifier = parameters.get("login_verifier");
+        return verifier === undefined
+          ? await startLogin(deps, exchange, parameters, repeated)
+          : await finishLogin(deps, exchange, verifier);
+      } catch (error) {
+        if (!(error instanceof UndeliverableError)) throw error;
+        return replyToPerson(exchange, "invalid_request", error.message);
+      }
+    },
+    // Not in the OpenAPI document, which is for programs: browsers come here, and get no answer but redirects.
+    { access: "anyone", parse: "none", detail: { hide: true } },
+  );
+}
+
+async function startLogin(
+  deps: PublicDeps,
+  exchange: Exchange,
+  parameters: Parameters,
+  repeated: ReadonlySet<string>,
+): Promise<Response> {
+  const { store, now, publicUrl, loginUrl } = deps;
+  const application = await requestingApplication(deps, parameters, repeated);
+  const redirectUri = requestedRedirectUri(application, parameters, repeated);
+  const state = repeated.has("state") ? null : (parameters.get("state") ?? null);
+  try {
+    const { scopes, codeChallenge } = readRequest(application, parameters, repeated);
+    if (loginUrl === null) {
+      throw new AuthorizationError("server_error", "This platform has not set up the login of users");
+    }
+    const challenge = newSecret("onair_lc_");
+    const cookie = browserCookie(publicUrl(), loginLifetimeMs);
+    const browser = cookie.read(exchange.request) ?? cookie.make();
+    await store.loginRequests.create(secretHash(challenge), secretHash(browser), {
+      applicationId: application.id,
+      redirectUri,
+      scopes,
+      state,
+      codeChallenge,
+      expiresAt: now() + loginLifetimeMs,
+    });
+    const location = withParameters(loginUrl, { login_challenge: challenge });
+    return redirect(exchange, location, cookie.header(browser));
+  } catch (error) {
+    if (!(error instanceof AuthorizationError || error instanceof OAuthError)) throw error;
+    const answer = { error: error.code, error_description: error.message, state, iss: publicUrl() };
+    return redirect(exchange, withParameters(redirectUri, answer));
+  }
+}
+
+async function requestingApplication(
+  { store }: PublicDeps,
+  parameters: Parameters,
+  repeated: ReadonlySet<string>,
+): Promise<Application> {
+  const id = parameters.get("client_id");
+  if (id === undefined) throw new UndeliverableError("The request does not name its application (client_id)");
+  const application = repeated.has("client_id") ? null : await store.applications.find(id);
+  if (!application || application.disabled)
+    throw new UndeliverableError("There is no application with this client_id");
+  return application;
+}
+
+/** It may be left out where the application has only one (RFC 6749, section 3.1.2.3). */
+function requestedRedirectUri(
+  application: Application,
+  parameters: Parameters,
+  repeated: ReadonlySet<string>,
+): string {
+  const asked = parameters.get("redirect_uri");
+  const [only, another] = application.redirect_uris;
+  if (asked === undefined && only !== undefined && another === undefined) return only;
+  if (asked === undefined)
+    throw new UndeliverableError("The request does not say where to return to (redirect_uri)");
+  if (repeated.has("redirect_uri") || !isRegistered(asked, application)) {
+    throw new UndeliverableError("The application has not registered this redirect_uri");
+  }
+  return asked;
+}
+
+/** PKCE is for everybody, and only with S256 (OAuth 2.1; RFC 7636, section 4.4.1). */
+function readRequest(application: Application, parameters: Parameters, repeated: ReadonlySet<string>) {
+  const refuse = (message: string) => new AuthorizationError("invalid_request", message);
+  if (repeated.size > 0) throw refuse("A parameter is given more than once");
+  const responseType = parameters.get("response_type");
+  if (responseType === undefined) throw refuse("response_type is required");
+  if (responseType !== "code") {
+    throw new AuthorizationError("unsupported_response_type", "The supported response_type is code");
+  }
+  if ((parameters.get("response_mode") ?? "query") !== "query") {
+    throw refuse("The supported response_mode is query");
+  }
+  const codeChallenge = parameters.get("code_challenge");
+  if (codeChallenge === undefined) throw refuse("code_challenge is required");
+  if (parameters.get("code_challenge_method") !== "S256") throw refuse("code_challenge_method must be S256");
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) throw refuse("code_challenge must be one of S256");
+  return { scopes: readScopes(parameters.get("scope"), application.scopes), codeChallenge };
+}
+
+async function finishLogin(
+  { store, now, publicUrl }: PublicDeps,
+  exchange: Exchange,
+  verifier: string,
+): Promise<Response> {
+  const browser = browserCookie(publicUrl(), loginLifetimeMs).read(exchange.request);
+  const code = newSecret("onair_ac_");
+  const login =
+    browser &&
+    (await store.loginRequests.redeem(secretHash(verifier), secretHash(browser), secretHash(code), now()));
+  if (!login) {
+    throw new UndeliverableError(
+      "This sign-in has ended already, took too long, or began in another browser",
+    );
+  }
+  const { answer, redirectUri, state } = login;
+  // The issuer tells a client of several servers which of them answers (RFC 9207).
+  const always = { state, iss: publicUrl() };
+  return redirect(
+    exchange,
+    "error" in answer
+      ? withParameters(redirectUri, {
+          error: answer.error,
+          error_description: answer.errorDescription,
+          ...always,
+        })
+      : withParameters(redirectUri, { code, ...always }),
+  );
+}

@@ -1,0 +1,75 @@
+import { newSecret } from "../../domain/tokens.ts";
+import { type Exchange, reply, replyJson } from "../exchange.ts";
+
+/*
+ * What the authorization endpoint says to a browser. Addresses here carry codes and challenges: no page on the way
+ * learns them as its referrer.
+ */
+
+const privately = { "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" };
+
+/** Sends the browser on, by GET whatever it came with (RFC 9700, section 4.12). */
+export function redirect(exchange: Exchange, location: string, cookie?: string): Response {
+  return reply(exchange, 303, null, { ...privately, location, ...(cookie && { "set-cookie": cookie }) });
+}
+
+/**
+ * An error that must not be told to the redirect URI (RFC 6749, section 4.1.2.1): a page for people, or JSON for
+ * whoever does not ask for HTML.
+ */
+export function replyToPerson(exchange: Exchange, error: string, description: string): Response {
+  if (!(exchange.request.headers.get("accept") ?? "").includes("text/html")) {
+    return replyJson(exchange, 400, { error, error_description: description }, privately);
+  }
+  const body = `<h1>This sign-in does not work</h1><p>${escapeHtml(description)}.</p>
+<p>Go back to the application and try again. If that does not help, tell those who made it:
+<code>${escapeHtml(error)}</code>, request <code>${escapeHtml(exchange.requestId)}</code>.</p>`;
+  return reply(exchange, 400, htmlPage("This sign-in does not work", body), {
+    ...privately,
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  });
+}
+
+const style = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 12vh auto; padding: 0 1rem;
+  color: #1d1d1f; background: #fff } h1 { font-size: 1.4rem } code { overflow-wrap: anywhere }
+  button, select { font: inherit; padding: .5rem 1rem; margin: .25rem .5rem .25rem 0 }
+  @media (prefers-color-scheme: dark) { body { color: #f5f5f7; background: #161618 } }`;
+
+/** A page that stands alone. `body` is HTML. */
+export function htmlPage(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+<meta name="viewport" content="width=device-width"><style>${style}</style></head>
+<body>${body}</body></html>`;
+}
+
+export function escapeHtml(text: string): string {
+  return Bun.escapeHTML(text);
+}
+
+const secretForm = /^onair_br_[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The cookie by which a browser is known again when it comes back from the platform. One for all its login requests,
+ * so that two tabs do not disturb each other. With https its name keeps other hosts of the domain from setting it.
+ */
+export function browserCookie(publicUrl: string, lifetimeMs: number) {
+  const isSecure = publicUrl.startsWith("https://");
+  const name = isSecure ? "__Host-onair_browser" : "onair_browser";
+  return {
+    /** The secret of a browser that has one. */
+    read(request: Request): string | null {
+      for (const pair of (request.headers.get("cookie") ?? "").split(";")) {
+        const [key = "", value = ""] = pair.trim().split("=");
+        if (key === name && secretForm.test(value)) return value;
+      }
+      return null;
+    },
+    make: () => newSecret("onair_br_"),
+    /** Lax, because the browser comes back from another site. */
+    header(secret: string): string {
+      const attributes = `Path=/; Max-Age=${lifetimeMs / 1000}; HttpOnly; SameSite=Lax`;
+      return `${name}=${secret}; ${attributes}${isSecure ? "; Secure" : ""}`;
+    },
+  };
+}

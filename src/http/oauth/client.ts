@@ -1,0 +1,85 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Application } from "../../domain/applications.ts";
+import { secretHash } from "../../domain/tokens.ts";
+import type { Store } from "../../store/store.ts";
+import { rateLimited } from "../auth.ts";
+import { type Exchange, peerAddress } from "../exchange.ts";
+import type { PublicDeps } from "../public/base.ts";
+import { OAuthError } from "./errors.ts";
+import type { Parameters } from "./parameters.ts";
+
+/** Wrong secrets in a minute from one address that are still told to be wrong. */
+const wrongSecrets = 60;
+
+/**
+ * The application that sent a request: by Basic or in the form (RFC 6749, section 2.3.1), one of them; a public client
+ * by its `client_id` alone. Throws `invalid_client`, and `rate_limited` for too many wrong secrets from one address;
+ * a right one is taken all the same.
+ */
+export async function authenticateClient(
+  { store, access, now }: Pick<PublicDeps, "store" | "access" | "now">,
+  exchange: Exchange,
+  form: Parameters,
+): Promise<Application> {
+  const { id, secret } = readCredentials(exchange.request.headers.get("authorization"), form);
+  const found = await store.applications.find(id);
+  const application = found?.disabled ? null : found;
+  if (application?.client_type === "public" && secret === undefined) return application;
+  if (secret === undefined) {
+    throw new OAuthError(
+      "invalid_client",
+      "The client must authenticate with its client_id and client_secret",
+    );
+  }
+  if (application && (await isSecretOf(store, id, secret, now()))) return application;
+  const budget = access.limiter.take(`wrong secrets from ${peerAddress(exchange)}`, wrongSecrets);
+  if (budget?.allowed === false) throw rateLimited(budget);
+  throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
+}
+
+/** While a rotation overlaps, there are several. */
+async function isSecretOf({ applications }: Store, id: string, secret: string, now: number) {
+  const hash = secretHash(secret);
+  const hashes = await applications.clientSecretHashes(id, now);
+  return hashes.some((good) => timingSafeEqual(hash, good));
+}
+
+interface Credentials {
+  readonly id: string;
+  readonly secret: string | undefined;
+}
+
+function readCredentials(authorization: string | null, form: Parameters): Credentials {
+  const basic = authorization === null ? null : readBasic(authorization);
+  const id = form.get("client_id");
+  const secret = form.get("client_secret");
+  if (basic && secret !== undefined) {
+    throw new OAuthError("invalid_request", "The client must authenticate in one way, not in two");
+  }
+  if (basic && id !== undefined && id !== basic.id) {
+    throw new OAuthError("invalid_request", "The client_id is not the one of the Authorization header");
+  }
+  if (basic) return basic;
+  if (id === undefined) {
+    throw new OAuthError(
+      "invalid_client",
+      "The client must authenticate with its client_id and client_secret",
+    );
+  }
+  return { id, secret };
+}
+
+function readBasic(authorization: string): Credentials {
+  const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
+  if (encoded === undefined) throw new OAuthError("invalid_client", "The Authorization header must be Basic");
+  const text = Buffer.from(encoded, "base64").toString();
+  const colon = text.indexOf(":");
+  if (colon === -1) throw new OAuthError("invalid_client", "The Authorization header is not valid Basic");
+  try {
+    const decode = (part: string) => decodeURIComponent(part.replaceAll("+", " "));
+    // Some libraries send public clients with an empty password.
+    return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) || undefined };
+  } catch {
+    throw new OAuthError("invalid_client", "The Authorization header is not valid Basic");
+  }
+}

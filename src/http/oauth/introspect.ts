@@ -1,0 +1,40 @@
+import { secretHash } from "../../domain/tokens.ts";
+import type { TokenRecord } from "../../store/store.ts";
+import { replyJson } from "../exchange.ts";
+import type { PublicDeps, PublicListener } from "../public/base.ts";
+import { authenticateClient } from "./client.ts";
+import { answeringOAuth, OAuthError, uncached } from "./errors.ts";
+import { readForm, required } from "./parameters.ts";
+
+/**
+ * `POST /oauth/introspect` (RFC 7662): what a token is good for. An application learns of its own tokens alone; all
+ * others are not active (section 2.2), whether they exist or not.
+ */
+export function introspectRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
+  const { store, now, publicUrl } = deps;
+  const describe = (token: TokenRecord) => ({
+    active: true,
+    scope: token.scopes.join(" "),
+    client_id: token.applicationId,
+    ...(token.kind === "access_token" && { token_type: "Bearer" }),
+    exp: Math.floor(token.expiresAt / 1000),
+    ...(token.userId !== null && { sub: String(token.userId) }),
+    iss: publicUrl(),
+  });
+
+  app.post(
+    "/oauth/introspect",
+    ({ exchange, request }) =>
+      answeringOAuth(exchange, async () => {
+        const form = await readForm(request);
+        const application = await authenticateClient(deps, exchange, form);
+        if (application.client_type === "public") {
+          throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
+        }
+        const token = await store.tokens.inspect(secretHash(required(form, "token")), now());
+        const isOwn = token?.applicationId === application.id;
+        return replyJson(exchange, 200, isOwn ? describe(token) : { active: false }, uncached);
+      }),
+    { access: "anyone", parse: "none", detail },
+  );
+}

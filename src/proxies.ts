@@ -1,0 +1,58 @@
+import { BlockList, isIP } from "node:net";
+
+/** Whether an address is that of a proxy whose word is taken for whom it speaks for. */
+export type TrustedProxies = (address: string) => boolean;
+
+/**
+ * Reads addresses and networks, such as `10.0.0.0/8` and `::1`. Throws a `TypeError` that names the first entry that is
+ * neither.
+ */
+export function trustedProxies(entries: readonly string[]): TrustedProxies {
+  // One list for each version, because a BlockList takes IPv4 rules for IPv6.
+  const ipv4 = new BlockList();
+  const ipv6 = new BlockList();
+  for (const entry of entries) {
+    const { address, prefix } = readNetwork(entry);
+    if (isIP(address) === 4) ipv4.addSubnet(address, prefix, "ipv4");
+    else ipv6.addSubnet(address, prefix, "ipv6");
+  }
+  return (address) => (isIP(address) === 4 ? ipv4.check(address, "ipv4") : ipv6.check(address, "ipv6"));
+}
+
+function readNetwork(entry: string): { address: string; prefix: number } {
+  const [, address = "", digits] = /^([0-9A-Fa-f.:]+)(?:\/([0-9]{1,3}))?$/.exec(entry) ?? [];
+  const version = isIP(address);
+  const longest = version === 4 ? 32 : 128;
+  const prefix = digits === undefined ? longest : Number(digits);
+  if (version !== 0 && prefix <= longest) return { address, prefix };
+  throw new TypeError(`must be addresses or networks like 10.0.0.0/8, and "${entry}" is not one`);
+}
+
+/**
+ * The address of whoever sent a request: the peer itself, unless that is a trusted proxy. Then `X-Forwarded-For` tells,
+ * read from its right-hand end, where each proxy adds whom it heard from: the first address there that is not a trusted
+ * proxy's. What stands to the left of it is anybody's invention. Where something else than an address turns up, it is
+ * the last one before.
+ */
+export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: TrustedProxies): string {
+  let client = plainAddress(peer) ?? peer;
+  let rest = forwardedFor;
+  while (rest !== null && isIP(client) !== 0 && isTrusted(client)) {
+    const comma: number = rest.lastIndexOf(",");
+    const hop = plainAddress(rest.slice(comma + 1).trim());
+    if (hop === null) break;
+    client = hop;
+    rest = comma === -1 ? null : rest.slice(0, comma);
+  }
+  return client;
+}
+
+/** The one spelling of an address, without a port; null for anything else. IPv4 in an IPv6 address is IPv4. */
+function plainAddress(text: string): string | null {
+  const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);
+  const address = withPort?.[1] ?? withPort?.[2] ?? text;
+  const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
+  const version = isIP(mapped ?? address);
+  if (version === 0 || address.includes("%")) return null;
+  return version === 4 ? (mapped ?? address) : new URL(`http://[${address}]`).hostname.slice(1, -1);
+}

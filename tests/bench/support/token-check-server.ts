@@ -1,0 +1,76 @@
+/*
+ * Get User with and without the check of the token, all else being the same.
+ * bun token-check-server.ts <checked|unchecked> <data directory, new>
+ */
+import type { Application } from "../../../src/domain/applications.ts";
+import { newId } from "../../../src/domain/ids.ts";
+import { hour, isoTime } from "../../../src/domain/time.ts";
+import { newSecret, secretHash } from "../../../src/domain/tokens.ts";
+import { authenticator } from "../../../src/http/auth.ts";
+import { publicApp } from "../../../src/http/public/app.ts";
+import { Profiles } from "../../../src/http/public/profiles.ts";
+import { readyAnswers } from "../../../src/http/public/ready.ts";
+import { rateLimiter } from "../../../src/http/rate-limit.ts";
+import { listen } from "../../../src/http/server.ts";
+import { createLog } from "../../../src/log.ts";
+import { Cursors } from "../../../src/ranking/cursor.ts";
+import { Ranking } from "../../../src/ranking/ranking.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+
+const [kind, directory = ""] = process.argv.slice(2);
+const now = Date.now;
+const at = isoTime(now());
+const store = openStore(directory);
+const application: Application = {
+  id: newId(),
+  name: "Bench",
+  client_type: "confidential",
+  webhook_url: null,
+  webhook_secret: "whsec_",
+  scopes: ["users:read"],
+  redirect_uris: [],
+  rate_limit: null,
+  subscription_limit: null,
+  retired_webhook_secrets: [],
+  disabled: false,
+  created_at: at,
+  updated_at: at,
+};
+await store.applications.create({ ...application, client_secret_hash: secretHash("unused") });
+const token = newSecret("onair_at_");
+const grant = {
+  applicationId: application.id,
+  userId: null,
+  scopes: application.scopes,
+  expiresAt: now() + hour,
+};
+await store.tokens.create(secretHash(token), grant);
+const user = { id: 1, username: "somebody", display_name: "Somebody", bio: "", profile_picture: null };
+const counts = { followers_count: 5, following_count: 7, is_verified: false };
+await store.users.upsert([{ ...user, ...counts, created_at: at }], at);
+
+const checking = authenticator(store, now);
+const caller = { application, grant };
+const believing = { ...checking, known: () => caller, authenticate: async () => caller };
+const profiles = new Profiles();
+const ranking = new Ranking(now);
+const access = {
+  authenticator: kind === "checked" ? checking : believing,
+  limiter: rateLimiter(now),
+  defaultRateLimit: 10_000_000,
+};
+const app = publicApp({
+  store,
+  access,
+  profiles,
+  log: createLog("off"),
+  now,
+  publicUrl: () => "http://127.0.0.1",
+  loginUrl: null,
+  ranking,
+  cursors: new Cursors("key"),
+  defaultSubscriptionLimit: 1,
+  publicKey: { public_key: "", standard_webhooks: "" },
+});
+const { url } = listen(app, "127.0.0.1", 0, readyAnswers({ access, profiles }, ranking));
+process.stdout.write(`ready ${url} ${token}\n`);

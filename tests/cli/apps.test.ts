@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { run } from "../support/process.ts";
+import { Receiver } from "../support/receiver.ts";
+import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const directory = temporaryDirectory();
+afterAll(() => directory.remove());
+
+const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
+const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1, data };
+const fileOf = async (name: string, lines: readonly unknown[]) => {
+  const path = join(directory.path, name);
+  await Bun.write(
+    path,
+    lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
+  );
+  return path;
+};
+
+describe.each(["at a running server", "in a data directory"])("%s", (way) => {
+  const path = join(directory.path, way.replaceAll(" ", "-"));
+  let server: TestServer | null = null;
+  const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
+  const to = () => (server ? ["--url", server.app.adminUrl] : ["--data", path]);
+  const onair = (...args: string[]) => run([...args, ...to()], { env });
+  const answered = async <T>(...args: string[]): Promise<T> => {
+    const { code, stdout, stderr } = await onair(...args, "--json");
+    expect([args, code, stderr]).toEqual([args, 0, ""]);
+    return JSON.parse(stdout) as T;
+  };
+  interface App {
+    readonly id: string;
+    readonly client_secret: string;
+    readonly webhook_secret: string;
+  }
+
+  beforeAll(async () => {
+    server = await startServer({ data: path });
+    await server.load("users", [{ id: 1, username: "one" }]);
+    if (way === "in a data directory") {
+      await server.stop();
+      server = null;
+    }
+  });
+  afterAll(() => server?.stop());
+
+  test("applications are made, listed, changed, rotated and deleted", async () => {
+    const flags = ["--webhook-url", "http://127.0.0.1:9/x", "--scope", "users:read", "--rate-limit", "5"];
+    const { client_secret, webhook_secret, ...made } = await answered<App>(
+      "apps",
+      "create",
+      "--name",
+      "Bot",
+      ...flags,
+    );
+    expect([client_secret, webhook_secret]).toEqual([
+      expect.stringMatching(/^onair_cs_/),
+      expect.stringMatching(/^whsec_/),
+    ]);
+    expect(made).toMatchObject({ name: "Bot", scopes: ["users:read"], rate_limit: 5, disabled: false });
+    const { id } = made;
+    const changed = await answered<object>("apps", "change", id, "--rate-limit", "default", "--disable");
+    expect(changed).toMatchObject({ id, rate_limit: null, disabled: true, name: "Bot" });
+    expect(await answered<object>("apps", "get", id)).toEqual(changed);
+    expect(await answered<object[]>("apps", "list")).toContainEqual(changed);
+    const listed = await onair("apps", "list");
+    expect(listed.stdout).toMatch(
+      new RegExp(`^ID .*\\n(.*\\n)*${id}  disabled +Bot +http://127.0.0.1:9/x\\n`),
+    );
+    for (const secret of [client_secret, webhook_secret]) expect(listed.stdout).not.toContain(secret);
+    const rotated = await answered<App>("apps", "rotate-webhook-secret", id, "--overlap", "60");
+    expect(rotated.webhook_secret).not.toBe(webhook_secret);
+    expect((await answered<App>("apps", "rotate-client-secret", id)).client_secret).toMatch(/^onair_cs_/);
+    expect(await answered<object>("apps", "delete", id)).toEqual({ id, deleted: true });
+    const gone = await onair("apps", "get", id);
+    expect([gone.code, gone.stdout]).toEqual([1, ""]);
+    expect(gone.stderr).toContain("There is no application with this id");
+  }, 30_000);
+
+  test("tokens are made, listed and revoked", async () => {
+    const { id } = await answered<App>("apps", "create", "--name", "Tokens");
+    const made = await answered<{ access_token: string }>(
+      "tokens",
+      "create",
+      id,
+      "--scope",
+      "users:read",
+      "--expires-in",
+      "3600",
+    );
+    expect(made).toMatchObject({ scopes: ["users:read"], user_id: null });
+    const listed = await onair("tokens", "list", id);
+    expect(listed.stdout).toContain("users:read");
+    expect(listed.stdout).not.toContain(made.access_token);
+    expect(await answered<object>("tokens", "revoke", id)).toEqual({ revoked: 1, message: "OK" });
+    expect(await answered<object>("tokens", "list", id)).toMatchObject({ data: [] });
+    const refused = await onair("tokens", "create", id, "--scope", "none");
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining("scopes may hold what the application may have"),
+    ]);
+  }, 30_000);
+
+  test("events are published once, delivered by the server, and refused by line", async () => {
+    const receiver = new Receiver();
+    const { id } = await answered<App>("apps", "create", "--name", "Events", "--webhook-url", receiver.url);
+    const running = server ?? (await startServer({ data: path }));
+    const key = { app_id: id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+    await running.app.store.subscriptions.subscribe([key], 10, Date.now());
+    if (!server) await running.stop();
+    const file = await fileOf("events.ndjson", [event, "{", event]);
+    for (let i = 0; i < 2; i++) {
+      const result = await onair("events", "publish", file, "--idempotency-key", `once-${way.length}`);
+      expect(result).toEqual({
+        code: 1,
+        stdout: "2 accepted, 1 rejected\n",
+        stderr: "line 2: The line is not valid JSON\n",
+      });
+    }
+    const late = server ?? (await startServer({ data: path }));
+    await receiver.arrived(2);
+    const { deliveries } = await late.app.publisher.publish({ ...event, id: `last-${way.length}` });
+    expect(deliveries).toBe(1);
+    expect(await receiver.arrived(3)).toHaveLength(3);
+    if (!server) await late.stop();
+    await receiver.stop();
+  }, 30_000);
+});
+
+test("a directory in use is left alone, and says so", async () => {
+  const path = join(directory.path, "busy");
+  const server = await startServer({ data: path });
+  const file = await fileOf("one.ndjson", [event]);
+  const commands = [
+    ["apps", "list"],
+    ["tokens", "list", "x"],
+    ["events", "publish", file],
+  ];
+  for (const command of commands) {
+    const result = await run([...command, "--data", path]);
+    expect([command, result.code, result.stdout]).toEqual([command, 1, ""]);
+    expect(result.stderr).toContain(`in use by process ${process.pid}`);
+  }
+  await server.stop();
+}, 30_000);
+
+describe("wrong usage", () => {
+  test.each<[string[], string]>([
+    [["apps"], "the action must be one of list, get, create, change, delete"],
+    [["apps", "constructor"], "the action must be one of"],
+    [["apps", "get"], "the id of the application is missing"],
+    [["apps", "create"], "--name is missing"],
+    [["apps", "change", "x"], "there is nothing to change"],
+    [["apps", "change", "x", "--enable", "--disable"], "exclude each other"],
+    [["apps", "change", "x", "--rate-limit", "many"], "--rate-limit must be a number"],
+    [["apps", "list", "x"], '"x" is not expected here'],
+    [["apps", "get", "x", "--name", "y"], "--name is not for get"],
+    [["apps", "list", "--url", "http://127.0.0.1:9"], "ONAIR_ADMIN_KEY"],
+    [["apps", "list", "--data", "nowhere"], "There is no data in nowhere"],
+    [["tokens", "make", "x"], "the action must be one of create, list, revoke"],
+    [["tokens", "list", "x", "--scope", "y"], "are for create"],
+    [["tokens", "create", "x", "--expires-in", "1h"], "--expires-in must be a number"],
+    [["events"], "the action must be one of publish, types"],
+    [["events", "publish"], "the file is missing"],
+    [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
+    [["events", "types", "no.such"], "There is no event no.such"],
+  ])("%j", async (args, message) => {
+    const result = await run(args, {
+      cwd: directory.path,
+      command: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
+    });
+    expect([result.code, result.stdout]).toEqual([2, ""]);
+    expect(result.stderr).toContain(message);
+  });
+
+  test.each(["apps", "tokens", "events", "export", "import"])("%s --help explains it", async (command) => {
+    const result = await run([command, "--help"]);
+    expect([result.code, result.stderr]).toEqual([0, ""]);
+    for (const text of [`onair ${command}`, "--url URL", "--data DIR", "--json", "2 for"]) {
+      expect(result.stdout.replaceAll("\n", " ")).toContain(text);
+    }
+    expect(Math.max(...result.stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+  });
+});
+
+test("events types lists what can be published, with an example of one", async () => {
+  const all = await run(["events", "types"]);
+  for (const { name } of builtInEventTypes) expect(all.stdout).toContain(`${name} `);
+  const one = await run(["events", "types", "channel.followed", "--json"]);
+  expect(JSON.parse(one.stdout)).toEqual([
+    {
+      name: "channel.followed",
+      version: 1,
+      description: expect.any(String),
+      schema: expect.any(Object),
+      example: data,
+    },
+  ]);
+});

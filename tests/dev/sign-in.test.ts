@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Browser, Page } from "puppeteer-core";
+import { readConfig } from "../../src/config.ts";
+import { openCredentials } from "../../src/dev/credentials.ts";
+import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
+import { terminalOn } from "../../src/dev/terminal.ts";
+import { createLog } from "../../src/log.ts";
+import { chromium, startChromium } from "../support/chromium.ts";
+import { json, temporaryDirectory } from "../support/server.ts";
+
+/** The pages of `onair dev`, as a person with a browser and as a program meet them. */
+const directory = temporaryDirectory();
+const data = join(directory.path, "data");
+let platform: DevPlatform;
+
+const start = (env: Record<string, string> = {}, at = data) =>
+  startDevPlatform({
+    config: readConfig(["--data", at, "--port", "0", "--admin-port", "0"], env, {
+      allowPrivateWebhooks: "true",
+    }),
+    credentials: openCredentials(at),
+    events: false,
+    terminal: terminalOn({ write: () => {} }, {}),
+    log: createLog("off"),
+    now: Date.now,
+    random: Math.random,
+  });
+
+beforeAll(async () => {
+  platform = await start();
+});
+afterAll(async () => {
+  await platform.stop();
+  directory.remove();
+});
+
+describe.skipIf(chromium === null)("in a real browser", () => {
+  let browser: Browser;
+  let page: Page;
+  const text = () => page.$eval("body", (body) => body.textContent ?? "");
+  const click = (value: string) =>
+    Promise.all([page.waitForNavigation(), page.click(`button[value=${value}]`)]);
+
+  beforeAll(async () => {
+    browser = await startChromium();
+    page = await browser.newPage();
+  });
+  afterAll(() => browser.close());
+
+  test("somebody picks a user and clicks Allow: the application has a token of that user", async () => {
+    await page.goto(platform.signInUrl);
+    expect(await text()).toContain("Allow Dev app to use your account?");
+    expect(await text()).toContain("events:subscribe");
+    const people = platform.sample.people.map(({ user }) => user);
+    const third = people[2];
+    if (!third) throw new Error("no sample users");
+    expect(await page.$$eval("option", (options) => options.length)).toBe(50);
+    await page.select("select", String(third.id));
+    await click("allow");
+    expect(page.url()).toStartWith(`${new URL(platform.signInUrl).origin}/callback?code=`);
+    const shown = await text();
+    expect(shown).toContain("Signed in");
+    const token = /onair_at_[A-Za-z0-9_-]{43}/.exec(shown)?.[0] ?? "";
+    const answer = await fetch(`${platform.app.publicUrl}/public/v1/events/subscriptions`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(answer.status).toBe(200);
+    const { data: rows } = await json<{ data: { broadcaster_user_id: number }[] }>(answer);
+    expect(new Set(rows.map(({ broadcaster_user_id }) => broadcaster_user_id))).toEqual(new Set([third.id]));
+    const [consent] = await platform.app.store.consents.ofUser(third.id);
+    expect(consent?.application_name).toBe("Dev app");
+  });
+
+  test("somebody clicks Deny: the application is told, and gets nothing", async () => {
+    await page.goto(platform.signInUrl);
+    await click("deny");
+    expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
+    const shown = await text();
+    expect(shown).toContain("access_denied: The user denied access");
+    expect(shown).not.toMatch(/onair_(at|rt|ac)_/);
+  });
+
+  test("going back and answering again leads nowhere", async () => {
+    await page.goto(platform.signInUrl);
+    await click("allow");
+    await page.goBack();
+    await page.reload();
+    expect(await text()).toContain("This sign-in has ended");
+  });
+
+  test("an address with a redirect that is not registered ends on a page of ours", async () => {
+    const { client_id } = openCredentials(data);
+    const query = new URLSearchParams({ client_id, redirect_uri: "https://evil.example/" });
+    await page.goto(`${platform.app.publicUrl}/oauth/authorize?${query}`);
+    expect(page.url()).toStartWith(platform.app.publicUrl);
+    expect(await text()).toContain("This sign-in does not work");
+  });
+});
+
+test("the login page of another platform is used where it is set", async () => {
+  const other = join(directory.path, "other");
+  const elsewhere = await start({ ONAIR_LOGIN_URL: "https://login.example/" }, other);
+  try {
+    const begun = await fetch(elsewhere.signInUrl, { redirect: "manual" });
+    const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
+    expect(sent.headers.get("location")).toStartWith("https://login.example/?login_challenge=");
+  } finally {
+    await elsewhere.stop();
+  }
+});
+
+test("the redirect URI of the Dev app follows the sample application; others stay", async () => {
+  const again = join(directory.path, "again");
+  const first = await start({}, again);
+  const { client_id } = openCredentials(again);
+  const callback = (of: DevPlatform) => new URL("/callback", of.signInUrl).href;
+  const registered = async (of: DevPlatform) =>
+    (await of.app.store.applications.find(client_id))?.redirect_uris;
+  expect(await registered(first)).toEqual([callback(first)]);
+  const mine = "https://mine.example/callback";
+  const changes = { redirect_uris: ["http://127.0.0.1:1/callback", mine] };
+  await first.app.store.applications.update(client_id, changes, Date.now());
+  await first.stop();
+  const second = await start({}, again);
+  try {
+    expect(await registered(second)).toEqual([callback(second), mine]);
+  } finally {
+    await second.stop();
+  }
+});
+
+test("the login page escapes what it shows, and cannot be framed", async () => {
+  const { store } = platform.app;
+  const { client_id } = openCredentials(data);
+  await store.applications.update(client_id, { name: "<b>Bad</b>" }, Date.now());
+  const begun = await fetch(platform.signInUrl, { redirect: "manual" });
+  const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
+  const page = await fetch(sent.headers.get("location") ?? "");
+  const html = await page.text();
+  expect(html).toContain("Allow &lt;b&gt;Bad&lt;/b&gt; to use");
+  expect(html).not.toContain("<b>");
+  expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  await store.applications.update(client_id, { name: "Dev app" }, Date.now());
+});
+
+test.each([
+  ["/login", 404, "This sign-in has ended"],
+  ["/login?login_challenge=forged", 404, "This sign-in has ended"],
+  ["/callback?code=x&state=forged", 400, "Not signed in"],
+])("%s is refused", async (path, status, title) => {
+  const page = await fetch(new URL(path, platform.signInUrl));
+  expect(page.status).toBe(status);
+  const html = await page.text();
+  expect(html).toContain(title);
+  expect(html).not.toContain("<form");
+});

@@ -1,0 +1,438 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { atomicLimits } from "../../src/batch/apply.ts";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { Receiver } from "../support/receiver.ts";
+import {
+  adminKey,
+  Clock,
+  json,
+  startServer,
+  type TestApplication,
+  type TestServer,
+} from "../support/server.ts";
+
+let server: TestServer;
+let reader: TestApplication;
+let clock: Clock;
+
+beforeEach(async () => {
+  clock = new Clock();
+  server = await startServer({ clock });
+  await server.load("users", [
+    { id: 1, username: "one", followers_count: 10 },
+    { id: 2, username: "two", display_name: "One's twin" },
+  ]);
+  await server.load("categories", [
+    { id: 5, name: "Chess", slug: "chess", tags: ["Board game", "Calm"] },
+    { id: 6, name: "Go", slug: "go", tags: ["Calm"] },
+  ]);
+  await server.load("channels", [
+    { id: 11, user_id: 1, slug: "one" },
+    { id: 12, user_id: 2, slug: "two" },
+  ]);
+  await server.load("livestreams", [
+    { channel_id: 11, category_id: 5, viewers: 7 },
+    { channel_id: 12, category_id: 5, viewers: 3 },
+  ]);
+  reader = await server.application();
+});
+afterEach(() => server.stop());
+
+/** Everything that the store holds of the platform's data, to see what has changed. */
+const everything = async () => {
+  const parts = ["users/batch", "categories/batch", "channels/batch", "livestreams"];
+  const texts = parts.map(async (part) => (await server.admin("GET", `/admin/v1/${part}`)).text());
+  return (await Promise.all(texts)).join("---\n");
+};
+const category = async (id: number) => {
+  clock.advance(2_000);
+  const answer = await server.get(`/public/v1/categories/${id}`);
+  return (await json<{ category: { viewers: number; top_channels: { id: number }[] } }>(answer)).category;
+};
+const found = async (query: string) => {
+  const answer = await server.get(`/public/v1/users/search?query=${query}`, reader.token);
+  return (await json<{ data: { id: number }[] }>(answer)).data.map(({ id }) => id);
+};
+const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
+const event = (fields: object = {}) => ({
+  name: "channel.followed",
+  version: 1,
+  broadcaster_user_id: 1,
+  data,
+  ...fields,
+});
+
+describe("one record", () => {
+  test.each<[string, string, object, object]>([
+    [
+      "users/3",
+      "user",
+      { username: "three" },
+      {
+        id: 3,
+        username: "three",
+        display_name: "three",
+        bio: "",
+        profile_picture: null,
+        followers_count: 0,
+        following_count: 0,
+        is_verified: false,
+        created_at: "2026-01-14T16:00:00.000Z",
+      },
+    ],
+    [
+      "categories/7",
+      "category",
+      { name: "Shogi", slug: "shogi", tags: ["Calm"] },
+      {
+        id: 7,
+        name: "Shogi",
+        slug: "shogi",
+        icon: null,
+        banner: null,
+        description: "",
+        tags: [{ id: 2, name: "Calm" }],
+      },
+    ],
+    [
+      "channels/13",
+      "channel",
+      { user_id: 2, slug: "second" },
+      { id: 13, user_id: 2, slug: "second", name: "second", profile_image: null },
+    ],
+  ])("of %s is put, got, put again without a change, and deleted twice", async (path, one, body, record) => {
+    const address = `/admin/v1/${path}`;
+    expect((await server.admin("GET", address)).status).toBe(404);
+    const put = await server.admin("PUT", address, body);
+    expect([put.status, await json<object>(put)]).toEqual([200, { [one]: record, message: "OK" }]);
+    const before = await everything();
+    clock.advance(1_000);
+    expect(await json<object>(await server.admin("PUT", address, body))).toEqual({
+      [one]: record,
+      message: "OK",
+    });
+    expect(await everything()).toBe(before);
+    expect(await json<object>(await server.admin("GET", address))).toEqual({ [one]: record, message: "OK" });
+    for (let i = 0; i < 2; i++) {
+      const gone = await server.admin("DELETE", address);
+      expect([gone.status, await gone.text()]).toEqual([204, ""]);
+    }
+    expect((await server.admin("GET", address)).status).toBe(404);
+  });
+
+  test.each<[string, object, number, string]>([
+    ["users/3", { username: "ONE" }, 409, 'username "ONE" is taken by user 1'],
+    ["categories/7", { name: "X", slug: "chess" }, 409, 'slug "chess" is taken by category 5'],
+    [
+      "categories/7",
+      { name: "X", slug: "x", tags: [{ id: 9, name: "Calm" }] },
+      409,
+      'tag "Calm" has the id 2 here, not 9',
+    ],
+    [
+      "categories/7",
+      { name: "X", slug: "x", tags: [{ id: 1, name: "New" }] },
+      409,
+      'tag id 1 is that of "Board game"',
+    ],
+    ["channels/13", { user_id: 1, slug: "two" }, 409, 'slug "two" is taken by channel 12'],
+    ["channels/13", { user_id: 99, slug: "x" }, 409, "user_id 99 is not a known user: import users first"],
+    ["categories/7", { name: "X" }, 400, "slug is required"],
+    ["channels/0", { user_id: 1, slug: "x" }, 400, "id must be an integer from 1 to 9007199254740991"],
+    ["channels/13", { id: 14, user_id: 1, slug: "x" }, 400, "id must be the id of the path"],
+  ])("%s with %j is %i and changes nothing", async (path, body, status, message) => {
+    const before = await everything();
+    const answer = await server.admin("PUT", `/admin/v1/${path}`, body);
+    expect([answer.status, (await json<{ message: string }>(answer)).message]).toEqual([status, message]);
+    expect(await everything()).toBe(before);
+  });
+});
+
+describe("deleting", () => {
+  test("a user takes along profile, search, channel, livestream, tokens and subscriptions", async () => {
+    const failing = new Receiver(() => new Response(null, { status: 500 }));
+    const app = await server.application({ webhook_url: failing.url });
+    const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1 };
+    expect((await server.post("/public/v1/events/subscriptions", body, app.token)).status).toBe(200);
+    const other = { ...body, broadcaster_user_id: 2 };
+    expect((await server.post("/public/v1/events/subscriptions", other, app.token)).status).toBe(200);
+    expect((await server.admin("POST", "/admin/v1/events", event())).status).toBe(202);
+    await failing.arrived(1);
+    const { store } = server.app;
+    const hash = new Uint8Array(32);
+    const expiresAt = clock.ms + 1e6;
+    await store.tokens.create(hash, { applicationId: app.id, userId: 1, scopes: ["users:read"], expiresAt });
+    expect((await server.get("/public/v1/users/one", reader.token)).status).toBe(200);
+    expect(await found("one")).toEqual([1, 2]);
+    expect(await category(5)).toMatchObject({ viewers: 10, top_channels: [{ id: 11 }, { id: 12 }] });
+
+    expect((await server.admin("DELETE", "/admin/v1/users/1")).status).toBe(204);
+    expect((await server.get("/public/v1/users/one", reader.token)).status).toBe(404);
+    expect(await found("one")).toEqual([2]);
+    expect(await category(5)).toMatchObject({ viewers: 3, top_channels: [{ id: 12 }] });
+    expect((await server.admin("GET", "/admin/v1/channels/11")).status).toBe(404);
+    expect(await store.tokens.find(hash)).toBeNull();
+    expect(await store.deliveries.pending()).toEqual([]);
+    const left = await store.subscriptions.ofApplication(app.id);
+    expect(left.map(({ broadcaster_user_id }) => broadcaster_user_id)).toEqual([2]);
+    // The name is free, and whoever gets it has nothing of the one before.
+    await server.load("users", [{ id: 4, username: "one" }]);
+    expect(await found("one")).toEqual([4, 2]);
+    await failing.stop();
+  });
+
+  test("a category ends its livestreams and stops showing at once", async () => {
+    expect((await server.admin("DELETE", "/admin/v1/categories/5")).status).toBe(204);
+    expect((await server.get("/public/v1/categories/5")).status).toBe(404);
+    const list = await json<{ categories: { id: number }[] }>(await server.get("/public/v1/categories"));
+    expect(list.categories.map(({ id }) => id)).toEqual([6]);
+    expect(await (await server.admin("GET", "/admin/v1/livestreams")).text()).toBe("");
+    expect((await server.admin("GET", "/admin/v1/channels/11")).status).toBe(200);
+    // A category that comes again starts without viewers.
+    await server.load("categories", [{ id: 5, name: "Chess", slug: "chess" }]);
+    expect((await category(5)).viewers).toBe(0);
+  });
+
+  test("a channel ends its livestream, a livestream leaves its channel", async () => {
+    expect((await server.admin("DELETE", "/admin/v1/channels/11")).status).toBe(204);
+    expect(await category(5)).toMatchObject({ viewers: 3, top_channels: [{ id: 12 }] });
+    for (let i = 0; i < 2; i++) {
+      expect((await server.admin("DELETE", "/admin/v1/livestreams/12")).status).toBe(204);
+      expect(await category(5)).toMatchObject({ viewers: 0, top_channels: [] });
+    }
+    expect((await server.admin("GET", "/admin/v1/channels/12")).status).toBe(200);
+    expect((await server.admin("DELETE", "/admin/v1/livestreams/x")).status).toBe(400);
+  });
+});
+
+describe("?atomic=true", () => {
+  const put = async (path: string, rows: readonly unknown[]) => {
+    const body = rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
+    const isLive = path.startsWith("livestreams");
+    return server.admin(isLive ? "PUT" : "POST", `/admin/v1/${path}`, body);
+  };
+
+  test.each<[string, unknown[], object[]]>([
+    [
+      "users/batch",
+      [
+        { id: 3, username: "three" },
+        { id: 1, username: "renamed" },
+        { id: 4, username: "TWO" },
+      ],
+      [{ line: 3, message: 'username "TWO" is taken by user 2' }],
+    ],
+    [
+      "users/batch",
+      [{ id: 3, username: "three" }, "", "{"],
+      [{ line: 3, message: "The line is not valid JSON" }],
+    ],
+    [
+      "categories/batch",
+      [
+        { id: 7, name: "X", slug: "x", tags: ["New"] },
+        { id: 8, name: "Y", slug: "go" },
+      ],
+      [{ line: 2, message: 'slug "go" is taken by category 6' }],
+    ],
+    [
+      "channels/batch",
+      [
+        { id: 13, user_id: 1, slug: "x" },
+        { id: 14, user_id: 9, slug: "y" },
+      ],
+      [{ line: 2, message: "user_id 9 is not a known user: import users first" }],
+    ],
+    [
+      "livestreams",
+      [
+        { channel_id: 11, category_id: 6, viewers: 100 },
+        { channel_id: 19, category_id: 6, viewers: 1 },
+      ],
+      [{ line: 2, message: "channel_id 19 is not a known channel" }],
+    ],
+    [
+      "livestreams?snapshot=true",
+      [
+        { channel_id: 11, category_id: 6, viewers: 100 },
+        { channel_id: 19, category_id: 6, viewers: 1 },
+      ],
+      [{ line: 2, message: "channel_id 19 is not a known channel" }],
+    ],
+  ])("%s with one refused line takes none", async (path, rows, errors) => {
+    const before = await everything();
+    const answer = await put(`${path}${path.includes("?") ? "&" : "?"}atomic=true`, rows);
+    expect([answer.status, await json<object>(answer)]).toEqual([200, { accepted: 0, rejected: 1, errors }]);
+    expect(await everything()).toBe(before);
+    expect(await category(5)).toMatchObject({ viewers: 10 });
+    expect(await category(6)).toMatchObject({ viewers: 0 });
+    expect(await found("three")).toEqual([]);
+    expect(await found("one")).toEqual([1, 2]);
+  });
+
+  test("takes all where none is refused", async () => {
+    const users = [
+      { id: 3, username: "three" },
+      { id: 1, username: "renamed" },
+    ];
+    expect(await json<object>(await put("users/batch?atomic=true", users))).toEqual({
+      accepted: 2,
+      rejected: 0,
+      errors: [],
+    });
+    expect(await found("renamed")).toEqual([1]);
+    const live = [{ channel_id: 12, category_id: 6, viewers: 4 }];
+    const report = await put("livestreams?atomic=true&snapshot=true", live);
+    expect(await json<object>(report)).toEqual({ accepted: 1, rejected: 0, errors: [] });
+    expect(await category(5)).toMatchObject({ viewers: 0 });
+    expect(await category(6)).toMatchObject({ viewers: 4 });
+  });
+
+  test("is bounded, and over the bound takes none", async () => {
+    const before = await everything();
+    const rows = Array.from({ length: atomicLimits.lines + 1 }, (_, i) => ({
+      id: 100 + i,
+      username: `u${i}`,
+    }));
+    const answer = await put("users/batch?atomic=true", rows);
+    expect([answer.status, await json<object>(answer)]).toMatchObject([413, { code: "body_too_large" }]);
+    expect(await everything()).toBe(before);
+    const long = "x".repeat(200_000);
+    expect(
+      (
+        await put(
+          "users/batch?atomic=true",
+          Array.from({ length: 50 }, () => long),
+        )
+      ).status,
+    ).toBe(413);
+    expect((await put("users/batch?atomic=true", rows.slice(0, atomicLimits.lines))).status).toBe(200);
+  });
+});
+
+describe("Idempotency-Key", () => {
+  let receiver: Receiver;
+  beforeAll(() => {
+    receiver = new Receiver();
+  });
+  afterAll(() => receiver.stop());
+  beforeEach(async () => {
+    const app = await server.application({ webhook_url: receiver.url });
+    const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1 };
+    await server.post("/public/v1/events/subscriptions", body, app.token);
+  });
+
+  const send = (key: string, body: string, type = "application/json") =>
+    fetch(`${server.app.adminUrl}/admin/v1/events`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": type, "idempotency-key": key },
+      body,
+    });
+  const one = JSON.stringify(event());
+  const many = [one, "{", one, JSON.stringify(event({ broadcaster_user_id: 99 }))].join("\n");
+  const sequence = async () =>
+    (
+      await server.app.store.events.publish(
+        {
+          id: crypto.randomUUID(),
+          name: "channel.followed",
+          version: 1,
+          broadcaster_user_id: 1,
+          body: "{}",
+          fingerprint: new Uint8Array(32),
+          published_at: clock.ms,
+          expires_at: null,
+        },
+        () => false,
+      )
+    ).deliveries;
+
+  test.each([
+    ["one event", one, "application/json", 1],
+    ["NDJSON", many, "application/x-ndjson", 2],
+  ])("%s: the same again is answered as before and sends nothing", async (_, body, type, sent) => {
+    const before = receiver.received.length;
+    const first = await send("key-1", body, type);
+    const text = await first.text();
+    expect(first.status).toBe(202);
+    for (let i = 0; i < 3; i++) {
+      clock.advance(3_600_000);
+      const again = await send("key-1", body, type);
+      expect([again.status, await again.text()]).toEqual([202, text]);
+    }
+    await receiver.arrived(before + sent);
+    // One more event arrives behind whatever was sent before it.
+    await send("key-2", one);
+    expect(await receiver.arrived(before + sent + 1)).toHaveLength(before + sent + 1);
+    const ids = receiver.received.slice(before).map(({ headers }) => headers["onair-event-id"]);
+    expect(new Set(ids).size).toBe(sent + 1);
+    expect(await sequence()).toBe(1);
+  });
+
+  test("two at once send one", async () => {
+    const before = receiver.received.length;
+    const answers = await Promise.all(Array.from({ length: 5 }, () => send("key-1", one)));
+    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    expect(new Set(texts).size).toBe(1);
+    await send("key-2", one);
+    await receiver.arrived(before + 2);
+    expect(receiver.received).toHaveLength(before + 2);
+  });
+
+  test("another body is a conflict that names the key and sends nothing", async () => {
+    expect((await send("key-1", one)).status).toBe(202);
+    const other = await send("key-1", JSON.stringify(event({ broadcaster_user_id: 2 })));
+    expect([other.status, await json<object>(other)]).toMatchObject([
+      409,
+      {
+        code: "conflict",
+        message: "The Idempotency-Key key-1 came with another body at 2026-01-14T16:00:00.000Z",
+      },
+    ]);
+  });
+
+  test("is remembered for 7 days", async () => {
+    const first = await (await send("key-1", one)).text();
+    clock.advance(7 * 86_400_000 - 1);
+    expect(await server.app.store.idempotency.removeExpired(clock.ms)).toBe(0);
+    expect(await (await send("key-1", one)).text()).toBe(first);
+    clock.advance(1);
+    const later = await send("key-1", one);
+    expect([later.status, (await later.text()) === first]).toEqual([202, false]);
+    clock.advance(8 * 86_400_000);
+    expect(await server.app.store.idempotency.removeExpired(clock.ms)).toBe(1);
+  });
+
+  test("a request that was refused may come again corrected", async () => {
+    expect((await send("key-1", JSON.stringify(event({ broadcaster_user_id: 99 })))).status).toBe(400);
+    expect((await send("key-1", "{")).status).toBe(400);
+    expect((await send("key-1", one)).status).toBe(202);
+  });
+
+  test("a request whose answer was never noted, as after a crash, is finished without sending anything twice", async () => {
+    const before = receiver.received.length;
+    const first = await send("key-1", many, "application/x-ndjson");
+    const text = await first.text();
+    await receiver.arrived(before + 2);
+    const { store } = server.app;
+    // As if the process had ended before `finish`.
+    const forget = store.idempotency.finish;
+    Object.assign(store.idempotency, { finish: () => Promise.reject(new Error("crash")) });
+    expect((await send("key-2", many, "application/x-ndjson")).status).toBe(500);
+    Object.assign(store.idempotency, { finish: forget });
+    await receiver.arrived(before + 4);
+    const again = await send("key-2", many, "application/x-ndjson");
+    expect([again.status, await again.text()]).toEqual([202, text]);
+    await send("key-3", one);
+    await receiver.arrived(before + 5);
+    expect(receiver.received).toHaveLength(before + 5);
+  });
+
+  test.each(["", "with space", "x".repeat(256), "ü"])("the key %j is refused", async (key) => {
+    const answer = await send(Buffer.from(key).toString("latin1"), one);
+    expect([answer.status, (await json<{ errors: object[] }>(answer)).errors]).toMatchObject([
+      400,
+      [{ in: "header", field: "Idempotency-Key" }],
+    ]);
+  });
+});

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { adminApp } from "../../src/http/admin/app.ts";
+import { createLog } from "../../src/log.ts";
+import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
+import {
+  find,
+  lint,
+  type MediaType,
+  type OpenApiDocument,
+  operations,
+  response,
+} from "../support/openapi.ts";
+import { adminKey, startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let document: OpenApiDocument;
+
+beforeAll(async () => {
+  server = await startServer({ args: ["--login-url", loginUrl] });
+  document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
+});
+afterAll(() => server.stop());
+
+describe("the admin document", () => {
+  test("is valid under the recommended rules of Redocly, without a warning", async () => {
+    expect(await lint(document)).toEqual([]);
+  });
+
+  test("says where the listener is and what opens it, and nothing of the public one", () => {
+    expect(document.servers).toEqual([{ url: server.app.adminUrl }]);
+    expect(Object.keys(document.components.securitySchemes)).toEqual(["operatorKey"]);
+    expect(Object.keys(document.paths).filter((path) => path.startsWith("/public"))).toEqual([]);
+    expect(JSON.stringify(document)).not.toContain("RateLimit");
+    expect(JSON.stringify(document)).not.toContain('"x-component":');
+  });
+
+  test("describes every operation, with a tag that is explained", () => {
+    const tags = new Set(document.tags.filter(({ description }) => description).map(({ name }) => name));
+    for (const { operation } of operations(document)) {
+      expect(operation.description.length).toBeGreaterThan(20);
+      expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
+    }
+  });
+
+  test("lists the routes of the listener, all of them and no other", () => {
+    const { store, data, engine, publisher } = server.app;
+    const routes = adminApp({
+      store,
+      engine,
+      data,
+      publisher,
+      authenticator: { forget() {} },
+      log: createLog("off"),
+      now: Date.now,
+      adminKeyHash: new Uint8Array(32),
+      allowPrivateWebhooks: false,
+      isReady: () => true,
+      publicUrl: () => "http://127.0.0.1:8080",
+      adminUrl: () => "http://127.0.0.1:8081",
+    }).routes;
+    const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
+    const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);
+    expect(names.length).toBeGreaterThan(25);
+    expect(new Set(operations(document).map(({ name }) => name))).toEqual(new Set(names));
+    const hidden = routes.filter(({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL");
+    expect(hidden.map(({ path }) => path).sort()).toEqual(["/docs", "/docs/:script", "/openapi.json"]);
+  });
+
+  test("has a page that refers to this document and to nothing elsewhere", async () => {
+    const answer = await fetch(`${server.app.adminUrl}/docs`);
+    const html = await answer.text();
+    expect(answer.headers.get("content-security-policy")).toContain(
+      `connect-src 'self' ${server.app.adminUrl}`,
+    );
+    expect(html).toContain("<title>On Air Admin API</title>");
+    expect(JSON.parse(/data-configuration='([^']*)'/.exec(html)?.[1] ?? "")).toMatchObject({
+      url: "/openapi.json",
+      authentication: { preferredSecurityScheme: "operatorKey" },
+    });
+    const script = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
+    expect((await fetch(server.app.adminUrl + script)).status).toBe(200);
+  });
+});
+
+test("every admin route but health needs the operator key, before anything else is looked at", async () => {
+  for (const { name, operation } of operations(document)) {
+    const [method = "", path = ""] = name.split(" ");
+    if (operation.security.length === 0) {
+      expect(["/healthz", "/readyz"]).toContain(path);
+      continue;
+    }
+    const url = server.app.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
+    for (const authorization of [undefined, "Bearer wrong", `Basic ${adminKey}`, `Bearer ${adminKey}x`]) {
+      const headers = { ...(authorization && { authorization }) };
+      const body = method === "GET" || method === "DELETE" ? null : "{";
+      const answer = await fetch(url, { method, headers, body });
+      expect([name, authorization, answer.status]).toEqual([name, authorization, 401]);
+      expect(await answer.text()).not.toContain(adminKey);
+    }
+  }
+});
+
+/** `GET /path 200`, the address, and what is sent; the first call of each operation comes before those that need it. */
+type Call = readonly [operation: string, status: number, address: string, body?: unknown];
+
+async function calls(): Promise<Call[]> {
+  const { id } = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+  const { id: doomed } = await server.application();
+  const { client_id } = await server.application({ redirect_uris: [redirectUri] });
+  const login = async (rest = "") => {
+    const challenge = await challengeFor(new Browser(server), authorizationRequest(client_id));
+    return `/admin/v1/login-requests/${challenge}${rest}`;
+  };
+  const loginOf = (rest = "") => `/admin/v1/login-requests/{challenge}${rest}`;
+  const [accepted, rejected] = [await login("/accept"), await login("/reject")];
+  const app = (rest = "") => `/admin/v1/applications/${id}${rest}`;
+  const none = "/admin/v1/applications/01KATHZX5M9S3E6R8B2D4F7G1H";
+  const of = (rest = "") => `/admin/v1/applications/{id}${rest}`;
+  const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
+  const event = { name: "channel.followed", version: 1, broadcaster_user_id: 7, data };
+  return [
+    ["PUT /admin/v1/users/{id}", 200, "/admin/v1/users/7", { username: "maya" }],
+    ["PUT /admin/v1/users/{id}", 400, "/admin/v1/users/7", {}],
+    ["PUT /admin/v1/users/{id}", 409, "/admin/v1/users/8", { username: "maya" }],
+    ["GET /admin/v1/users/{id}", 200, "/admin/v1/users/7"],
+    ["GET /admin/v1/users/{id}", 404, "/admin/v1/users/8"],
+    ["GET /admin/v1/users/{id}/consents", 200, "/admin/v1/users/7/consents"],
+    ["GET /admin/v1/users/{id}/consents", 404, "/admin/v1/users/8/consents"],
+    [`GET ${loginOf()}`, 200, await login("?user_id=7")],
+    [`GET ${loginOf()}`, 404, "/admin/v1/login-requests/x"],
+    [`PUT ${loginOf("/accept")}`, 400, accepted, {}],
+    [`PUT ${loginOf("/accept")}`, 200, accepted, { user_id: 7 }],
+    [`PUT ${loginOf("/accept")}`, 409, accepted, { user_id: 7 }],
+    [`PUT ${loginOf("/reject")}`, 200, rejected, {}],
+    [`DELETE /admin/v1/users/{id}/consents/{application_id}`, 204, `/admin/v1/users/7/consents/${id}`],
+    ["POST /admin/v1/users/batch", 200, "/admin/v1/users/batch", '{"id":9,"username":"nine"}\n{'],
+    ["POST /admin/v1/users/batch", 400, "/admin/v1/users/batch?atomic=x", "{}"],
+    ["GET /admin/v1/users/batch", 200, "/admin/v1/users/batch"],
+    [
+      "PUT /admin/v1/categories/{id}",
+      200,
+      "/admin/v1/categories/3",
+      { name: "Chess", slug: "chess", tags: ["Calm"] },
+    ],
+    ["GET /admin/v1/categories/{id}", 200, "/admin/v1/categories/3"],
+    ["GET /admin/v1/categories/{id}", 404, "/admin/v1/categories/4"],
+    ["POST /admin/v1/categories/batch", 200, "/admin/v1/categories/batch", "{}"],
+    ["GET /admin/v1/categories/batch", 200, "/admin/v1/categories/batch"],
+    ["PUT /admin/v1/channels/{id}", 200, "/admin/v1/channels/70", { user_id: 7, slug: "maya" }],
+    ["GET /admin/v1/channels/{id}", 200, "/admin/v1/channels/70"],
+    ["GET /admin/v1/channels/{id}", 404, "/admin/v1/channels/71"],
+    ["POST /admin/v1/channels/batch", 200, "/admin/v1/channels/batch", ""],
+    ["GET /admin/v1/channels/batch", 200, "/admin/v1/channels/batch"],
+    [
+      "PUT /admin/v1/livestreams",
+      200,
+      "/admin/v1/livestreams",
+      '{"channel_id":70,"category_id":3,"viewers":5}',
+    ],
+    ["GET /admin/v1/livestreams", 200, "/admin/v1/livestreams"],
+    ["POST /admin/v1/events", 202, "/admin/v1/events", event],
+    ["POST /admin/v1/events", 202, "/admin/v1/events", `${JSON.stringify(event)}\n{`],
+    ["POST /admin/v1/events", 202, "/admin/v1/events", { ...event, id: "known" }],
+    ["POST /admin/v1/events", 409, "/admin/v1/events", { ...event, id: "known", broadcaster_user_id: 9 }],
+    ["POST /admin/v1/applications", 201, "/admin/v1/applications", { name: "Bot" }],
+    ["POST /admin/v1/applications", 400, "/admin/v1/applications", {}],
+    ["GET /admin/v1/applications", 200, "/admin/v1/applications?limit=1"],
+    ["GET /admin/v1/applications", 400, "/admin/v1/applications?cursor=x"],
+    ["GET /admin/v1/applications/{id}", 200, app()],
+    ["GET /admin/v1/applications/{id}", 404, none],
+    ["PATCH /admin/v1/applications/{id}", 200, app(), { disabled: false }],
+    [`POST ${of("/client-secret")}`, 200, app("/client-secret"), {}],
+    [`POST ${of("/webhook-secret")}`, 200, app("/webhook-secret"), { overlap_seconds: 0 }],
+    [`POST ${of("/tokens")}`, 201, app("/tokens"), {}],
+    [`GET ${of("/tokens")}`, 200, app("/tokens")],
+    [`DELETE ${of("/tokens")}`, 200, app("/tokens")],
+    ["DELETE /admin/v1/applications/{id}", 204, `/admin/v1/applications/${doomed}`],
+    ["DELETE /admin/v1/livestreams/{channel_id}", 204, "/admin/v1/livestreams/70"],
+    ["DELETE /admin/v1/channels/{id}", 204, "/admin/v1/channels/70"],
+    ["DELETE /admin/v1/categories/{id}", 204, "/admin/v1/categories/3"],
+    ["DELETE /admin/v1/users/{id}", 204, "/admin/v1/users/7"],
+    ["GET /healthz", 200, "/healthz"],
+    ["GET /readyz", 200, "/readyz"],
+  ];
+}
+
+test("every admin route answers as the document says", async () => {
+  const copy = structuredClone(document);
+  const all = await calls();
+  expect(new Set(all.map(([operation]) => operation))).toEqual(
+    new Set(operations(document).map(({ name }) => name)),
+  );
+  const bodies = new Map<string, unknown[]>();
+  for (const [name, status, address, body] of all) {
+    const [method = ""] = name.split(" ");
+    const answer = await server.admin(method, address, body);
+    const label = `${name} ${status}`;
+    expect([label, address, answer.status]).toEqual([label, address, status]);
+    const documented = response(document, find(document, name), status);
+    const missing = Object.keys(documented.headers ?? {}).filter((header) => !answer.headers.has(header));
+    expect([label, missing]).toEqual([label, []]);
+    const types = Object.keys(documented.content ?? {});
+    expect([label, answer.headers.get("content-type") ?? ""]).toEqual([label, types[0] ?? ""]);
+    const text = await answer.text();
+    expect(text).not.toContain(adminKey);
+    if (types[0] === "application/json") bodies.set(label, [...(bodies.get(label) ?? []), JSON.parse(text)]);
+  }
+  for (const [label, answers] of bodies) {
+    const [method, path, status = ""] = label.split(" ");
+    const operation = find(copy, `${method} ${path}`);
+    const media = response(copy, operation, Number(status)).content?.["application/json"];
+    const examples: MediaType["examples"] = Object.fromEntries(
+      answers.map((value, i) => [`answer${i}`, { value }]),
+    );
+    const content = { "application/json": { schema: media?.schema ?? {}, examples } };
+    operation.responses[status] = { description: "As answered.", content };
+  }
+  const problems = await lint(copy);
+  expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
+});

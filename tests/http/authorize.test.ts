@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { minute } from "../../src/domain/time.ts";
+import {
+  accept,
+  authorizationRequest,
+  Browser,
+  challengeFor,
+  type Fields,
+  loginUrl,
+  parameter,
+  redirectUri,
+} from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let app: TestApplication;
+const clock = new Clock();
+
+beforeAll(async () => {
+  server = await startServer({ clock, args: ["--login-url", `${loginUrl}?theme=dark`] });
+  await server.load("users", users);
+  app = await server.application({ redirect_uris: [redirectUri] });
+});
+afterAll(() => server.stop());
+
+const open = (fields: Fields, clientId = app.client_id) =>
+  new Browser(server).open(authorizationRequest(clientId, fields));
+
+describe("RFC 6749, section 4.1.1: a good request", () => {
+  test("goes to the login page with a challenge, and leaves a cookie", async () => {
+    const browser = new Browser(server);
+    const { status, location, response } = await browser.open(authorizationRequest(app.client_id));
+    expect(status).toBe(303);
+    expect(location).toMatch(
+      /^https:\/\/platform\.example\/login\?theme=dark&login_challenge=onair_lc_[A-Za-z0-9_-]{43}$/,
+    );
+    expect(response.headers.get("set-cookie")).toMatch(
+      /^onair_browser=onair_br_[A-Za-z0-9_-]{43}; Path=\/; Max-Age=1800; HttpOnly; SameSite=Lax$/,
+    );
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("referrer-policy")).toBe("no-referrer");
+  });
+
+  test("behind https the cookie is Secure and its name keeps other hosts from setting it", async () => {
+    const secure = await startServer({
+      clock,
+      args: ["--login-url", loginUrl, "--public-url", "https://api.example"],
+    });
+    try {
+      const { client_id } = await secure.application({ redirect_uris: [redirectUri] });
+      const { response } = await new Browser(secure).open(authorizationRequest(client_id));
+      expect(response.headers.get("set-cookie")).toMatch(/^__Host-onair_browser=.*; Secure$/);
+    } finally {
+      await secure.stop();
+    }
+  });
+
+  test("may leave out a redirect_uri that is the only one", async () => {
+    const browser = new Browser(server);
+    const request = authorizationRequest(app.client_id, { redirect_uri: null });
+    const challenge = await challengeFor(browser, request);
+    const { location } = await browser.open(await accept(server, challenge, { user_id: 1001 }));
+    expect(location).toStartWith(`${redirectUri}?code=`);
+  });
+});
+
+describe("RFC 6749, section 4.1.2.1: what must not be redirected ends on a page", () => {
+  test.each<[string, Fields]>([
+    ["no client_id", { client_id: null }],
+    ["an unknown client_id", { client_id: "01KATHZX5M9S3E6R8B2D4F7G1H" }],
+    ["an unregistered redirect_uri", { redirect_uri: "https://evil.example/" }],
+    [
+      "a redirect_uri that only begins like the registered one",
+      { redirect_uri: `${redirectUri}.evil.example` },
+    ],
+    ["a relative redirect_uri", { redirect_uri: "/callback" }],
+    ["a query that is far too long", { state: "x".repeat(9000) }],
+    ["a verifier out of thin air", { login_verifier: `onair_lv_${"A".repeat(43)}` }],
+  ])("%s", async (_, fields) => {
+    const path = authorizationRequest(app.client_id, fields);
+    const { status, location, response } = await new Browser(server).open(path);
+    expect([status, location, response.headers.get("set-cookie")]).toEqual([400, "", null]);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await response.text()).not.toContain("evil.example");
+    const program = await server.get(path);
+    expect([program.status, await json(program)]).toEqual([
+      400,
+      { error: "invalid_request", error_description: expect.any(String) },
+    ]);
+  });
+
+  test.each(["client_id", "redirect_uri"])("%s given twice", async (name) => {
+    const path = `${authorizationRequest(app.client_id)}&${name}=${encodeURIComponent(redirectUri)}`;
+    expect(await new Browser(server).open(path)).toMatchObject({ status: 400, location: "" });
+  });
+
+  test("no redirect_uri where the application has several or none", async () => {
+    const several = await server.application({ redirect_uris: [redirectUri, `${redirectUri}/2`] });
+    const none = await server.application();
+    for (const { client_id } of [several, none]) {
+      expect(await open({ redirect_uri: null }, client_id)).toMatchObject({ status: 400, location: "" });
+    }
+  });
+});
+
+describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: errors that the application is told", () => {
+  test.each<[string, Fields, string]>([
+    ["no response_type", { response_type: null }, "invalid_request"],
+    ["the implicit grant", { response_type: "token" }, "unsupported_response_type"],
+    ["an empty response_type", { response_type: "" }, "invalid_request"],
+    ["no code_challenge", { code_challenge: null }, "invalid_request"],
+    ["no code_challenge_method, which means plain", { code_challenge_method: null }, "invalid_request"],
+    ["plain", { code_challenge_method: "plain" }, "invalid_request"],
+    ["a code_challenge that is none", { code_challenge: "short" }, "invalid_request"],
+    ["another response_mode", { response_mode: "fragment" }, "invalid_request"],
+    ["an unknown scope", { scope: "users:read users:write" }, "invalid_scope"],
+    ["an empty list of scopes", { scope: " " }, "invalid_scope"],
+  ])("%s", async (_, fields, error) => {
+    const { status, location, response } = await open(fields);
+    expect([status, location.split("?")[0]]).toEqual([303, redirectUri]);
+    expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
+      error,
+      error_description: expect.any(String),
+      state: "xyz",
+      iss: server.app.publicUrl,
+    });
+    expect(response.headers.get("set-cookie")).toBeNull();
+  });
+
+  test("a repeated parameter", async () => {
+    const path = `${authorizationRequest(app.client_id)}&state=abc`;
+    const { location } = await new Browser(server).open(path);
+    expect([parameter(location, "error"), parameter(location, "state")]).toEqual(["invalid_request", ""]);
+  });
+
+  test("a scope that the application may not have", async () => {
+    const reader = await server.application({ redirect_uris: [redirectUri], scopes: ["users:read"] });
+    const { location } = await open({ scope: "events:subscribe" }, reader.client_id);
+    expect(parameter(location, "error")).toBe("invalid_scope");
+  });
+
+  test("a platform without a login page", async () => {
+    const without = await startServer({ clock });
+    try {
+      const { client_id } = await without.application({ redirect_uris: [redirectUri] });
+      const { location } = await new Browser(without).open(authorizationRequest(client_id));
+      expect(parameter(location, "error")).toBe("server_error");
+    } finally {
+      await without.stop();
+    }
+  });
+});
+
+describe("the way back from the login page", () => {
+  test("RFC 6749, section 4.1.2 and RFC 9207: leads to the application with code, state and issuer", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const back = await accept(server, challenge, { user_id: 1001 });
+    expect(back).toStartWith(`${server.app.publicUrl}/oauth/authorize?login_verifier=onair_lv_`);
+    const { status, location } = await browser.open(back);
+    expect([status, location.split("?")[0]]).toEqual([303, redirectUri]);
+    expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
+      code: expect.stringMatching(/^onair_ac_[A-Za-z0-9_-]{43}$/),
+      state: "xyz",
+      iss: server.app.publicUrl,
+    });
+  });
+
+  test("leads to the application with the error of a rejection", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id, { state: null }));
+    const body = { error_description: "The user said no" };
+    const answer = await server.admin("PUT", `/admin/v1/login-requests/${challenge}/reject`, body);
+    const { redirect_to } = await json<{ redirect_to: string }>(answer);
+    const { location } = await browser.open(redirect_to);
+    expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
+      error: "access_denied",
+      error_description: "The user said no",
+      iss: server.app.publicUrl,
+    });
+    expect(await browser.open(redirect_to)).toMatchObject({ status: 400, location: "" });
+  });
+
+  test("works once", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const back = await accept(server, challenge, { user_id: 1001 });
+    const answers = await Promise.all([browser.open(back), browser.open(back), browser.open(back)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
+    expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
+  });
+
+  test("works only in the browser that began, which another one does not disturb", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const back = await accept(server, challenge, { user_id: 1001 });
+    const other = new Browser(server);
+    expect(await other.open(back)).toMatchObject({ status: 400, location: "" });
+    await challengeFor(other, authorizationRequest(app.client_id));
+    expect(await other.open(back)).toMatchObject({ status: 400, location: "" });
+    expect(await browser.open(back)).toMatchObject({ status: 303 });
+  });
+
+  test("is known again in each of two tabs", async () => {
+    const browser = new Browser(server);
+    const first = await challengeFor(browser, authorizationRequest(app.client_id, { state: "1" }));
+    const second = await challengeFor(browser, authorizationRequest(app.client_id, { state: "2" }));
+    for (const [challenge, state] of [
+      [first, "1"],
+      [second, "2"],
+    ] as const) {
+      const { location } = await browser.open(await accept(server, challenge, { user_id: 1001 }));
+      expect(parameter(location, "state")).toBe(state);
+    }
+  });
+
+  test("is closed after 30 minutes", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const back = await accept(server, challenge, { user_id: 1001 });
+    clock.advance(30 * minute);
+    expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
+  });
+});

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { hour, minute } from "../../src/domain/time.ts";
+import {
+  codeFor,
+  credentials,
+  type Fields,
+  form,
+  loginUrl,
+  redirectUri,
+  refresh,
+  userTokens,
+} from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import { Clock, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let app: TestApplication;
+let other: TestApplication;
+const clock = new Clock();
+
+beforeAll(async () => {
+  server = await startServer({ clock, args: ["--login-url", loginUrl] });
+  await server.load("users", users);
+  app = await server.application({ redirect_uris: [redirectUri] });
+  other = await server.application({ redirect_uris: [redirectUri] });
+});
+afterAll(() => server.stop());
+
+const introspect = (token: string | null, application = app, fields: Fields = {}) =>
+  form(server, "/oauth/introspect", { ...credentials(application), token, ...fields });
+
+describe("RFC 7662, section 2.2: the answer", () => {
+  test("tells what a token of the application is good for", async () => {
+    const { status, headers, body } = await introspect(app.token);
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(body as object).toEqual({
+      active: true,
+      scope: "users:read events:subscribe",
+      client_id: app.client_id,
+      token_type: "Bearer",
+      exp: clock.ms / 1000 + 60 * 24 * 3600,
+      iss: server.app.publicUrl,
+    });
+  });
+
+  test("tells the user of a token that has one, and knows refresh tokens", async () => {
+    const { access_token, refresh_token } = await userTokens(server, app);
+    const common = {
+      active: true,
+      scope: "users:read events:subscribe",
+      client_id: app.client_id,
+      sub: "1001",
+      iss: server.app.publicUrl,
+    };
+    const exp = (seconds: number) => clock.ms / 1000 + seconds;
+    expect((await introspect(access_token)).body as object).toEqual({
+      ...common,
+      token_type: "Bearer",
+      exp: exp(2 * 3600),
+    });
+    expect((await introspect(refresh_token)).body as object).toEqual({ ...common, exp: exp(30 * 24 * 3600) });
+  });
+
+  test.each<[string, () => Promise<string>]>([
+    ["an unknown token", async () => "unknown"],
+    ["a token of another application", async () => other.token],
+    ["a code", () => codeFor(server, app)],
+    [
+      "a revoked token",
+      async () => {
+        const { access_token } = await userTokens(server, app);
+        await form(server, "/oauth/revoke", { ...credentials(app), token: access_token });
+        return access_token;
+      },
+    ],
+    [
+      "an expired token",
+      async () => {
+        const { access_token } = await userTokens(server, app);
+        clock.advance(2 * hour);
+        return access_token;
+      },
+    ],
+    [
+      "a refresh token whose grace is over",
+      async () => {
+        const { refresh_token } = await userTokens(server, app);
+        await refresh(server, app, refresh_token);
+        clock.advance(minute);
+        return refresh_token;
+      },
+    ],
+  ])("of %s says no more than that it is not active", async (_, token) => {
+    const { status, body } = await introspect(await token());
+    expect([status, body as object]).toEqual([200, { active: false }]);
+  });
+});
+
+describe("RFC 7662, section 2.1 and 2.3: is refused", () => {
+  test.each<[string, Fields, number, string]>([
+    ["without a token", { token: null }, 400, "invalid_request"],
+    ["with a wrong secret", { client_secret: "wrong" }, 401, "invalid_client"],
+    ["without a secret", { client_secret: null }, 401, "invalid_client"],
+  ])("%s", async (_, fields, status, error) => {
+    const answer = await introspect(app.token, app, fields);
+    expect([answer.status, answer.body.error]).toEqual([status, error]);
+  });
+
+  test("to a public client, which cannot authenticate", async () => {
+    const publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
+    const { access_token } = await userTokens(server, publicClient);
+    const { status, body } = await introspect(access_token, publicClient);
+    expect([status, body.error]).toEqual([401, "invalid_client"]);
+  });
+});

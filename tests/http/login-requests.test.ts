@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { isoTime, minute } from "../../src/domain/time.ts";
+import {
+  accept,
+  authorizationRequest,
+  Browser,
+  challengeFor,
+  codeFor,
+  type Fields,
+  loginUrl,
+  parameter,
+  redirectUri,
+} from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let app: TestApplication;
+const clock = new Clock();
+
+beforeAll(async () => {
+  server = await startServer({ clock, args: ["--login-url", loginUrl] });
+  await server.load("users", users);
+  app = await server.application({ name: "Chat bot", redirect_uris: [redirectUri] });
+});
+afterAll(() => server.stop());
+
+const path = (challenge: string, rest = "") => `/admin/v1/login-requests/${challenge}${rest}`;
+const newChallenge = (fields: Fields = {}, application = app) =>
+  challengeFor(new Browser(server), authorizationRequest(application.client_id, fields));
+const unknown = `onair_lc_${"A".repeat(43)}`;
+
+interface Answer {
+  readonly code?: string;
+  readonly errors?: { field: string; message: string }[];
+  readonly redirect_to?: string;
+  readonly scopes?: string[];
+  readonly remembered_scopes?: string[];
+}
+
+async function call(method: string, to: string, body?: object) {
+  const response = await server.admin(method, to, body);
+  return { status: response.status, body: await json<Answer>(response) };
+}
+
+describe("GET", () => {
+  test("tells the platform who asks for what", async () => {
+    const { status, body } = await call("GET", path(await newChallenge({ scope: "users:read" })));
+    expect(status).toBe(200);
+    expect(body as object).toEqual({
+      application: { id: app.id, name: "Chat bot", client_type: "confidential" },
+      redirect_uri: redirectUri,
+      scopes: ["users:read"],
+      expires_at: isoTime(clock.ms + 30 * minute),
+      message: "OK",
+    });
+  });
+
+  test("with a user_id also tells what that user has allowed before", async () => {
+    const bot = await server.application({ redirect_uris: [redirectUri] });
+    const remembered = async (userId: number) =>
+      (await call("GET", path(await newChallenge({}, bot), `?user_id=${userId}`))).body.remembered_scopes;
+    expect(await remembered(1001)).toEqual([]);
+    await codeFor(server, bot, { consent: { scopes: ["users:read"] } });
+    expect(await remembered(1001)).toEqual(["users:read"]);
+    expect(await remembered(1002)).toEqual([]);
+    await codeFor(server, bot, { consent: { scopes: ["events:subscribe"] } });
+    expect(await remembered(1001)).toEqual(["users:read", "events:subscribe"]);
+  });
+
+  test("RFC 8252, section 8.6: forgets that for a public client that is not reached by https", async () => {
+    const redirect_uri = "http://127.0.0.1/callback";
+    const bot = await server.application({
+      redirect_uris: [redirect_uri, redirectUri],
+      client_type: "public",
+    });
+    await codeFor(server, bot, { fields: { redirect_uri: "http://127.0.0.1:5123/callback" } });
+    for (const [uri, scopes] of [
+      [redirect_uri, []],
+      [redirectUri, ["users:read", "events:subscribe"]],
+    ] as const) {
+      const challenge = await newChallenge({ redirect_uri: uri }, bot);
+      const { body } = await call("GET", path(challenge, "?user_id=1001"));
+      expect(body.remembered_scopes).toEqual([...scopes]);
+    }
+  });
+
+  test("a consent that was not to be remembered is not", async () => {
+    const bot = await server.application({ redirect_uris: [redirectUri] });
+    await codeFor(server, bot, { consent: { remember: false } });
+    const { body } = await call("GET", path(await newChallenge({}, bot), "?user_id=1001"));
+    expect(body.remembered_scopes).toEqual([]);
+  });
+});
+
+describe("PUT …/accept", () => {
+  test("may grant fewer scopes than were asked for", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const back = await accept(server, challenge, { user_id: 1001, scopes: ["user:read"] });
+    expect(parameter((await browser.open(back)).location, "code")).not.toBe("");
+  });
+
+  test.each<[string, object, string]>([
+    ["an unknown user", { user_id: 999_999_999 }, "user_id"],
+    ["no user", {}, "user_id"],
+    ["a user who is no number", { user_id: "1001" }, "user_id"],
+    ["more than was asked for", { user_id: 1001, scopes: ["users:read", "events:subscribe"] }, "scopes"],
+    ["an unknown scope", { user_id: 1001, scopes: ["users:write"] }, "scopes"],
+    ["no scopes", { user_id: 1001, scopes: [] }, "scopes"],
+    ["remember that is no boolean", { user_id: 1001, remember: "yes" }, "remember"],
+  ])("refuses %s, and can then be repeated", async (_, body, field) => {
+    const challenge = await newChallenge({ scope: "users:read" });
+    const refused = await call("PUT", path(challenge, "/accept"), body);
+    expect([refused.status, refused.body.errors?.map((error) => error.field)]).toEqual([400, [field]]);
+    expect((await call("PUT", path(challenge, "/accept"), { user_id: 1001 })).status).toBe(200);
+  });
+});
+
+describe("PUT …/reject", () => {
+  test.each<[object, number]>([
+    [{}, 200],
+    [{ error: "access_denied", error_description: "No" }, 200],
+    [{ error: "temporarily_unavailable" }, 200],
+    [{ error: "whatever" }, 400],
+    [{ error_description: 'with "quotes"' }, 400],
+    [{ error_description: "with\nlines" }, 400],
+  ])("%j is %d", async (body, status) => {
+    expect((await call("PUT", path(await newChallenge(), "/reject"), body)).status).toBe(status);
+  });
+});
+
+describe("a challenge", () => {
+  const actions = [
+    ["GET", "", undefined],
+    ["PUT", "/accept", { user_id: 1001 }],
+    ["PUT", "/reject", {}],
+  ] as const;
+
+  test.each(actions)("that is forged: %s%s is 404", async (method, rest, body) => {
+    const answer = await call(method, path(unknown, rest), body);
+    expect([answer.status, answer.body.code]).toEqual([404, "not_found"]);
+  });
+
+  test.each(actions)("that is expired: %s%s is 404", async (method, rest, body) => {
+    const challenge = await newChallenge();
+    clock.advance(30 * minute);
+    expect((await call(method, path(challenge, rest), body)).status).toBe(404);
+  });
+
+  test.each(actions)("of a browser that has been back: %s%s is 404", async (method, rest, body) => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    await browser.open(await accept(server, challenge, { user_id: 1001 }));
+    expect((await call(method, path(challenge, rest), body)).status).toBe(404);
+  });
+
+  test("is answered once: the first answer holds", async () => {
+    const browser = new Browser(server);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const answers = await Promise.all([
+      call("PUT", path(challenge, "/reject"), {}),
+      call("PUT", path(challenge, "/accept"), { user_id: 1001 }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 409]);
+    expect(answers[1]?.body.code).toBe("conflict");
+    const { location } = await browser.open(answers[0]?.body.redirect_to ?? "");
+    expect(parameter(location, "error")).toBe("access_denied");
+  });
+
+  test("needs the operator key", async () => {
+    const url = server.app.adminUrl + path(await newChallenge());
+    expect((await fetch(url)).status).toBe(401);
+    expect((await server.get(path(unknown))).status).toBe(404);
+  });
+});

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  credentials,
+  type Fields,
+  form,
+  loginUrl,
+  redirectUri,
+  refresh,
+  userTokens,
+} from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let app: TestApplication;
+let publicClient: TestApplication;
+
+beforeAll(async () => {
+  server = await startServer({ args: ["--login-url", loginUrl] });
+  await server.load("users", users);
+  app = await server.application({ redirect_uris: [redirectUri] });
+  publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
+});
+afterAll(() => server.stop());
+
+const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
+const revoke = (token: string | null, application = app, fields: Fields = {}) =>
+  form(server, "/oauth/revoke", { ...credentials(application), token, ...fields });
+
+describe("RFC 7009, section 2.1: revoking", () => {
+  test("an access token of an application ends it at once, and only it", async () => {
+    const [first, second] = [await server.application(), await server.application()];
+    // Used before, so that the server remembers it.
+    expect(await works(first.token)).toBe(true);
+    expect(await works(second.token)).toBe(true);
+    const { status, headers, body } = await revoke(first.token, first);
+    expect([status, body as object]).toEqual([200, {}]);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(await works(first.token)).toBe(false);
+    expect(await works(second.token)).toBe(true);
+  });
+
+  test("an access token of a user leaves its refresh token", async () => {
+    const { access_token, refresh_token } = await userTokens(server, app);
+    expect(await works(access_token)).toBe(true);
+    expect((await revoke(access_token)).status).toBe(200);
+    expect(await works(access_token)).toBe(false);
+    expect((await refresh(server, app, refresh_token)).status).toBe(200);
+  });
+
+  test.each(["a confidential", "a public"])("a refresh token of %s client ends its family", async (which) => {
+    const application = which === "a public" ? publicClient : app;
+    const first = await userTokens(server, application);
+    const { body } = await refresh(server, application, first.refresh_token);
+    const other = await userTokens(server, application);
+    expect(await works(body.access_token)).toBe(true);
+    expect((await revoke(body.refresh_token, application)).status).toBe(200);
+    expect([await works(first.access_token), await works(body.access_token)]).toEqual([false, false]);
+    expect((await refresh(server, application, first.refresh_token)).body.error).toBe("invalid_grant");
+    expect(await works(other.access_token)).toBe(true);
+  });
+
+  test.each(["access_token", "refresh_token", "no_such_hint"])(
+    "token_type_hint %s is only a hint",
+    async (hint) => {
+      const { access_token } = await userTokens(server, app);
+      expect((await revoke(access_token, app, { token_type_hint: hint })).status).toBe(200);
+      expect(await works(access_token)).toBe(false);
+    },
+  );
+});
+
+describe("RFC 7009, section 2.2", () => {
+  test("a token that is unknown or revoked already is no error", async () => {
+    const { refresh_token } = await userTokens(server, app);
+    for (const token of ["unknown", refresh_token, refresh_token])
+      expect((await revoke(token)).status).toBe(200);
+  });
+
+  test("a token of another client is refused and stays good", async () => {
+    const { access_token, refresh_token } = await userTokens(server, app);
+    for (const token of [access_token, refresh_token]) {
+      const { status, body } = await revoke(token, publicClient);
+      expect([status, body.error]).toEqual([400, "invalid_grant"]);
+    }
+    expect(await works(access_token)).toBe(true);
+    expect((await refresh(server, app, refresh_token)).status).toBe(200);
+  });
+});
+
+describe("RFC 7009, section 2.2.1: is refused", () => {
+  test.each<[string, Fields, number, string]>([
+    ["without a token", { token: null }, 400, "invalid_request"],
+    ["with a wrong secret", { client_secret: "wrong" }, 401, "invalid_client"],
+    ["without the secret", { client_secret: null }, 401, "invalid_client"],
+    ["without a client", { client_id: null, client_secret: null }, 401, "invalid_client"],
+  ])("%s, and the token stays good", async (_, fields, status, error) => {
+    const { access_token } = await userTokens(server, app);
+    const answer = await revoke(access_token, app, fields);
+    expect([answer.status, answer.body.error]).toEqual([status, error]);
+    expect(await works(access_token)).toBe(true);
+  });
+
+  test("by GET", async () => {
+    expect((await server.get(`/oauth/revoke?token=${app.token}`)).status).toBe(405);
+    expect(await works(app.token)).toBe(true);
+  });
+});

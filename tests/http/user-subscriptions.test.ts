@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+/** Event subscriptions with the token of a user: section 4.3 of the public document, "authenticated user". */
+let server: TestServer;
+let app: TestApplication;
+let token: string;
+const path = "/public/v1/events/subscriptions";
+const follow = { name: "channel.followed", version: 1 };
+
+beforeAll(async () => {
+  server = await startServer({ args: ["--login-url", loginUrl] });
+  await server.load("users", users);
+});
+afterAll(() => server.stop());
+
+interface Row {
+  readonly id: string;
+  readonly broadcaster_user_id: number;
+}
+
+async function subscribe(body: object, as = token) {
+  const response = await server.post(path, { events: [follow], ...body }, as);
+  const answer = await json<{ data: { subscription_id: string; error?: string }[] }>(response);
+  return { status: response.status, headers: response.headers, id: answer.data?.[0]?.subscription_id ?? "" };
+}
+async function listed(as: string): Promise<Row[]> {
+  const { data } = await json<{ data: Row[] }>(await server.get(path, as));
+  return data;
+}
+const remove = (ids: string[], as: string) =>
+  server.get(`${path}?${ids.map((id) => `id=${id}`).join("&")}`, as, { method: "DELETE" });
+
+/** An application that has subscribed to user 1002 by itself and has a token of user 1001. */
+async function setUp(): Promise<{ own: string; others: string }> {
+  app = await server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/hook" });
+  token = (await userTokens(server, app)).access_token;
+  const others = (await subscribe({ broadcaster_user_id: 1002 }, app.token)).id;
+  return { own: (await subscribe({})).id, others };
+}
+
+describe("POST", () => {
+  test.each<[string, object]>([
+    ["nobody", {}],
+    ["null", { broadcaster_user_id: null }],
+    ["the user", { broadcaster_user_id: 1001 }],
+    ["somebody else", { broadcaster_user_id: 1002 }],
+    ["somebody who does not exist", { broadcaster_user_id: 999_999_999 }],
+  ])("the broadcaster is the user where the body names %s", async (_, body) => {
+    const { own } = await setUp();
+    expect(await subscribe(body)).toMatchObject({ status: 200, id: own });
+    const rows = await listed(app.token);
+    expect(rows.map(({ broadcaster_user_id }) => broadcaster_user_id).sort()).toEqual([1001, 1002]);
+  });
+
+  test("gives the subscription that the application has of the user already", async () => {
+    await setUp();
+    expect((await subscribe({ broadcaster_user_id: 1001 }, app.token)).id).toBe((await subscribe({})).id);
+  });
+
+  test("shows the budget of the whole application", async () => {
+    await setUp();
+    const { headers } = await subscribe({});
+    expect([headers.get("onair-subscriptions-used"), headers.get("onair-subscriptions-limit")]).toEqual([
+      "2",
+      "10000",
+    ]);
+  });
+
+  test("needs the scope events:subscribe from the user", async () => {
+    await setUp();
+    const reader = await userTokens(server, app, { consent: { scopes: ["users:read"] } });
+    const refused = await server.post(path, { events: [follow] }, reader.access_token);
+    expect(refused.status).toBe(403);
+    expect((await server.get(path, reader.access_token)).status).toBe(403);
+  });
+});
+
+test("GET shows the subscriptions of the user; the application sees them all", async () => {
+  const { own, others } = await setUp();
+  expect((await listed(token)).map(({ id, broadcaster_user_id }) => [id, broadcaster_user_id])).toEqual([
+    [own, 1001],
+  ]);
+  expect((await listed(app.token)).map(({ id }) => id)).toEqual([others, own]);
+  const elsewhere = await server.application({ redirect_uris: [redirectUri] });
+  expect(await listed((await userTokens(server, elsewhere)).access_token)).toEqual([]);
+});
+
+describe("DELETE", () => {
+  test("deletes those of the user", async () => {
+    const { own, others } = await setUp();
+    expect((await remove([own], token)).status).toBe(204);
+    expect((await listed(app.token)).map(({ id }) => id)).toEqual([others]);
+  });
+
+  test("changes nothing about those of other broadcasters", async () => {
+    const { own, others } = await setUp();
+    expect((await remove([others], token)).status).toBe(204);
+    expect((await listed(app.token)).map(({ id }) => id)).toEqual([others, own]);
+  });
+
+  test("of the application's own token reaches all of its own", async () => {
+    const { own, others } = await setUp();
+    expect((await remove([own, others], app.token)).status).toBe(204);
+    expect(await listed(app.token)).toEqual([]);
+  });
+});

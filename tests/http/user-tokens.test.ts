@@ -1,0 +1,284 @@
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { day, hour, minute, second } from "../../src/domain/time.ts";
+import {
+  codeFor,
+  codeVerifier,
+  credentials,
+  type Fields,
+  form,
+  loginUrl,
+  redeem,
+  redirectUri,
+  refresh,
+  userTokens,
+} from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import {
+  Clock,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+
+let server: TestServer;
+let confidential: TestApplication;
+let publicClient: TestApplication;
+let other: TestApplication;
+const clock = new Clock();
+const data = temporaryDirectory();
+
+beforeAll(async () => {
+  server = await startServer({ clock, data: data.path, args: ["--login-url", loginUrl] });
+  await server.load("users", users);
+  const redirect_uris = [redirectUri];
+  confidential = await server.application({ redirect_uris });
+  publicClient = await server.application({ redirect_uris, client_type: "public" });
+  other = await server.application({ redirect_uris });
+});
+afterAll(async () => {
+  await server.stop();
+  data.remove();
+});
+
+const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
+const applications = [
+  ["a confidential client", () => confidential],
+  ["a public client", () => publicClient],
+] as const;
+
+describe.each(applications)("RFC 6749, section 4.1.3 and 4.1.4: %s", (_, application) => {
+  test("gets tokens of the user for a code", async () => {
+    const { status, headers, body } = await redeem(
+      server,
+      application(),
+      await codeFor(server, application()),
+    );
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^onair_at_[A-Za-z0-9_-]{43}$/),
+      token_type: "Bearer",
+      expires_in: 2 * 3600,
+      refresh_token: expect.stringMatching(/^onair_rt_[A-Za-z0-9_-]{43}$/),
+      scope: "users:read events:subscribe",
+    });
+    expect([headers.get("cache-control"), headers.get("pragma")]).toEqual(["no-store", "no-cache"]);
+    expect(await works(body.access_token)).toBe(true);
+    clock.advance(2 * hour);
+    expect(await works(body.access_token)).toBe(false);
+  });
+
+  test("needs no redirect_uri beside the verifier", async () => {
+    const code = await codeFor(server, application());
+    expect((await redeem(server, application(), code, { redirect_uri: null })).status).toBe(200);
+  });
+
+  test.each<[string, Fields, string]>([
+    ["a wrong verifier", { code_verifier: `${codeVerifier}x` }, "invalid_grant"],
+    ["a verifier that is too short", { code_verifier: "x" }, "invalid_grant"],
+    ["no verifier", { code_verifier: null }, "invalid_request"],
+    ["another redirect_uri", { redirect_uri: "https://app.example/other" }, "invalid_grant"],
+    ["an unknown code", { code: `onair_ac_${"A".repeat(43)}` }, "invalid_grant"],
+    ["no code", { code: null }, "invalid_request"],
+  ])("gets nothing for %s, and the code stays good", async (_, fields, error) => {
+    const code = await codeFor(server, application());
+    const refused = await redeem(server, application(), code, fields);
+    expect([refused.status, refused.body.error]).toEqual([400, error]);
+    expect(refused.body.access_token).toBeUndefined();
+    expect((await redeem(server, application(), code)).status).toBe(200);
+  });
+
+  test("gets nothing for the code of another client, whose code stays good", async () => {
+    const code = await codeFor(server, other);
+    const refused = await redeem(server, application(), code);
+    expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);
+    expect((await redeem(server, other, code)).status).toBe(200);
+  });
+
+  test("gets nothing after 10 minutes", async () => {
+    const [early, late] = [await codeFor(server, application()), await codeFor(server, application())];
+    clock.advance(10 * minute - 1);
+    expect((await redeem(server, application(), early)).status).toBe(200);
+    clock.advance(1);
+    expect((await redeem(server, application(), late)).body.error).toBe("invalid_grant");
+  });
+});
+
+describe("RFC 6749, section 4.1.2: a code is good once", () => {
+  test("used twice, it gives nothing, and its tokens end at once", async () => {
+    const code = await codeFor(server, confidential);
+    const { body } = await redeem(server, confidential, code);
+    expect(await works(body.access_token)).toBe(true);
+    const again = await redeem(server, confidential, code);
+    expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
+    expect(await works(body.access_token)).toBe(false);
+    expect((await refresh(server, confidential, body.refresh_token)).body.error).toBe("invalid_grant");
+  });
+
+  test("used twice without its verifier or by another client, it ends nothing", async () => {
+    const code = await codeFor(server, confidential);
+    const { body } = await redeem(server, confidential, code);
+    await redeem(server, confidential, code, { code_verifier: "stolen" });
+    await redeem(server, other, code);
+    expect(await works(body.access_token)).toBe(true);
+  });
+
+  test("used many times at once, it gives tokens to one at most", async () => {
+    const code = await codeFor(server, publicClient);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(server, publicClient, code)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+});
+
+describe("RFC 6749, section 6: refreshing", () => {
+  test.each(applications)(
+    "%s gets a new pair; the access token of before stays good",
+    async (_, application) => {
+      const first = await userTokens(server, application());
+      const { status, body } = await refresh(server, application(), first.refresh_token);
+      expect(status).toBe(200);
+      expect(body).toEqual({ ...first, access_token: expect.any(String), refresh_token: expect.any(String) });
+      expect(body.access_token).not.toBe(first.access_token);
+      expect(body.refresh_token).not.toBe(first.refresh_token);
+      expect(await works(body.access_token)).toBe(true);
+      expect(await works(first.access_token)).toBe(true);
+    },
+  );
+
+  test("may ask for fewer scopes, and for all of them again later", async () => {
+    const first = await userTokens(server, confidential);
+    const fewer = await refresh(server, confidential, first.refresh_token, { scope: "users:read" });
+    expect(fewer.body.scope).toBe("users:read");
+    const again = await refresh(server, confidential, fewer.body.refresh_token);
+    expect(again.body.scope).toBe("users:read events:subscribe");
+  });
+
+  test("never gives more than the user granted", async () => {
+    const first = await userTokens(server, confidential, { consent: { scopes: ["users:read"] } });
+    expect(first.scope).toBe("users:read");
+    const scope = "users:read events:subscribe";
+    const more = await refresh(server, confidential, first.refresh_token, { scope });
+    expect([more.status, more.body.error]).toEqual([400, "invalid_scope"]);
+    expect((await refresh(server, confidential, first.refresh_token)).body.scope).toBe("users:read");
+  });
+
+  test.each<[string, Fields, number, string]>([
+    ["no refresh_token", { refresh_token: null }, 400, "invalid_request"],
+    ["an unknown one", { refresh_token: `onair_rt_${"A".repeat(43)}` }, 400, "invalid_grant"],
+    ["an unknown scope", { scope: "users:write" }, 400, "invalid_scope"],
+    ["a wrong secret", { client_secret: "wrong" }, 401, "invalid_client"],
+    ["no secret of a confidential client", { client_secret: null }, 401, "invalid_client"],
+  ])("is refused for %s, and the token stays good", async (_, fields, status, error) => {
+    const { refresh_token } = await userTokens(server, confidential);
+    const refused = await refresh(server, confidential, refresh_token, fields);
+    expect([refused.status, refused.body.error]).toEqual([status, error]);
+    expect((await refresh(server, confidential, refresh_token)).status).toBe(200);
+  });
+
+  test("is refused to another client, and for an access token", async () => {
+    const { refresh_token, access_token } = await userTokens(server, confidential);
+    expect((await refresh(server, other, refresh_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(server, publicClient, refresh_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(server, confidential, access_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(server, confidential, refresh_token)).status).toBe(200);
+    expect(await works(refresh_token)).toBe(false);
+  });
+
+  test("is possible for 30 days from the last time", async () => {
+    const first = await userTokens(server, confidential);
+    clock.advance(30 * day - 1);
+    const { status, body } = await refresh(server, confidential, first.refresh_token);
+    expect(status).toBe(200);
+    clock.advance(30 * day);
+    expect((await refresh(server, confidential, body.refresh_token)).body.error).toBe("invalid_grant");
+  });
+});
+
+describe("RFC 9700, section 4.14.2: refresh tokens rotate", () => {
+  test("the old one works for 60 seconds more, for programs that refresh twice at once", async () => {
+    const first = await userTokens(server, publicClient);
+    const both = await Promise.all([
+      refresh(server, publicClient, first.refresh_token),
+      refresh(server, publicClient, first.refresh_token),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+    clock.advance(60 * second - 1);
+    expect((await refresh(server, publicClient, first.refresh_token)).status).toBe(200);
+    for (const { body } of both) {
+      expect((await refresh(server, publicClient, body.refresh_token)).status).toBe(200);
+    }
+  });
+
+  test("after that it ends everything that came of the same code, and nothing else", async () => {
+    const bystander = await userTokens(server, publicClient);
+    const first = await userTokens(server, publicClient);
+    const second_ = await refresh(server, publicClient, first.refresh_token);
+    const third = await refresh(server, publicClient, second_.body.refresh_token);
+    expect(await works(third.body.access_token)).toBe(true);
+    clock.advance(60 * second);
+    const reused = await refresh(server, publicClient, first.refresh_token);
+    expect([reused.status, reused.body.error]).toEqual([400, "invalid_grant"]);
+    for (const { access_token } of [first, second_.body, third.body]) {
+      expect(await works(access_token)).toBe(false);
+    }
+    for (const { refresh_token } of [second_.body, third.body]) {
+      expect((await refresh(server, publicClient, refresh_token)).body.error).toBe("invalid_grant");
+    }
+    expect(await works(bystander.access_token)).toBe(true);
+    expect((await refresh(server, publicClient, bystander.refresh_token)).status).toBe(200);
+  });
+
+  test("a client that presents the rotated token of another ends nothing", async () => {
+    const first = await userTokens(server, publicClient);
+    const { body } = await refresh(server, publicClient, first.refresh_token);
+    clock.advance(60 * second);
+    await refresh(server, confidential, first.refresh_token);
+    expect((await refresh(server, publicClient, body.refresh_token)).status).toBe(200);
+  });
+});
+
+describe("RFC 6749, section 2.1 and 4.4: a public client", () => {
+  test("has no secret and gets no token of its own", async () => {
+    expect(publicClient.client_secret).toBe("");
+    const fields = { grant_type: "client_credentials", client_id: publicClient.client_id };
+    const { status, body } = await form(server, "/oauth/token", fields);
+    expect([status, body.error]).toEqual([400, "unauthorized_client"]);
+  });
+
+  test("may name itself by Basic with an empty password, and not with a secret", async () => {
+    const { refresh_token } = await userTokens(server, publicClient);
+    const fields = { grant_type: "refresh_token", refresh_token };
+    const authorization = `Basic ${btoa(`${publicClient.client_id}:`)}`;
+    expect((await form(server, "/oauth/token", fields, { authorization })).status).toBe(200);
+    const secret = { client_id: publicClient.client_id, client_secret: "anything" };
+    expect((await form(server, "/oauth/token", { ...fields, ...secret })).body.error).toBe("invalid_client");
+  });
+});
+
+test("wrong secrets are slowed down, and the right one is taken all the same", async () => {
+  const app = await server.application();
+  const fields = { grant_type: "client_credentials", ...credentials(app) };
+  const statuses: number[] = [];
+  for (let i = 0; i < 100; i++) {
+    statuses.push((await form(server, "/oauth/token", { ...fields, client_secret: `wrong${i}` })).status);
+  }
+  expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  expect(statuses.slice(-30)).toEqual(Array(30).fill(429));
+  expect((await form(server, "/oauth/token", fields)).status).toBe(200);
+  clock.advance(minute);
+  expect((await form(server, "/oauth/token", { ...fields, client_secret: "wrong" })).status).toBe(401);
+});
+
+test("no code, token, challenge, verifier or cookie is stored readable", async () => {
+  const { access_token, refresh_token } = await userTokens(server, confidential);
+  const code = await codeFor(server, confidential);
+  const db = new Database(join(data.path, "onair.db"), { readonly: true });
+  const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const rows = tables.map(({ name }) => JSON.stringify(db.query(`SELECT * FROM "${name}"`).all())).join();
+  db.close();
+  expect(rows).toContain(redirectUri); // the search itself works
+  for (const secret of [access_token, refresh_token, code]) expect(rows).not.toContain(secret);
+  expect(rows).not.toMatch(/onair_(at|rt|ac|lc|lv|br|cs)_/);
+});

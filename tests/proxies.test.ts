@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test";
+import { clientAddress, trustedProxies } from "../src/proxies.ts";
+
+const trusted = trustedProxies(["10.0.0.0/8", "192.168.1.7", "fd00::/8", "::1"]);
+
+describe("whose request it is", () => {
+  test.each<[what: string, peer: string, header: string | null, client: string]>([
+    ["a direct caller", "203.0.113.9", null, "203.0.113.9"],
+    ["a direct caller who forges the header", "203.0.113.9", "198.51.100.1", "203.0.113.9"],
+    ["a direct caller who claims to be a proxy", "203.0.113.9", "10.0.0.1", "203.0.113.9"],
+    ["a proxy that says nothing", "10.1.2.3", null, "10.1.2.3"],
+    ["a proxy that says nothing in many words", "10.1.2.3", "", "10.1.2.3"],
+    ["a caller through a proxy", "10.1.2.3", "203.0.113.9", "203.0.113.9"],
+    ["a caller through two proxies", "10.1.2.3", "203.0.113.9, 192.168.1.7", "203.0.113.9"],
+    ["a caller who forged what stands before", "10.1.2.3", "198.51.100.1, 203.0.113.9", "203.0.113.9"],
+    ["a caller who forged a trusted address", "10.1.2.3", "10.9.9.9, 203.0.113.9", "203.0.113.9"],
+    [
+      "a caller who forged a chain of them",
+      "10.1.2.3",
+      "198.51.100.1,10.9.9.9,203.0.113.9,10.0.0.2",
+      "203.0.113.9",
+    ],
+    ["a caller beside a trusted address", "10.1.2.3", "192.168.1.8", "192.168.1.8"],
+    ["a proxy's own request", "10.1.2.3", "10.0.0.5, 10.0.0.2", "10.0.0.5"],
+    ["nonsense before a proxy", "10.1.2.3", "203.0.113.9, unknown, 10.0.0.2", "10.0.0.2"],
+    ["nonsense alone", "10.1.2.3", "<script>", "10.1.2.3"],
+    ["an obfuscated name (RFC 7239)", "10.1.2.3", "_hidden", "10.1.2.3"],
+    ["an octal address", "10.1.2.3", "0203.0.113.9", "10.1.2.3"],
+    ["a number", "10.1.2.3", "3405803785", "10.1.2.3"],
+    ["a zone", "10.1.2.3", "fe80::1%eth0", "10.1.2.3"],
+    ["empty parts", "10.1.2.3", "203.0.113.9, ,", "10.1.2.3"],
+    ["IPv4 with a port", "10.1.2.3", "203.0.113.9:1234", "203.0.113.9"],
+    ["IPv6", "10.1.2.3", "2001:db8::1", "2001:db8::1"],
+    ["IPv6 in another spelling", "10.1.2.3", "2001:0DB8:0:0::0001", "2001:db8::1"],
+    ["IPv6 in brackets", "10.1.2.3", "[2001:db8::1]", "2001:db8::1"],
+    ["IPv6 with a port", "10.1.2.3", "[2001:db8::1]:443", "2001:db8::1"],
+    ["an IPv6 proxy", "fd12::1", "203.0.113.9", "203.0.113.9"],
+    ["the loopback proxy", "::1", "203.0.113.9", "203.0.113.9"],
+    ["a proxy on a socket of both versions", "::ffff:10.1.2.3", "203.0.113.9", "203.0.113.9"],
+    ["a caller on a socket of both versions", "::ffff:203.0.113.9", "198.51.100.1", "203.0.113.9"],
+    ["IPv4 in IPv6", "10.1.2.3", "::ffff:203.0.113.9", "203.0.113.9"],
+    ["a proxy in IPv6 form in the chain", "10.1.2.3", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
+    ["an unknown peer", "", "203.0.113.9", ""],
+  ])("%s: %j with %j is %j", (_, peer, header, client) => {
+    expect(clientAddress(peer, header, trusted)).toBe(client);
+  });
+
+  test("where nobody is trusted, the header counts for nothing", () => {
+    expect(clientAddress("10.1.2.3", "203.0.113.9", trustedProxies([]))).toBe("10.1.2.3");
+  });
+});
+
+test.each([
+  "proxy.local",
+  "10.0.0.0/33",
+  "::/129",
+  "10.0.0/8",
+  "10.0.0.0/",
+  "10.0.0.0/8/8",
+  "fe80::1%eth0",
+  "10.0.0.0/-1",
+])("%s is no network", (entry) => {
+  expect(() => trustedProxies([entry])).toThrow(TypeError);
+});
+
+test.each<[string, string, boolean]>([
+  ["0.0.0.0/0", "203.0.113.9", true],
+  ["0.0.0.0/0", "2001:db8::1", false],
+  ["::/0", "2001:db8::1", true],
+  ["::/0", "203.0.113.9", false],
+  ["10.0.0.0/9", "10.127.255.255", true],
+  ["10.0.0.0/9", "10.128.0.0", false],
+])("%s holds %s: %p", (network, address, holds) => {
+  expect(trustedProxies([network])(address)).toBe(holds);
+});

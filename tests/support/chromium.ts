@@ -1,0 +1,21 @@
+import { type Browser, launch } from "puppeteer-core";
+
+const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/** Where Chromium is installed, or the one that `CHROMIUM` names; null, said loudly, where there is none. */
+export const chromium = process.env["CHROMIUM"] ?? names.map((name) => Bun.which(name)).find(Boolean) ?? null;
+
+if (chromium === null) {
+  console.warn(
+    "\n*** No Chromium here (chromium, google-chrome, or the variable CHROMIUM): browser tests are SKIPPED. ***\n",
+  );
+}
+
+/** A headless Chromium. The sandbox is off, because root, as in containers, cannot have it; it sees only our pages. */
+export function startChromium(): Promise<Browser> {
+  return launch({
+    executablePath: chromium ?? "",
+    headless: true,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"],
+  });
+}

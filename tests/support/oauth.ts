@@ -1,0 +1,147 @@
+import { codeChallenge } from "../../src/domain/authorizations.ts";
+import { json, type TestApplication, type TestServer } from "./server.ts";
+
+/** Where the platform of the tests has its login page. Nothing listens there: the tests answer in its place. */
+export const loginUrl = "https://platform.example/login";
+export const redirectUri = "https://app.example/callback";
+export const codeVerifier = "a-verifier-of-at-least-forty-three-characters";
+
+/** What an authorization request has unless a test says otherwise; null leaves a parameter out. */
+export type Fields = Readonly<Record<string, string | null>>;
+
+export function authorizationRequest(clientId: string, fields: Fields = {}): string {
+  const all: Fields = {
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state: "xyz",
+    code_challenge: codeChallenge(codeVerifier),
+    code_challenge_method: "S256",
+    ...fields,
+  };
+  return `/oauth/authorize?${formOf(all)}`;
+}
+
+export function formOf(fields: Fields): URLSearchParams {
+  return new URLSearchParams(
+    Object.entries(fields).filter((one): one is [string, string] => one[1] !== null),
+  );
+}
+
+/** A browser as far as it matters here: it keeps one cookie and follows no redirects by itself. */
+export class Browser {
+  cookie: string | null = null;
+
+  constructor(private readonly server: TestServer) {}
+
+  async open(address: string): Promise<{ status: number; location: string; response: Response }> {
+    const path = address.startsWith("/") ? address : address.slice(this.server.app.publicUrl.length);
+    const headers: Record<string, string> = { accept: "text/html" };
+    if (this.cookie) headers["cookie"] = this.cookie;
+    const response = await this.server.get(path, undefined, { headers });
+    const set = response.headers.get("set-cookie");
+    if (set) this.cookie = set.split(";")[0] ?? null;
+    return { status: response.status, location: response.headers.get("location") ?? "", response };
+  }
+}
+
+/** The value of a parameter in an address. */
+export function parameter(address: string, name: string): string {
+  return new URL(address).searchParams.get(name) ?? "";
+}
+
+/** Sends a browser to log in and gives the challenge that the platform gets. */
+export async function challengeFor(browser: Browser, path: string): Promise<string> {
+  const { status, location } = await browser.open(path);
+  if (status !== 303 || !location.startsWith(loginUrl)) throw new Error(`no login: ${status} ${location}`);
+  return parameter(location, "login_challenge");
+}
+
+/** The platform accepts; gives the address to send the browser to. */
+export async function accept(server: TestServer, challenge: string, body: object): Promise<string> {
+  const answer = await server.admin("PUT", `/admin/v1/login-requests/${challenge}/accept`, body);
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return (await json<{ redirect_to: string }>(answer)).redirect_to;
+}
+
+/** A code for an application, as a user who consents brings it about. */
+export async function codeFor(
+  server: TestServer,
+  application: Pick<TestApplication, "client_id">,
+  { userId = 1001, fields = {}, consent = {} }: { userId?: number; fields?: Fields; consent?: object } = {},
+): Promise<string> {
+  const browser = new Browser(server);
+  const challenge = await challengeFor(browser, authorizationRequest(application.client_id, fields));
+  const back = await accept(server, challenge, { user_id: userId, ...consent });
+  const code = parameter((await browser.open(back)).location, "code");
+  if (!code) throw new Error("no code");
+  return code;
+}
+
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly scope: string;
+  readonly error?: string;
+  readonly error_description?: string;
+}
+
+/** A request to one of the endpoints that clients call. */
+export async function form(
+  server: TestServer,
+  path: string,
+  fields: Fields,
+  headers: Record<string, string> = {},
+) {
+  const response = await server.get(path, undefined, { method: "POST", body: formOf(fields), headers });
+  const text = await response.text();
+  const body = (text === "" ? {} : JSON.parse(text)) as TokenAnswer;
+  return { status: response.status, headers: response.headers, body };
+}
+
+/** The credentials of an application as form fields. */
+export function credentials({ client_id, client_secret }: TestApplication): Fields {
+  return { client_id, client_secret: client_secret || null };
+}
+
+/** Exchanges a code. */
+export function redeem(server: TestServer, application: TestApplication, code: string, fields: Fields = {}) {
+  return form(server, "/oauth/token", {
+    grant_type: "authorization_code",
+    ...credentials(application),
+    code,
+    code_verifier: codeVerifier,
+    redirect_uri: redirectUri,
+    ...fields,
+  });
+}
+
+/** Exchanges a refresh token. */
+export function refresh(
+  server: TestServer,
+  application: TestApplication,
+  refreshToken: string,
+  fields: Fields = {},
+) {
+  return form(server, "/oauth/token", {
+    grant_type: "refresh_token",
+    ...credentials(application),
+    refresh_token: refreshToken,
+    ...fields,
+  });
+}
+
+/** Tokens of a user who consented. */
+export async function userTokens(
+  server: TestServer,
+  application: TestApplication,
+  options: Parameters<typeof codeFor>[2] = {},
+): Promise<TokenAnswer> {
+  const { status, body } = await redeem(server, application, await codeFor(server, application, options), {
+    redirect_uri: null,
+  });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body;
+}

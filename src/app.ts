@@ -12,7 +12,7 @@ import { publicApp } from "./http/public/app.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
-import { type Listening, listen } from "./http/server.ts";
+import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
@@ -99,6 +99,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
       publicUrl: () => publicUrl,
+      publicTraffic: trafficOf(api),
       adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);

@@ -4,6 +4,7 @@ import { platformData } from "../batch/platform-data.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
+import { Traffic } from "../http/traffic.ts";
 import { createLog } from "../log.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { createPublisher } from "../webhooks/publisher.ts";
@@ -55,6 +56,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
       publicUrl: () => inProcess,
+      publicTraffic: new Traffic(),
       adminUrl: () => inProcess,
     });
     const { fetch: answer } = app.compile();

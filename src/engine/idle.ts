@@ -1,5 +1,6 @@
 import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
 import { openStore } from "../store/sqlite/store.ts";
+import { newCounts } from "../webhooks/counts.ts";
 import { publishing } from "../webhooks/publisher.ts";
 import { type Engine, watched } from "./engine.ts";
 
@@ -22,7 +23,7 @@ export function idleEngine(directory: string): Engine {
     publish: publishing(store, dispatcher),
     enable: dispatcher.enable,
     async wake() {},
-    standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0 }),
+    standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
     stop: () => store.close(),
   };
 }

@@ -3,6 +3,7 @@ import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, type TrustedProxies } from "../proxies.ts";
 import type { Budget } from "./rate-limit.ts";
+import { Traffic } from "./traffic.ts";
 
 /** One request and its answer, as far as it has come. */
 export interface Exchange {
@@ -23,6 +24,7 @@ export interface Exchange {
 /** What all exchanges of one listener have in common. */
 export interface Shared {
   readonly log: Log;
+  readonly traffic: Traffic;
   /** Headers that every answer carries. Never changed. */
   readonly common: Headers;
   /** For `replyReady`, where an answer has no others than those and its budget. */
@@ -36,7 +38,8 @@ export interface Shared {
 /** @param headers headers that every answer of the listener carries */
 export function sharedBy(log: Log, headers: ExtraHeaders, trustedProxies: TrustedProxies | null): Shared {
   const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
-  return { log, common, ready: new Headers(common), peers: null, trustedProxies };
+  const ready = new Headers(common);
+  return { log, traffic: new Traffic(), common, ready, peers: null, trustedProxies };
 }
 
 /** Requests that stand for another one, which came over the wire. */
@@ -105,12 +108,14 @@ export function replyReady(exchange: Exchange, status: number, body: ReplyBody, 
     headers.set("ratelimit-remaining", `${budget.remaining}`);
     headers.set("ratelimit-reset", `${budget.resetSeconds}`);
   }
+  const durationMs = performance.now() - exchange.startedAt;
+  shared.traffic.count(status, durationMs);
   shared.log.request({
     requestId: exchange.requestId,
     method: exchange.method,
     path: exchange.path,
     status,
-    durationMs: performance.now() - exchange.startedAt,
+    durationMs,
     applicationId: exchange.grant?.applicationId ?? null,
   });
   return new Response(body, { status, headers });

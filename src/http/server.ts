@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
 import { type Exchange, originals, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
+import { Traffic } from "./traffic.ts";
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
@@ -80,6 +81,11 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
       { detail: { hide: true }, parse: "none" },
     );
   }
+}
+
+/** What a listener has answered since its start. */
+export function trafficOf(app: AnyElysia): Traffic {
+  return sharedOf.get(app)?.traffic ?? new Traffic();
 }
 
 const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;

@@ -7,6 +7,7 @@ import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import { logAttempt, notMade, requestOf, resultOf, unsent } from "./attempt.ts";
 import { ClockWatch } from "./clock-watch.ts";
+import { type Counts, countNotice, countResult, newCounts } from "./counts.ts";
 import { follow } from "./health.ts";
 import { Lane } from "./lane.ts";
 import { createRecorder } from "./recorder.ts";
@@ -57,6 +58,7 @@ export interface Standing {
   readonly unrecorded: number;
   /** Endpoints that hold up what is sent to them, because they fail or asked for it. */
   readonly heldUp: number;
+  readonly counts: Counts;
 }
 
 /** Deliveries in memory that have not started: of one endpoint, and of all. */
@@ -79,6 +81,7 @@ const claimAgainAfterMs = second;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, sender, signingKey, log, now, steady, random } = options;
   const lanes = new Map<string, Lane>();
+  const counts = newCounts();
   const clock = new ClockWatch(now, steady);
   const recorder = createRecorder(store, log, () => turns.resume());
   let stopping: AbortSignal | null = null;
@@ -165,12 +168,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
     const { application } = lane;
-    if (!application || !delivery.isWanted) {
-      recorder.add(unsent(delivery, "canceled", at));
-      return;
-    }
-    if (delivery.expires_at !== null && delivery.expires_at <= at) {
-      recorder.add(unsent(delivery, "expired", at));
+    const isExpired = delivery.expires_at !== null && delivery.expires_at <= at;
+    if (!application || !delivery.isWanted || isExpired) {
+      const result = unsent(delivery, application && delivery.isWanted ? "expired" : "canceled", at);
+      countResult(counts, result);
+      recorder.add(result);
       return;
     }
     lane.pace.inFlight++;
@@ -199,6 +201,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const chance = random();
     const { result, decision } = resultOf(delivery, sent, { startedAt, at, random: chance });
     logAttempt(log, delivery, sent, decision);
+    countResult(counts, result);
     recorder.add(result, () => {
       if (result.next_attempt_at !== null) lane.retryBy(result.next_attempt_at);
       turns.add(lane);
@@ -213,9 +216,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       retryAfterMs: sent.retryAfterMs,
       random: chance,
     });
-    const isDisabled = follow(lane, sent, at, recorder, log);
+    const notice = follow(lane, sent, at, recorder, log);
+    if (notice) countNotice(counts, notice);
     // Memory is for those who can be sent to.
-    if (isDisabled || lane.pace.resumeAt > at) letGo(lane);
+    if (lane.isDisabled || lane.pace.resumeAt > at) letGo(lane);
   };
 
   /** Puts back into the store what was not started. */
@@ -330,7 +334,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get standing() {
       const at = now();
       const heldUp = [...lanes.values()].filter((lane) => lane.isDisabled || lane.pace.resumeAt > at).length;
-      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp };
+      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, counts };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { afterAttempt, type Endpoint, newEndpoint } from "../domain/endpoints.ts";
+import { afterAttempt, type Endpoint, type EndpointNotice, newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import type { Lane } from "./lane.ts";
@@ -12,9 +12,15 @@ const gone = 410;
 
 /**
  * Follows the state of a lane's endpoint after an attempt that ended at `at`, keeps it, and says in the log when it is
- * about to be disabled, is disabled, or has recovered. True: the attempt has disabled it.
+ * about to be disabled, is disabled, or has recovered; gives that notice.
  */
-export function follow(lane: Lane, sent: SendResult, at: number, recorder: Recorder, log: Log): boolean {
+export function follow(
+  lane: Lane,
+  sent: SendResult,
+  at: number,
+  recorder: Recorder,
+  log: Log,
+): EndpointNotice | null {
   const before = lane.endpoint ?? newEndpoint(lane.applicationId);
   const { status, error } = sent;
   const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error };
@@ -22,10 +28,10 @@ export function follow(lane: Lane, sent: SendResult, at: number, recorder: Recor
   lane.endpoint = endpoint;
   if (isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint);
   else lane.endpoint = { ...endpoint, last_success_at: before.last_success_at };
-  if (!notice) return false;
+  if (!notice) return null;
   const { application_id, failing_since, failures, disabled_reason } = endpoint;
   log.warn(notice, { application_id, failing_since, failures, disabled_reason, status, error });
-  return notice === "endpoint.disabled";
+  return notice;
 }
 
 /** A success of an endpoint that was well before is written only now and then. */

@@ -15,6 +15,7 @@ import { builtExecutable } from "./support/onair.ts";
 import {
   BenchError,
   benchDirectory,
+  otherWork,
   pinThisProcess,
   requireMachine,
   serverCore,
@@ -83,10 +84,21 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function describe({ title }: Section, { rows, goals }: Outcome): string {
-  const [head = [], ...rest] = rows;
+/** Where others take more of the machine than this, a section is disturbed. */
+const undisturbed = 0.03;
+
+interface Measured {
+  readonly section: Section;
+  readonly outcome: Outcome;
+  /** Part of the machine's processor time that other processes took. */
+  readonly others: number;
+}
+
+function describe({ section: { title }, outcome: { rows, goals }, others }: Measured): string {
   const verdicts = goals.map(({ text, met }) => `${met ? "met" : "NOT met"}: ${text}`);
-  return [title, table([head, ...rest]), ...verdicts].join("\n");
+  const part = `${(others * 100).toFixed(0)} %`;
+  const warning = others > undisturbed ? [`Disturbed: other processes took ${part} of the machine`] : [];
+  return [title, table(rows), ...verdicts, ...warning].join("\n");
 }
 
 async function main(): Promise<void> {
@@ -106,14 +118,16 @@ async function main(): Promise<void> {
     templates: new Set(),
     say,
   };
-  const outcomes: { section: Section; outcome: Outcome }[] = [];
+  const measured: Measured[] = [];
   let failed = false;
   for (const section of chosen(only)) {
     say(`Measuring ${section.name}`);
+    const others = otherWork();
     try {
       const outcome = await section.measure(bench);
-      outcomes.push({ section, outcome });
-      if (!options.json) process.stdout.write(`${describe(section, outcome)}\n\n`);
+      const one = { section, outcome, others: others() };
+      measured.push(one);
+      if (!options.json) process.stdout.write(`${describe(one)}\n\n`);
     } catch (error) {
       if (!(error instanceof BenchError)) throw error;
       failed = true;
@@ -121,14 +135,12 @@ async function main(): Promise<void> {
     }
   }
   if (options.json) {
-    const results = outcomes.map(({ section: { name }, outcome: { figures, goals } }) => ({
-      name,
-      goals,
-      figures,
-    }));
+    const results = measured.map(({ section: { name }, outcome: { figures, goals }, others }) => {
+      return { name, goals, others, figures };
+    });
     process.stdout.write(`${JSON.stringify({ rounds, seconds, serverCpus: bench.serverCpus, results })}\n`);
   }
-  const missed = outcomes.some(({ outcome }) => outcome.goals.some(({ met }) => !met));
+  const missed = measured.some(({ outcome }) => outcome.goals.some(({ met }) => !met));
   if (failed || (options.check && missed)) process.exitCode = 1;
 }
 

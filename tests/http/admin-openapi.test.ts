@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
+import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
 import {
@@ -57,6 +58,7 @@ describe("the admin document", () => {
       allowPrivateWebhooks: false,
       isReady: () => true,
       publicUrl: () => "http://127.0.0.1:8080",
+      publicTraffic: new Traffic(),
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
@@ -64,7 +66,12 @@ describe("the admin document", () => {
     expect(names.length).toBeGreaterThan(25);
     expect(new Set(operations(document).map(({ name }) => name))).toEqual(new Set(names));
     const hidden = routes.filter(({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL");
-    expect(hidden.map(({ path }) => path).sort()).toEqual(["/docs", "/docs/:script", "/openapi.json"]);
+    expect(hidden.map(({ path }) => path).sort()).toEqual([
+      "/docs",
+      "/docs/:script",
+      "/metrics",
+      "/openapi.json",
+    ]);
   });
 
   test("has a page that refers to this document and to nothing elsewhere", async () => {

@@ -177,18 +177,6 @@ describe("a kept connection", () => {
 });
 
 describe("connections that nobody uses", () => {
-  test("are kept in a number of 64 for each protocol, host and port", async () => {
-    const [target, other] = [await respond(), await respond()];
-    const one = sender();
-    const round = (url: string) => Promise.all(Array.from({ length: 70 }, () => one.send(delivery(url))));
-    await round(target.url);
-    await round(other.url);
-    expect(target.connections).toHaveLength(70);
-    expect(other.connections).toHaveLength(70);
-    await round(target.url);
-    expect(target.connections).toHaveLength(76);
-  });
-
   test("are closed when the receiver has announced that it will", async () => {
     const target = await rawReceiver((socket) =>
       socket.write("HTTP/1.1 204 No Content\r\nkeep-alive: timeout=2\r\n\r\n"),

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { proxyOf } from "../../src/webhooks/proxy.ts";
 import type { SendResult } from "../../src/webhooks/sender.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { categories, channels, users } from "../support/real-data.ts";
+import { startServer } from "../support/server.ts";
 import { type EgressProxy, egressProxy } from "./fixtures/proxy.ts";
 import {
   bytesReceiver,
@@ -14,6 +17,24 @@ import {
 } from "./fixtures/receiver.ts";
 
 afterEach(closeAll);
+
+test("the setting holds for all deliveries of a server", async () => {
+  const proxy = await egressProxy();
+  const target = await receiver((_, response) => response.end());
+  const server = await startServer({ env: { ONAIR_WEBHOOK_PROXY: `http://127.0.0.1:${proxy.port}` } });
+  try {
+    await server.load("users", users);
+    await server.load("categories", categories);
+    await server.load("channels", channels);
+    const app = await server.application({ webhook_url: target.url });
+    await subscribe(server, app, ["channel.followed"]);
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
+    while (target.requests.length === 0) await Bun.sleep(5);
+    expect(proxy.requests.map(({ line }) => line)).toEqual([`POST ${target.url} HTTP/1.1`]);
+  } finally {
+    await server.stop();
+  }
+});
 
 /** A sender whose own resolver must not be asked: names are the proxy's to resolve. */
 function senderBy(proxy: string, options = {}) {

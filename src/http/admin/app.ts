@@ -6,7 +6,8 @@ import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
-import { answerOtherMethods } from "../server.ts";
+import { answerOtherMethods, trafficOf } from "../server.ts";
+import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
 import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
@@ -16,6 +17,7 @@ import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
+import { metricRoutes } from "./metrics.ts";
 import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
 
@@ -33,6 +35,7 @@ export interface AdminDeps {
   readonly isReady: () => boolean;
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
+  readonly publicTraffic: Traffic;
   /** Where this listener is reached, without a trailing slash. */
   readonly adminUrl: () => string;
 }
@@ -41,6 +44,7 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
+  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: trafficOf(app) });
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   loginRequestRoutes(app, deps);

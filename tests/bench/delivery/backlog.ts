@@ -46,7 +46,7 @@ export const backlog: Section = {
       const figures = { ...filled, startMs, startBytes, residentMost, peakBytes, latency };
       return {
         rows: [
-          ["", "filled in", "RSS then", "RSS at most", "start", "drained/s", "new events' p99", "longest"],
+          ["", "filled in", "RSS then", "RSS at most", "start", "drained/s", "new events' p50", "p99"],
           [
             `${whole(filled.deliveries)} deliveries`,
             `${filled.seconds.toFixed(1)} s`,
@@ -54,8 +54,8 @@ export const backlog: Section = {
             megabytes(peakBytes),
             milliseconds(startMs),
             whole(drainedPerSecond),
+            milliseconds(latency.p50Ms),
             milliseconds(latency.p99Ms),
-            milliseconds(latency.maxMs),
           ],
         ],
         figures,

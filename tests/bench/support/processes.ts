@@ -111,6 +111,33 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
+/**
+ * From now on until the function is called: the part of the machine's processor time that went to others than this
+ * process and its children. The children must have ended by then, for only then is their time known.
+ */
+export function otherWork(): () => number {
+  const machine = () => {
+    const [user, nice, system, idle, wait, interrupts, soft, steal] = (
+      /^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1] ?? ""
+    )
+      .split(" ")
+      .map(Number) as [number, number, number, number, number, number, number, number];
+    const busy = user + nice + system + interrupts + soft + steal;
+    return { busy, all: busy + idle + wait };
+  };
+  const own = () => {
+    const line = readFileSync("/proc/self/stat", "utf8");
+    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
+  };
+  const before = { ...machine(), own: own() };
+  return () => {
+    const { busy, all } = machine();
+    const others = busy - before.busy - (own() - before.own);
+    return Math.max(0, others / (all - before.all));
+  };
+}
+
 /** Resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

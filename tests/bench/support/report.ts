@@ -19,8 +19,9 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
+/** What never came to an end is infinite. */
 export function milliseconds(value: number): string {
-  return `${value.toFixed(2)} ms`;
+  return Number.isFinite(value) ? `${value.toFixed(2)} ms` : "never";
 }
 
 export function megabytes(bytes: number): string {

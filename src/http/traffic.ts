@@ -1,0 +1,19 @@
+/** Upper bounds of the classes that durations are counted in, in seconds. */
+export const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
+
+/** The requests of one listener since its start. */
+export class Traffic {
+  /** Answers by status. */
+  readonly statuses = new Map<number, number>();
+  /** Answers by duration: the last class is that beyond all bounds. */
+  readonly durations = new Float64Array(durationBounds.length + 1);
+  totalMs = 0;
+
+  count(status: number, durationMs: number): void {
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    this.totalMs += durationMs;
+    let at = 0;
+    while (durationMs > (durationBounds[at] ?? Number.POSITIVE_INFINITY) * 1000) at++;
+    this.durations[at] = (this.durations[at] ?? 0) + 1;
+  }
+}

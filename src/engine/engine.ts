@@ -123,9 +123,9 @@ function receivingOnly({ applications }: Store): Store["applications"] {
 /** The store, with the dispatcher told of what concerns deliveries under way before the change is acknowledged. */
 export function watched(
   store: Store,
-  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable">,
+  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable" | "hurry">,
 ): Store {
-  const { applications, subscriptions, consents, users } = store;
+  const { applications, subscriptions, consents, users, deliveries } = store;
   return {
     ...store,
     applications: {
@@ -161,6 +161,14 @@ export function watched(
       async revoke(userId, applicationId, now) {
         await consents.revoke(userId, applicationId, now);
         await dispatcher.subscriptionsRemoved();
+      },
+    },
+    deliveries: {
+      ...deliveries,
+      async retry(scope, id, now) {
+        const retried = await deliveries.retry(scope, id, now);
+        dispatcher.hurry(retried.application_id);
+        return retried;
       },
     },
     subscriptions: {

@@ -14,6 +14,7 @@ export function idleEngine(directory: string): Engine {
     reserve: () => ({ takes: () => false, end() {} }),
     applicationChanged() {},
     async subscriptionsRemoved() {},
+    hurry() {},
     async enable(id: string) {
       await store.endpoints.put(enabledAgain((await store.endpoints.find(id)) ?? newEndpoint(id)));
     },

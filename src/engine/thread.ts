@@ -31,7 +31,8 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   tokens: ["find", "inspect", "ofApplication"],
   loginRequests: ["find"],
   consents: ["ofUser"],
-  subscriptions: ["ofApplication", "count"],
+  subscriptions: ["ofApplication", "find", "count"],
+  deliveries: ["page", "find", "backlog"],
   endpoints: ["find", "failing"],
   settings: ["get"],
 };

@@ -8,6 +8,14 @@ import type {
   PublishedEvent,
   Retention,
 } from "../domain/deliveries.ts";
+import type {
+  Backlog,
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryRecord,
+  DeliveryScope,
+  SentDelivery,
+} from "../domain/delivery-log.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
@@ -187,6 +195,8 @@ export interface Store {
     /** Gives what exists or creates it, one result per key; `limit` is the most that the application may have. */
     subscribe(keys: readonly SubscriptionKey[], limit: number, now: number): Promise<SubscribeResult[]>;
     ofApplication(applicationId: string): Promise<Subscription[]>;
+    /** With its `sequence`, the number of deliveries made for it so far. */
+    find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
     count(applicationId: string): Promise<number>;
     /** Which of these exist. */
     existing(ids: readonly string[]): Promise<Set<string>>;
@@ -229,6 +239,15 @@ export interface Store {
     giveBack(seqs: readonly number[]): Promise<void>;
     /** A delivery that was canceled meanwhile stays canceled; its attempt is kept. Endpoints are kept with it. */
     record(results: readonly AttemptResult[], endpoints: readonly Endpoint[]): Promise<void>;
+    /** Newest first, those numbered below `below`; null begins. One call looks only at so much of the log. */
+    page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
+    find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
+    backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
+    /**
+     * Makes a delivery due at `now`, whatever became of it before; it does not expire any more. Rejects with
+     * `not_found`, and with `conflict` where it cannot be sent.
+     */
+    retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
   };
   readonly endpoints: {
     /** null for one to which nothing was sent yet. */

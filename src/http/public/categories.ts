@@ -11,6 +11,7 @@ import {
   type Ranking,
   type Snapshot,
 } from "../../ranking/ranking.ts";
+import { cursorCheck, positionOf } from "../cursors.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -106,14 +107,6 @@ export const fresh = { "cache-control": "public, max-age=1" };
 export const categoriesPath = "/public/v1/categories";
 const longestKeptQuery = 300;
 
-const notOurs = "is not one that this server made; take it from the previous answer";
-
-function invalidCursor(message: string): DomainError {
-  return new DomainError("invalid_cursor", `cursor ${message}`, {
-    errors: [{ in: "query", field: "cursor", message }],
-  });
-}
-
 /** Get Categories and Get Category, answered from the ranking in memory. */
 export function categoryRoutes(
   app: PublicListener,
@@ -128,19 +121,19 @@ export function categoryRoutes(
   };
 
   const list = (snapshot: Snapshot, url: string): Page => {
-    const query = readQuery(url, ListQuery, { cursor: (text) => (cursors.read(text) ? null : notOurs) });
+    const query = readQuery(url, ListQuery, { cursor: cursorCheck(cursors) });
     const filter = fold(query.name ?? query.q ?? "");
-    const cursor = query.cursor === undefined ? null : cursors.read(query.cursor);
-    if (cursor && !cursor.isFor(filter)) throw invalidCursor("belongs to another name filter");
+    const position = positionOf(cursors, query.cursor, filter, "another name filter");
     const limit = query.limit ?? categoryLimits.defaultResults;
     const matching = filter
       ? snapshot.order.filter(({ category }) => fold(category.name).includes(filter))
       : snapshot.order;
-    const start = cursor ? indexAfter(matching, cursor.position) : 0;
+    const [viewers = 0, id = 0] = position ?? [];
+    const start = position ? indexAfter(matching, { viewers, id }) : 0;
     const page = matching.slice(start, start + limit);
     const last = page.at(-1);
     const hasMore = start + limit < matching.length;
-    const next = hasMore && last ? cursors.make({ viewers: last.viewers, id: last.category.id }, filter) : "";
+    const next = hasMore && last ? cursors.make([last.viewers, last.category.id], filter) : "";
     return pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } });
   };
 

@@ -19,6 +19,7 @@ const tags = [
   { name: "Categories", description: "What is streamed and how many watch it. Needs no token." },
   { name: "Event subscriptions", description: "Which events are sent to the webhook of your application." },
   { name: "Events", description: "What can be subscribed to, and the key that signs it. Needs no token." },
+  { name: "Deliveries", description: "Was it sent? What became of every event, and how to send it again." },
   { name: "Webhooks", description: "What is sent to your webhook, for each type of event." },
 ];
 

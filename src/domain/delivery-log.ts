@@ -10,6 +10,7 @@ export interface DeliveryRecord {
   readonly event_id: string;
   readonly type: string;
   readonly version: number;
+  readonly broadcaster_user_id: number;
   readonly sequence: number;
   /** A pending delivery of a subscription that is gone is `canceled`: nothing will be sent. */
   readonly status: DeliveryStatus;

@@ -50,9 +50,8 @@ export const replayLimits = {
   maxRangeMs: 31 * day,
   /** At the same time, for one application. */
   maxRunning: 3,
+  /** So many of an application are remembered. */
   maxListed: 100,
-  /** What is known of a replay that has ended is kept for so long. */
-  keepMs: 31 * day,
 } as const;
 
 /** Throws `invalid_parameter` for a range that no replay can have. */

@@ -7,6 +7,7 @@ import { pause, repeating, type Service, supervise } from "../supervisor.ts";
 import { version } from "../version.ts";
 import { createDispatcher, type Dispatcher, type Standing } from "../webhooks/dispatcher.ts";
 import { type Publish, publishing } from "../webhooks/publisher.ts";
+import { replaying } from "../webhooks/replays.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 
@@ -65,6 +66,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
           await store.idempotency.removeExpired(now());
         }),
         pruning(store, settings.retention, now),
+        replaying(store, dispatcher, now),
       ],
       log,
     );

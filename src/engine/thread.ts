@@ -33,6 +33,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   consents: ["ofUser"],
   subscriptions: ["ofApplication", "find", "count"],
   deliveries: ["page", "find", "backlog"],
+  replays: ["find", "page"],
   endpoints: ["find", "failing"],
   settings: ["get"],
 };

@@ -19,6 +19,7 @@ import type {
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
+import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant, Scope } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
@@ -248,6 +249,21 @@ export interface Store {
      * `not_found`, and with `conflict` where it cannot be sent.
      */
     retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
+  };
+  readonly replays: {
+    /** Rejects with `conflict`: see `checkBeside`; also where nothing can be sent to the application now. */
+    create(replay: NewReplay): Promise<Replay>;
+    find(scope: DeliveryScope, id: string): Promise<Replay | null>;
+    /** Newest first. */
+    page(scope: DeliveryScope, limit: number): Promise<Replay[]>;
+    /** Ends one that is running; what it has queued is sent. Whether there is one of this id. */
+    cancel(scope: DeliveryScope, id: string, now: number): Promise<boolean>;
+    running(): Promise<Replay[]>;
+    /**
+     * Takes a small step of a running replay: makes some of its deliveries due, none while many of the application
+     * are. What was queued and how far it has come are on disk together. null: it does not run.
+     */
+    advance(id: string, now: number): Promise<{ readonly replay: Replay; readonly hasMoved: boolean } | null>;
   };
   readonly endpoints: {
     /** null for one to which nothing was sent yet. */

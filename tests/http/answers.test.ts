@@ -110,6 +110,28 @@ async function deliveryCalls(token: string): Promise<Call[]> {
     { ...get, status: 404, path: `${deliveries}/none` },
     { ...retry, status: 202, path: `${deliveries}/${id}/retry` },
     { ...retry, status: 404, path: `${deliveries}/none/retry` },
+    ...(await replayCalls(token)),
+  ];
+}
+
+async function replayCalls(token: string): Promise<Call[]> {
+  const path = "/public/v1/events/replays";
+  const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const old = { from: at(-9), to: at(-8) };
+  const made = await server.post(path, old, token);
+  const { data } = (await made.json()) as { data: { id: string } };
+  const post = { operation: `POST ${path}`, path, token };
+  const get = { operation: `GET ${path}/{id}`, token };
+  const cancel = { operation: `DELETE ${path}/{id}`, token, init: { method: "DELETE" } };
+  return [
+    { ...post, status: 202, init: posted({ from: at(-1), to: at(1), dry_run: true }) },
+    { ...post, status: 400, init: posted({ from: at(1), to: at(-1) }) },
+    { ...post, status: 409, init: posted({ from: at(-1), to: at(1) }), token: limited.token },
+    { operation: `GET ${path}`, status: 200, path, token },
+    { ...get, status: 200, path: `${path}/${data.id}` },
+    { ...get, status: 404, path: `${path}/none` },
+    { ...cancel, status: 204, path: `${path}/${data.id}` },
+    { ...cancel, status: 404, path: `${path}/none` },
   ];
 }
 

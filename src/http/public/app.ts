@@ -16,6 +16,7 @@ import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
 import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
+import { replayRoutes } from "./replays.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { userRoutes } from "./users.ts";
 
@@ -34,6 +35,7 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   healthRoutes(app, deps);
   deliveryRoutes(app, deps, deps.cursors);
+  replayRoutes(app, deps);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);

@@ -12,7 +12,7 @@ const maxMs = 10;
 /** So many pending deliveries are counted. */
 const maxCounted = 5_000;
 
-type Row = Omit<DeliveryRecord, "attempts"> & { readonly broadcaster_user_id: number };
+type Row = Omit<DeliveryRecord, "attempts">;
 
 interface AttemptRow extends Omit<Attempt, "timings"> {
   readonly dns_ms: number | null;
@@ -33,9 +33,11 @@ export function deliveryNumbers(db: Database) {
  * The log of deliveries as it is read. An application's deliveries are found region by region, the newest first,
  * because an index in which each subscription had its own place would cost a page for each subscriber of an event.
  */
-export function deliveryLog(
-  db: Database,
-): Pick<Store["deliveries"], "page" | "find" | "backlog"> & { one(seq: number): DeliveryRecord | null } {
+export function deliveryLog(db: Database): Pick<Store["deliveries"], "page" | "find" | "backlog"> & {
+  one(seq: number): DeliveryRecord | null;
+  /** Without its attempts. */
+  row(seq: number): Row | null;
+} {
   const numberAt = deliveryNumbers(db);
   const columns = `d.seq, d.id, d.application_id, d.subscription_id, e.id AS event_id, e.name AS type, e.version,
     e.broadcaster_user_id, d.sequence, d.next_attempt_at, d.expires_at, d.finished_at, e.published_at,
@@ -81,7 +83,7 @@ export function deliveryLog(
      WHERE status = 'pending' AND next_attempt_at IS NULL AND subscription_id = ?`,
   );
 
-  const complete = ({ broadcaster_user_id: _, ...row }: Row): DeliveryRecord => {
+  const complete = (row: Row): DeliveryRecord => {
     return { ...row, attempts: attemptsOf.all(row.seq).map(attemptOf) };
   };
 
@@ -174,6 +176,7 @@ export function deliveryLog(
       const row = bySeq.get(seq);
       return row ? complete(row) : null;
     },
+    row: (seq) => bySeq.get(seq),
   };
 }
 
@@ -189,8 +192,8 @@ interface Step {
   readonly isRow: boolean;
 }
 
-const regionSize = 2 ** deliveryRegionBits;
-const regionOf = (seq: number) => Math.floor(seq / regionSize);
+export const regionSize = 2 ** deliveryRegionBits;
+export const regionOf = (seq: number) => Math.floor(seq / regionSize);
 
 function isWithin(row: Row, scope: Pick<DeliveryFilter, "application_id" | "broadcaster_user_id">): boolean {
   if (scope.application_id !== null && row.application_id !== scope.application_id) return false;

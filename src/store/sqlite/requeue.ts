@@ -50,14 +50,18 @@ export function requeuer(db: Database) {
 
 /** Throws `conflict` where nothing can be sent to an application now. */
 export function receiverCheck(db: Database) {
-  const find = db.prepare<{ hasUrl: 0 | 1; disabled_reason: string | null }, [string]>(
-    `SELECT a.webhook_url IS NOT NULL AS hasUrl, e.disabled_reason
+  const find = db.prepare<{ receives: 0 | 1; disabled_reason: string | null }, [string]>(
+    `SELECT a.webhook_url IS NOT NULL AND NOT a.disabled AS receives, e.disabled_reason
      FROM applications a LEFT JOIN endpoints e ON e.application_id = a.id WHERE a.id = ?`,
   );
   return (applicationId: string): void => {
     const found = find.get(applicationId);
-    if (!found?.hasUrl)
-      throw new DomainError("conflict", "The application has no webhook URL: ask the platform to set one");
+    if (!found?.receives) {
+      throw new DomainError(
+        "conflict",
+        "The application is disabled or has no webhook URL: ask the platform to set one",
+      );
+    }
     if (found.disabled_reason === null) return;
     const why = found.disabled_reason === "gone" ? "it answered 410" : "it failed for too long";
     throw new DomainError(

@@ -12,6 +12,7 @@ import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase, openForReading } from "./open.ts";
+import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
@@ -47,6 +48,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     subscriptions: subscriptionStore(db, orm, commit),
     events: eventStore(db, orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
+    replays: replayStore(db, orm, commit),
     endpoints: endpointStore(orm, commit, keepEndpoint),
     retention: retentionStore(db, commit),
     idempotency: idempotencyStore(orm, commit),

@@ -98,8 +98,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
-      publicUrl: () => publicUrl,
       publicTraffic: trafficOf(api),
+      publicUrl: () => publicUrl,
       adminUrl: () => adminUrl,
     });
     const ready = readyAnswers({ access, profiles }, ranking);

@@ -55,8 +55,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
-      publicUrl: () => inProcess,
       publicTraffic: new Traffic(),
+      publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });
     const { fetch: answer } = app.compile();

@@ -1,13 +1,14 @@
 const diacritics = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the point is to find them
-const notAscii = /[^\x00-\x7f]/;
+/** What folding leaves as it is, but for the case of ASCII: kana, Han and Hangul have neither case nor diacritics. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const unmarked = /^[\x00-\x7f\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]*$/;
 
 /**
  * The form in which names are compared: without case and diacritics. Marks that are letters of their script (Thai
  * vowels, Japanese voicing, Hangul) stay, so that different words stay different. `ß` equals `ss`, every sigma is one.
  */
 export function fold(text: string): string {
-  if (!notAscii.test(text)) return text.toLowerCase();
+  if (unmarked.test(text)) return text.toLowerCase();
   return text
     .normalize("NFD")
     .replace(diacritics, "")

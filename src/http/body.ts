@@ -41,7 +41,10 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
 /** The whole body. Stops reading as soon as it is larger than `maxBytes`. */
 export async function readBytes(message: Request | Response, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () => new DomainError("body_too_large", `The body must be at most ${maxBytes} bytes`);
-  if (Number(message.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
+  const length = message.headers.get("content-length");
+  if (Number(length ?? 0) > maxBytes) throw tooLarge();
+  // Bun reads no more of a request than its length says, and a stream costs 10 µs more.
+  if (length !== null && message instanceof Request) return message.bytes();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bodyStream(message)) {

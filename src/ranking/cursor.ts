@@ -13,7 +13,7 @@ export class Cursors {
 
   /** @param position the numbers that say where the list goes on */
   make(position: readonly number[], filter: string): string {
-    const payload = [...position, this.#mark(filter)].join(".");
+    const payload = [...position, this.#mark(filter)].join(" ");
     return `${Buffer.from(payload).toString("base64url")}.${this.#sign(payload, signatureBytes)}`;
   }
 
@@ -22,7 +22,7 @@ export class Cursors {
     const [encoded = ""] = cursor.split(".", 1);
     const payload = Buffer.from(encoded, "base64url").toString();
     if (!sameBytes(cursor, `${encoded}.${this.#sign(payload, signatureBytes)}`)) return null;
-    const parts = payload.split(".");
+    const parts = payload.split(" ");
     const mark = parts.pop();
     return { position: parts.map(Number), isFor: (filter) => mark === this.#mark(filter) };
   }

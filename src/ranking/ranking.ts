@@ -1,18 +1,22 @@
 import type { Category } from "../domain/categories.ts";
 import type { Livestream } from "../domain/livestreams.ts";
+import { fold } from "../domain/text.ts";
+import { firstIndex, indexAfter, isSameOrder, type Order, type Position } from "./order.ts";
+import { PastOrders } from "./past-orders.ts";
 
 export interface RankedCategory {
   readonly category: Category;
+  /** Its name in the form in which names are compared. */
+  readonly foldedName: string;
   readonly viewers: number;
 }
 
 /** What the ranking needs to know of a livestream. */
 export type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
-/** The order of all categories at one moment. Never changes once it is made, so whatever is made from it can be kept. */
+/** All categories at one moment. Never changes once it is made, so whatever is made from it can be kept. */
 export interface Snapshot {
-  /** More viewers first, then lower id. */
-  readonly order: readonly RankedCategory[];
+  readonly order: Order;
   category(id: number): RankedCategory | undefined;
   /** The live channels of a category with the most viewers, then lower id. */
   topChannels(categoryId: number, count: number): LiveChannel[];
@@ -33,51 +37,84 @@ export const refreshMs = 1_000;
 
 const maxPages = 2_000;
 
-const byViewers = <T>(viewers: (item: T) => number, id: (item: T) => number) => {
-  return (a: T, b: T) => viewers(b) - viewers(a) || id(a) - id(b);
+type Known = Omit<RankedCategory, "viewers">;
+
+const ranked = ({ category, foldedName }: Known, viewers: number): RankedCategory => {
+  return { category, foldedName, viewers };
 };
 
-const inOrder = byViewers<RankedCategory>(
-  (ranked) => ranked.viewers,
-  (ranked) => ranked.category.id,
-);
-const mostWatched = byViewers<LiveChannel>(
-  (live) => live.viewers,
-  (live) => live.channel_id,
-);
+/** A live channel, and the place of its category in arrays. */
+interface Live extends LiveChannel {
+  readonly slot: number;
+}
+
+interface Watched {
+  readonly viewers: number;
+  readonly channels: readonly LiveChannel[];
+}
+
+interface Standings {
+  readonly order: Order;
+  readonly bySlot: readonly Watched[];
+}
 
 /**
  * The live order of categories, in memory. The store is its source: it is filled from there at start, and every
  * change is kept there first and told here afterwards.
  */
 export class Ranking {
-  readonly #categories = new Map<number, Category>();
-  readonly #live = new Map<number, LiveChannel>();
+  readonly #categories = new Map<number, Known>();
+  readonly #live = new Map<number, Live>();
+  readonly #slots = new Map<number, number>();
+  readonly #past: PastOrders;
+  /** Ids of all categories, ascending; null: to be made anew. */
+  #ids: readonly number[] | null = null;
+  #standings: Standings = { order: noOrder, bySlot: [] };
   #snapshot: Snapshot | null = null;
-  #madeAt = 0;
+  #madeAt = Number.NEGATIVE_INFINITY;
+  #handedOutAt = 0;
   #changed = false;
 
-  constructor(readonly now: () => number) {}
+  constructor(
+    readonly now: () => number,
+    past = new PastOrders(),
+  ) {
+    this.#past = past;
+  }
 
   /** New and changed categories show at once. */
   putCategories(categories: readonly Category[]): void {
-    for (const category of categories) this.#categories.set(category.id, category);
-    if (categories.length > 0) this.#snapshot = null;
+    for (const category of categories) {
+      this.#categories.set(category.id, { category, foldedName: fold(category.name) });
+    }
+    this.#categoriesChanged(categories.length);
   }
 
-  /** Categories that are gone stop showing at once. */
+  /** They are gone at once, whoever may be live in them. */
   removeCategories(ids: readonly number[]): void {
     for (const id of ids) this.#categories.delete(id);
-    if (ids.length > 0) this.#snapshot = null;
+    this.#categoriesChanged(ids.length);
+  }
+
+  #categoriesChanged(count: number): void {
+    if (count === 0) return;
+    this.#ids = null;
+    this.#snapshot = null;
   }
 
   /** Changed viewer counts show within `refreshMs`. */
   putLive(livestreams: readonly LiveChannel[]): void {
-    for (const live of livestreams) {
-      const { channel_id, category_id, viewers } = live;
-      this.#live.set(channel_id, { channel_id, category_id, viewers });
+    for (const { channel_id, category_id, viewers } of livestreams) {
+      this.#live.set(channel_id, { channel_id, category_id, viewers, slot: this.#slotOf(category_id) });
     }
     this.#changed ||= livestreams.length > 0;
+  }
+
+  #slotOf(categoryId: number): number {
+    const known = this.#slots.get(categoryId);
+    if (known !== undefined) return known;
+    this.#slots.set(categoryId, this.#slots.size);
+    return this.#slots.size - 1;
   }
 
   endLive(channelIds: readonly number[]): void {
@@ -94,64 +131,105 @@ export class Ranking {
   }
 
   current(): Snapshot {
-    const due = this.#changed && Math.abs(this.now() - this.#madeAt) >= refreshMs;
-    if (!this.#snapshot || due) {
-      this.#snapshot = takeSnapshot(this.#categories, this.#live);
-      this.#madeAt = this.now();
-      this.#changed = false;
-    }
+    const now = this.now();
+    if (this.#changed && Math.abs(now - this.#madeAt) >= refreshMs) this.#refresh(now);
+    this.#handedOutAt = now;
+    this.#snapshot ??= this.#takeSnapshot();
     return this.#snapshot;
   }
-}
 
-function takeSnapshot(
-  categories: ReadonlyMap<number, Category>,
-  live: ReadonlyMap<number, LiveChannel>,
-): Snapshot {
-  const channels = new Map<number, LiveChannel[]>();
-  for (const channel of live.values()) {
-    const list = channels.get(channel.category_id);
-    if (list) list.push(channel);
-    else channels.set(channel.category_id, [channel]);
+  /**
+   * The order that was taken at a moment, for a walk that began with it; today's where that is gone, which is 5 minutes
+   * after it was used last. Older ones go first where memory is short: `PastOrders`.
+   */
+  orderOf(takenAt: number): Order {
+    const { order } = this.current();
+    return takenAt === order.takenAt ? order : (this.#past.use(takenAt, this.now()) ?? order);
   }
-  const ranked = new Map<number, RankedCategory>();
-  for (const category of categories.values()) {
-    const viewers = (channels.get(category.id) ?? []).reduce((sum, channel) => sum + channel.viewers, 0);
-    ranked.set(category.id, { category, viewers });
+
+  /**
+   * The categories that there are today, in an order of today or earlier and with the viewers they had then, behind a
+   * position or from the first on. What is new since then stands among those that nobody watched.
+   */
+  *walk(order: Order, after: Position | null): Generator<RankedCategory> {
+    const { ids, viewers } = order;
+    for (let i = after ? indexAfter(order, after) : 0; i < ids.length; i++) {
+      const known = this.#categories.get(ids[i] ?? 0);
+      if (known) yield ranked(known, viewers[i] ?? 0);
+    }
+    const all = this.#allIds();
+    const watched = new Set(ids);
+    const behind = after?.viewers === 0 ? after.id : 0;
+    for (let i = firstIndex(all.length, (at) => (all[at] ?? 0) > behind); i < all.length; i++) {
+      const known = this.#categories.get(all[i] ?? 0);
+      if (known && !watched.has(known.category.id)) yield ranked(known, 0);
+    }
   }
-  const pages = new Map<string, Page>();
-  return {
-    order: [...ranked.values()].sort(inOrder),
-    category: (id) => ranked.get(id),
-    topChannels: (id, count) => [...(channels.get(id) ?? [])].sort(mostWatched).slice(0, count),
-    pages,
-    keep(key, page) {
-      if (pages.size >= maxPages) pages.clear();
-      pages.set(key, page);
-      return page;
-    },
-  };
-}
 
-/** Index of the first category behind a position of the order; the one that stood there may be gone. */
-export function indexAfter(order: readonly RankedCategory[], position: Position): number {
-  let low = 0;
-  let high = order.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const at = order[middle];
-    if (at && isAfter(at, position)) high = middle;
-    else low = middle + 1;
+  #allIds(): readonly number[] {
+    this.#ids ??= [...this.#categories.keys()].sort((a, b) => a - b);
+    return this.#ids;
   }
-  return low;
+
+  #refresh(now: number): void {
+    const { order: before } = this.#standings;
+    const takenAt = Math.max(now, before.takenAt + 1);
+    const taken = takeStandings(this.#live.values(), takenAt);
+    if (isSameOrder(before, taken.order)) this.#standings = { ...taken, order: before };
+    else {
+      this.#past.add(before, this.#handedOutAt, now);
+      this.#standings = taken;
+    }
+    this.#snapshot = null;
+    this.#madeAt = now;
+    this.#changed = false;
+  }
+
+  #takeSnapshot(): Snapshot {
+    const { order, bySlot } = this.#standings;
+    const watched = (id: number) => bySlot[this.#slots.get(id) ?? -1];
+    const pages = new Map<string, Page>();
+    return {
+      order,
+      category: (id) => {
+        const known = this.#categories.get(id);
+        return known && ranked(known, watched(id)?.viewers ?? 0);
+      },
+      topChannels: (id, count) => [...(watched(id)?.channels ?? [])].sort(mostWatched).slice(0, count),
+      pages,
+      keep(key, page) {
+        if (pages.size >= maxPages) pages.clear();
+        pages.set(key, page);
+        return page;
+      },
+    };
+  }
 }
 
-/** A place in the order: that of the last category a client has seen. */
-export interface Position {
-  readonly viewers: number;
-  readonly id: number;
-}
+const noOrder: Order = { takenAt: 0, ids: new Float64Array(), viewers: new Float64Array() };
 
-function isAfter({ viewers, category }: RankedCategory, position: Position): boolean {
-  return viewers < position.viewers || (viewers === position.viewers && category.id > position.id);
+const mostWatched = (a: LiveChannel, b: LiveChannel) => b.viewers - a.viewers || a.channel_id - b.channel_id;
+
+/** 0.7 ms for 20,000 channels in 2,000 categories, because a channel knows the slot of its category. */
+function takeStandings(live: Iterable<Live>, takenAt: number): Standings {
+  const bySlot: { id: number; viewers: number; channels: LiveChannel[] }[] = [];
+  for (const channel of live) {
+    const known = bySlot[channel.slot];
+    if (known) {
+      known.viewers += channel.viewers;
+      known.channels.push(channel);
+    } else {
+      bySlot[channel.slot] = { id: channel.category_id, viewers: channel.viewers, channels: [channel] };
+    }
+  }
+  const watched = bySlot
+    .filter(({ viewers }) => viewers > 0)
+    .sort((a, b) => b.viewers - a.viewers || a.id - b.id);
+  const ids = new Float64Array(watched.length);
+  const viewers = new Float64Array(watched.length);
+  for (const [i, category] of watched.entries()) {
+    ids[i] = category.id;
+    viewers[i] = category.viewers;
+  }
+  return { order: { takenAt, ids, viewers }, bySlot };
 }

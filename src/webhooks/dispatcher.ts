@@ -12,6 +12,7 @@ import { follow } from "./health.ts";
 import { Lane } from "./lane.ts";
 import { createRecorder } from "./recorder.ts";
 import { isOverloaded } from "./retry.ts";
+import { Room } from "./room.ts";
 import type { Sender, SendResult } from "./sender.ts";
 import { Turns } from "./turns.ts";
 
@@ -63,17 +64,20 @@ export interface Standing {
   readonly counts: Counts;
 }
 
-/** Deliveries in memory that have not started: of one endpoint, and of all. */
+/** Deliveries of one endpoint in memory that have not started. */
 const maxQueuedPerEndpoint = 256;
-const maxQueued = 16_384;
 /** With so many results not on disk nothing new is started: the disk is full or slow. */
 const maxUnrecorded = 4_096;
-const claimSize = 128;
-/** With so many attempts under way an endpoint gets another one only when it has none. */
+/** With so many attempts under way an endpoint gets another one only when it has none, */
 const crowdedAt = 512;
+/** with so many nothing is started that waited in the store, */
+const fullAt = 1_024;
+/** and with so many nothing at all: each has a connection. */
+const overfullAt = 2_048;
 /** Endpoints that are remembered although they have nothing to do. */
 const maxLanes = 20_000;
 const claimAgainAfterMs = second;
+const lookUpAgainAfterMs = second;
 
 /**
  * Sends what is due: what was just published comes from memory, everything else is claimed from the store. Signs,
@@ -87,8 +91,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const clock = new ClockWatch(now, steady);
   const recorder = createRecorder(store, log, () => turns.resume());
   let stopping: AbortSignal | null = null;
-  let reserved = 0;
-  let queued = 0;
   let inFlight = 0;
   let idle: (() => void) | null = null;
 
@@ -107,8 +109,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const step = (lane: Lane): boolean => {
     checkClock();
     const at = now();
-    if (lane.needsClaim(at)) void claim(lane);
-    if (lane.isClaiming && (lane.queue.isEmpty || lane.application === undefined)) return false;
+    if (lane.application === undefined) {
+      if (!lane.isLookingUp) void lookUp(lane);
+      return false;
+    }
+    if (lane.needsClaim(at) && room.canClaim(lane)) void claim(lane);
+    if (lane.isClaiming && lane.queue.length === 0) return false;
     // Beyond that more at once is no faster, but every endpoint may have one, so that slow ones hold up nobody.
     const isCrowded = inFlight >= crowdedAt && lane.pace.inFlight > 0;
     if (isCrowded || !lane.mayStart(at)) {
@@ -121,11 +127,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (lanes.size > maxLanes && lane.isIdle) lanes.delete(lane.applicationId);
       return false;
     }
-    queued--;
+    room.left(1);
     start(lane, delivery, at);
     return true;
   };
-  const turns = new Turns<Lane>(step, () => !isStopping() && recorder.unrecorded < maxUnrecorded);
+  const turns = new Turns<Lane>({
+    step,
+    isNew: (lane) => !lane.isBehind && lane.queue.length > 0,
+    mayRun(isNew) {
+      if (isStopping() || recorder.unrecorded >= maxUnrecorded) return false;
+      return inFlight < (isNew ? overfullAt : fullAt);
+    },
+  });
+  const room = new Room<Lane>((lane) => turns.add(lane));
 
   /** Has a lane looked at again when something will be due. */
   const sleep = (lane: Lane, at: number): void => {
@@ -138,34 +152,39 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const id = lane.applicationId;
     lane.isClaiming = true;
     try {
-      if (lane.application === undefined) await lookUp(lane);
-      if (lane.isDisabled) return; // its deliveries wait in the store
       // Before the claim, because what is set while it is under way must not be forgotten.
       lane.isBehind = false;
       lane.retryAt = null;
-      const { due, isBehind, retryAt } = await store.deliveries.claim(id, now(), claimSize);
-      if (isStopping()) return void store.deliveries.giveBack(due.map(({ seq }) => seq));
+      const { due, isBehind, retryAt } = await store.deliveries.claim(id, now(), lane.claimSize);
+      if (isStopping()) return await store.deliveries.giveBack(due.map(({ seq }) => seq));
       lane.isBehind ||= isBehind;
       if (retryAt !== null) lane.retryBy(retryAt);
-      queued += due.length;
-      lane.queue.push(due);
+      room.claimed(due.length);
+      for (const delivery of due) lane.queue.push(delivery);
     } catch (error) {
       log.error("claim_failed", { application_id: id, ...errorFields(error) });
-      lane.retryBy(now() + claimAgainAfterMs);
-      lane.application = undefined;
-      return void setTimeout(() => turns.add(lane), claimAgainAfterMs);
-    } finally {
-      lane.isClaiming = false;
+      lane.isBehind = true;
+      await Bun.sleep(claimAgainAfterMs);
     }
+    lane.isClaiming = false;
     turns.add(lane);
   };
 
   const lookUp = async (lane: Lane): Promise<void> => {
     const id = lane.applicationId;
     const { changes } = lane;
-    const application = await store.applications.find(id);
-    lane.endpoint ??= (await store.endpoints.find(id)) ?? newEndpoint(id);
-    if (lane.changes === changes) lane.application = application;
+    lane.isLookingUp = true;
+    try {
+      const application = await store.applications.find(id);
+      lane.endpoint ??= (await store.endpoints.find(id)) ?? newEndpoint(id);
+      if (lane.changes === changes) lane.application = application;
+      turns.add(lane);
+    } catch (error) {
+      log.error("look_up_failed", { application_id: id, ...errorFields(error) });
+      lane.setTimer(() => turns.add(lane), lookUpAgainAfterMs);
+    } finally {
+      lane.isLookingUp = false;
+    }
   };
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
@@ -182,6 +201,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     void send(delivery, application, at).then((sent) => {
       lane.pace.inFlight--;
       inFlight--;
+      turns.resume();
       if (sent.class !== "canceled") ended(lane, delivery, sent, at);
       if (inFlight === 0 && isStopping()) idle?.();
       turns.add(lane);
@@ -226,8 +246,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Puts back into the store what was not started. */
   const letGo = (lane: Lane): void => {
-    const rest = lane.queue.clear();
-    queued -= rest.length;
+    const rest = lane.queue.items();
+    lane.queue.replace([]);
+    room.left(rest.length);
     // Recorded and not only given back, because what came from publishing was never to be claimed.
     const at = now();
     for (const { seq, attempts } of rest) {
@@ -283,22 +304,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return {
         takes(applicationId) {
           const lane = laneOf(applicationId);
-          const hasRoom = reserved + queued < maxQueued && lane.queue.length < maxQueuedPerEndpoint;
-          if (isStopping() || !hasRoom || !lane.isUpToDate(now())) {
+          const isTaken =
+            !isStopping() &&
+            lane.isUpToDate(now()) &&
+            lane.queue.length < maxQueuedPerEndpoint &&
+            room.reserve();
+          if (isTaken) mine++;
+          else {
             lane.isBehind = true;
             turns.add(lane);
-            return false;
           }
-          mine++;
-          reserved++;
-          return true;
+          return isTaken;
         },
         end(taken) {
-          reserved -= mine;
-          queued += taken.length;
+          room.use(mine, taken.length);
           for (const delivery of taken) {
             const lane = laneOf(delivery.application_id);
-            lane.queue.push([delivery]);
+            lane.queue.push(delivery);
             turns.add(lane);
           }
         },
@@ -324,7 +346,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const waiting = [...lanes.values()].flatMap((lane) => lane.queue.items());
       const ids = [...new Set(waiting.map(({ subscription_id }) => subscription_id))];
       const there = await store.subscriptions.existing(ids);
-      for (const lane of lanes.values()) lane.queue.unwant((id) => !there.has(id));
+      for (const { queue } of lanes.values()) {
+        if (queue.length === 0) continue;
+        queue.replace(
+          queue.items().map((one) => (there.has(one.subscription_id) ? one : { ...one, isWanted: false })),
+        );
+      }
     },
     async enable(applicationId) {
       const lane = laneOf(applicationId);
@@ -340,7 +367,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get standing() {
       const at = now();
       const heldUp = [...lanes.values()].filter((lane) => lane.isDisabled || lane.pace.resumeAt > at).length;
-      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, counts };
+      return { inFlight, queued: room.queued, unrecorded: recorder.unrecorded, heldUp, counts };
     },
   };
 }

@@ -3,12 +3,16 @@ import { second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import type { Lane } from "./lane.ts";
 import type { Recorder } from "./recorder.ts";
+import type { OutcomeClass } from "./retry.ts";
 import type { SendResult } from "./sender.ts";
 
 /** `last_success_at` of an endpoint is written at most so often. */
 const successEveryMs = 5 * second;
 
 const gone = 410;
+
+/** Failures on our side of the connection: an endpoint must not be disabled for the operator's proxy. */
+const ours: ReadonlySet<OutcomeClass> = new Set(["proxy", "internal", "canceled"]);
 
 /**
  * Follows the state of a lane's endpoint after an attempt that ended at `at`, keeps it, and says in the log when it is
@@ -21,6 +25,7 @@ export function follow(
   recorder: Recorder,
   log: Log,
 ): EndpointNotice | null {
+  if (ours.has(sent.class)) return null;
   const before = lane.endpoint ?? newEndpoint(lane.applicationId);
   const { status, error } = sent;
   const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error };

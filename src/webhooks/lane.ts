@@ -2,23 +2,25 @@ import type { Application } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import { hour } from "../domain/time.ts";
+import { Fifo } from "./fifo.ts";
 import { Pace } from "./pace.ts";
 
-/** With fewer deliveries in memory than this, a lane that has more in the store claims them. */
-const claimBelow = 32;
+/** A lane claims twice as many as it may have under way, within these bounds. */
+const [leastClaimed, mostClaimed] = [8, 128];
 /** Timers beyond this overflow; waking up early does no harm. */
 const longestTimerMs = hour;
 
 /** Everything that goes to the endpoint of one application, in its order. */
 export class Lane {
   /** Deliveries that have not started. */
-  readonly queue = new DeliveryQueue();
+  readonly queue = new Fifo<DueDelivery>();
   pace = new Pace();
   /** null: it does not exist any more; undefined: it has to be looked up before anything starts. */
   application: Application | null | undefined = undefined;
   /** Counts up whenever the application changes, so that an older look-up is not taken for the newest. */
   changes = 0;
   endpoint: Endpoint | null = null;
+  isLookingUp = false;
   isClaiming = false;
   /** Whether first attempts are waiting in the store: what is published must then go behind them. */
   isBehind = false;
@@ -34,22 +36,31 @@ export class Lane {
 
   /** Whether nothing is known that would be lost with it. */
   get isIdle(): boolean {
-    const waits = this.isBehind || this.isClaiming || this.retryAt !== null || !this.queue.isEmpty;
+    const waits = this.isBehind || this.isClaiming || this.retryAt !== null || this.queue.length > 0;
     return !waits && this.pace.inFlight === 0 && !this.isDisabled;
   }
 
   /** Whether what is published now may be started without going through the store. */
   isUpToDate(now: number): boolean {
-    if (this.application === undefined || this.isDisabled || this.isBehind || this.isClaiming) return false;
+    if (this.isDisabled || this.isBehind || this.isClaiming) return false;
     if (this.pace.isOpen || this.pace.resumeAt > now) return false;
     return this.retryAt === null || this.retryAt > now;
   }
 
   needsClaim(now: number): boolean {
-    if (this.isClaiming) return false;
-    if (this.application === undefined) return true;
-    if (this.isDisabled || this.pace.resumeAt > now || this.queue.length >= claimBelow) return false;
+    if (
+      this.isClaiming ||
+      this.isDisabled ||
+      this.pace.resumeAt > now ||
+      this.queue.length >= this.claimSize / 4
+    )
+      return false;
     return this.isBehind || (this.retryAt !== null && this.retryAt <= now);
+  }
+
+  /** How many it claims from the store at once. */
+  get claimSize(): number {
+    return Math.min(mostClaimed, Math.max(leastClaimed, 2 * this.pace.limit));
   }
 
   mayStart(now: number): boolean {
@@ -64,7 +75,7 @@ export class Lane {
   /** When there will be something to do, if nothing happens before; null: never. */
   wakeAt(): number | null {
     if (this.isDisabled) return null;
-    if (!this.queue.isEmpty || this.isBehind) return this.pace.resumeAt;
+    if (this.queue.length > 0 || this.isBehind) return this.pace.resumeAt;
     return this.retryAt === null ? null : Math.max(this.retryAt, this.pace.resumeAt);
   }
 
@@ -91,50 +102,5 @@ export class Lane {
     if (endpoint?.failing_since) {
       this.endpoint = { ...endpoint, failing_since: endpoint.failing_since + ms };
     }
-  }
-}
-
-/** First in, first out. */
-class DeliveryQueue {
-  #items: DueDelivery[] = [];
-  #head = 0;
-
-  get length(): number {
-    return this.#items.length - this.#head;
-  }
-
-  get isEmpty(): boolean {
-    return this.length === 0;
-  }
-
-  push(deliveries: readonly DueDelivery[]): void {
-    this.#items.push(...deliveries);
-  }
-
-  shift(): DueDelivery | undefined {
-    const item = this.#items[this.#head];
-    if (item) this.#head++;
-    if (this.#head === this.#items.length) this.clear();
-    return item;
-  }
-
-  /** Empties it and gives what was in it. */
-  clear(): DueDelivery[] {
-    const rest = this.items();
-    this.#items = [];
-    this.#head = 0;
-    return rest;
-  }
-
-  items(): DueDelivery[] {
-    return this.#items.slice(this.#head);
-  }
-
-  /** Marks those of some subscriptions as not wanted any more. */
-  unwant(isGone: (subscriptionId: string) => boolean): void {
-    this.#items = this.items().map((item) =>
-      isGone(item.subscription_id) ? { ...item, isWanted: false } : item,
-    );
-    this.#head = 0;
   }
 }

@@ -22,6 +22,16 @@ describe("fold", () => {
     expect(fold(text)).toBe(folded);
     expect(fold(fold(text))).toBe(folded);
   });
+
+  test("leaves kana, Han and Hangul as they are, beside letters that are folded and alone", () => {
+    const ranges = ["ぁゖ", "ァヺ", "ーー", "一鿿", "가힣"];
+    for (const [first = "", last = ""] of ranges.map((range) => [...range])) {
+      for (let code = first.charCodeAt(0); code <= last.charCodeAt(0); code++) {
+        const letter = String.fromCharCode(code);
+        if (fold(letter) !== letter || fold(`É${letter}`) !== `e${letter}`) throw new Error(letter);
+      }
+    }
+  });
 });
 
 test("codePoints counts what people count, not UTF-16 units", () => {

@@ -57,8 +57,8 @@ describe("the admin document", () => {
       adminKeyHash: new Uint8Array(32),
       allowPrivateWebhooks: false,
       isReady: () => true,
-      publicUrl: () => "http://127.0.0.1:8080",
       publicTraffic: new Traffic(),
+      publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);

@@ -1,17 +1,20 @@
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { fold } from "../../src/domain/text.ts";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
+import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
 import { popularityBucket } from "../../src/store/sqlite/search.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { openReader, openStore } from "../../src/store/sqlite/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { seededRandom } from "../bench/support/random.ts";
 import { temporaryDirectory } from "../support/server.ts";
 
-/** A small generator of numbers that are the same on every run. */
+const now = "2026-01-01T00:00:00Z";
+
 function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const random = seededRandom(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 /** The contract's order, slowly and obviously. */
@@ -26,16 +29,40 @@ function slowSearch(users: Iterable<NewUser>, query: string, limit: number): num
     .map(({ id }) => id);
 }
 
+// Of private use are those that stand for "ann" and "nan" at the beginning of a username.
+const syllables = [
+  "an",
+  "na",
+  "ann",
+  "é",
+  "ñ",
+  "한",
+  "국",
+  "花",
+  "x",
+  "_",
+  "A",
+  "ß",
+  "9",
+  '"',
+  "😀",
+  "\ue061\ue06e",
+];
+const followerCounts = [0, 1, 1, 2, 7, 255, 256, 257, 300, 1_000, 1_001, 1_020, 5_000_000, 2 ** 40];
+
 test("gives exactly what a slow search gives, on random users that change", async () => {
   const directory = temporaryDirectory();
-  const store = openStore(directory.path);
+  let store = openStore(directory.path);
   const random = randomFrom(42);
   const pick = <T>(items: readonly T[]): T => items[random(items.length)] as T;
-  const syllables = ["an", "na", "ann", "é", "ñ", "한", "국", "花", "x", "_", "A", "ß", "9"];
   const word = (length: number) => Array.from({ length }, () => pick(syllables)).join("");
-  const followers = () => pick([0, 1, 1, 2, 7, 255, 256, 257, 300, 1_000, 1_001, 1_020, 5_000_000, 2 ** 40]);
   const known = new Map<number, NewUser>();
   const names = new Map<string, number>();
+  const query = () => {
+    const { username, display_name } = pick([...known.values()]);
+    const longest = `${pick([username, display_name])}${pick(["", "", "x"])}`;
+    return pick([word(3 + random(3)), longest.slice(random(3)), longest, word(40)]);
+  };
   try {
     for (let round = 0; round < 15; round++) {
       const batch: NewUser[] = [];
@@ -50,26 +77,129 @@ test("gives exactly what a slow search gives, on random users that change", asyn
           id,
           username,
           display_name: word(1 + random(6)),
-          followers_count: followers(),
+          followers_count: pick(followerCounts),
         });
         batch.push(user);
         known.set(id, user);
         names.set(username.toLowerCase(), id);
       }
-      const refused = (await store.users.upsert(batch, "2026-01-01T00:00:00Z")).filter(
-        (reason) => reason !== null,
-      );
+      const refused = (await store.users.upsert(batch, now)).filter((reason) => reason !== null);
       expect(refused).toEqual([]);
+      const gone = pick([...known.values()]);
+      await store.users.remove(gone.id, 0);
+      known.delete(gone.id);
+      names.delete(gone.username.toLowerCase());
+      if (round % 5 === 4) {
+        await store.close();
+        store = openStore(directory.path);
+      }
       for (let i = 0; i < 120; i++) {
-        const query = word(3 + random(3));
-        if ([...fold(query)].length < 3) continue;
+        const text = query().toWellFormed();
+        if ([...fold(text)].length < 3) continue;
         const limit = pick([1, 2, 5, 25, 100]);
-        const found = (await store.users.search(query, limit)).map(({ id }) => id);
-        expect([query, limit, found]).toEqual([query, limit, slowSearch(known.values(), query, limit)]);
+        const found = (await store.users.search(text, limit)).map(({ id }) => id);
+        expect([text, limit, found]).toEqual([text, limit, slowSearch(known.values(), text, limit)]);
       }
     }
   } finally {
     await store.close();
+    directory.remove();
+  }
+});
+
+const crowd = Array.from({ length: 400 }, (_, i) =>
+  userFrom({ id: i + 1, username: `fan_${i % 7}of_${i}`, followers_count: (i * 37) % 600 }),
+);
+const crowdQueries = [
+  "fan",
+  "an_",
+  "of_",
+  "f_1",
+  "fan_3",
+  "3of",
+  "fan_3of_1",
+  "1of_1",
+  "of_39",
+  "zzz",
+  "_of",
+];
+
+/** Fails unless the store finds what a slow search finds among the crowd. */
+async function expectCrowdIn(store: Store): Promise<void> {
+  for (const query of crowdQueries) {
+    for (const limit of [1, 25, 100]) {
+      const found = (await store.users.search(query, limit)).map(({ id }) => id);
+      expect([query, limit, found]).toEqual([query, limit, slowSearch(crowd, query, limit)]);
+    }
+  }
+}
+
+async function expectCrowd(directory: string): Promise<void> {
+  const store = openStore(directory);
+  try {
+    await expectCrowdIn(store);
+  } finally {
+    await store.close();
+  }
+}
+
+test("a connection that only reads finds whatever was written before, tidied or not", async () => {
+  const directory = temporaryDirectory();
+  const store = openStore(directory.path);
+  const reader = openReader(directory.path);
+  try {
+    for (let start = 0; start < crowd.length; start += 60) {
+      await store.users.upsert(crowd.slice(start, start + 60), now);
+    }
+    await expectCrowdIn(reader);
+    // Only the second call knows that nothing has changed since the first.
+    expect(await store.users.tidySearch()).toBe(false);
+    expect(await store.users.tidySearch()).toBe(true);
+    while (await store.users.tidySearch());
+    expect(await store.users.tidySearch()).toBe(false);
+    await expectCrowdIn(reader);
+    await expectCrowdIn(store);
+  } finally {
+    await reader.close();
+    await store.close();
+    directory.remove();
+  }
+});
+
+test("the trigram counts, lost or wrong after a crash, change no answer", async () => {
+  const directory = temporaryDirectory();
+  try {
+    const store = openStore(directory.path);
+    await store.users.upsert(crowd, now);
+    await store.close();
+    const counts = (value: number) => new Uint8Array(new Uint32Array(2 ** 16).fill(value).buffer);
+    const asWritten = null;
+    for (const bytes of [asWritten, counts(0), counts(2 ** 32 - 1), new Uint8Array(12)]) {
+      const db = new Database(join(directory.path, "onair.db"));
+      const { changes } = db.run("UPDATE search_statistics SET trigram_counts = ifnull(?, trigram_counts)", [
+        bytes,
+      ]);
+      db.close();
+      expect(changes).toBe(1);
+      await expectCrowd(directory.path);
+    }
+  } finally {
+    directory.remove();
+  }
+});
+
+test("users of a version with another index are found: it is filled anew when the store opens", async () => {
+  const directory = temporaryDirectory();
+  try {
+    const db = new Database(join(directory.path, "onair.db"), { create: true, strict: true });
+    const newIndex = migrations.findIndex(({ name }) => name.endsWith("_search_trigrams"));
+    migrate(db, migrations.slice(0, newIndex));
+    const insert = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', NULL, ?, 0, 0, ?)");
+    for (const user of crowd)
+      insert.run(user.id, user.username, user.display_name, user.followers_count, now);
+    db.close();
+    await expectCrowd(directory.path);
+  } finally {
     directory.remove();
   }
 });

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { hour, minute, second } from "../../src/domain/time.ts";
-import { event, publish, publishAll, settled, subscribe } from "../support/publishing.ts";
+import { verify } from "../../src/webhooks/signature.ts";
+import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
+import { type Received, Receiver } from "../support/receiver.ts";
 import {
   Clock,
+  json,
   startServer,
   type TestApplication,
   type TestServer,
@@ -205,4 +207,76 @@ test("where a subscription is removed while its deliveries wait, none of them is
     release.resolve(new Response(null));
     await slow.stop();
   }
+});
+
+describe("while an attempt is under way", () => {
+  let held: PromiseWithResolvers<Response>;
+  let slow: Receiver;
+  let other: TestApplication;
+  let subscription: string;
+  beforeEach(async () => {
+    held = Promise.withResolvers();
+    slow = new Receiver((_, number) => (number === 1 ? held.promise : new Response(null, { status: 204 })));
+    other = await server.application({ webhook_url: slow.url });
+    [subscription = ""] = await subscribe(server, other, ["kicks.gifted"], broadcaster);
+    await publish(server, kick());
+    await slow.arrived(1);
+  });
+  afterEach(async () => {
+    await settled(server);
+    await slow.stop();
+  });
+  const pendingOf = async () =>
+    (await server.app.store.deliveries.pending()).filter(({ application_id }) => application_id === other.id);
+
+  test.each([204, 500])(
+    "its subscription is removed, and it ends with %d: nothing more is sent",
+    async (code) => {
+      await server.get(`${subscriptionsPath}?id=${subscription}`, other.token, { method: "DELETE" });
+      held.resolve(new Response(null, { status: code }));
+      await settled(server);
+      await pass(minute);
+      expect(slow.received.length).toBe(1);
+      expect(await pendingOf()).toEqual([]);
+    },
+  );
+
+  test.each([204, 500])(
+    "its application is removed, and it ends with %d: nothing more is sent",
+    async (code) => {
+      const removed = await server.admin("DELETE", `/admin/v1/applications/${other.id}`);
+      expect(removed.status).toBe(204);
+      held.resolve(new Response(null, { status: code }));
+      await settled(server);
+      await pass(minute);
+      expect(slow.received.length).toBe(1);
+      expect(await pendingOf()).toEqual([]);
+    },
+  );
+
+  test("its secret is rotated away: the next attempt is signed with the new one", async () => {
+    const path = `/admin/v1/applications/${other.id}/webhook-secret`;
+    const rotated = await server.admin("POST", path, { overlap_seconds: 0 });
+    expect(rotated.status).toBe(200);
+    const { webhook_secret } = await json<{ webhook_secret: string }>(rotated);
+    held.resolve(new Response(null, { status: 500 }));
+    await settled(server);
+    clock.advance(10 * second);
+    steady.advance(10 * second);
+    await server.app.engine.wake(other.id);
+    const [first, next] = await slow.arrived(2);
+    const verdict = ({ headers, body }: Received, secret: string) =>
+      verify({
+        id: headers["webhook-id"],
+        timestamp: headers["webhook-timestamp"],
+        signature: headers["webhook-signature"],
+        body,
+        secret,
+        now: clock.ms,
+      });
+    if (!first || !next) throw new Error("nothing arrived");
+    expect(verdict(first, other.webhook_secret)).toBe("ok");
+    expect(verdict(next, other.webhook_secret)).toBe("no_matching_signature");
+    expect(verdict(next, webhook_secret)).toBe("ok");
+  });
 });

@@ -6,6 +6,8 @@ async function turnsOver(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise(setImmediate);
 }
 
+const plain = { isNew: () => false, mayRun: () => true };
+
 describe("turns", () => {
   test("go round: a long backlog of one holds up no other", async () => {
     const left = new Map([
@@ -13,15 +15,15 @@ describe("turns", () => {
       ["short", 2],
     ]);
     const order: string[] = [];
-    const turns = new Turns<string>(
-      (one) => {
+    const turns = new Turns<string>({
+      ...plain,
+      step(one) {
         const more = (left.get(one) ?? 0) - 1;
         left.set(one, more);
         order.push(one);
         return more > 0;
       },
-      () => true,
-    );
+    });
     turns.add("long");
     turns.add("short");
     turns.add("long");
@@ -31,14 +33,14 @@ describe("turns", () => {
 
   test("let the event loop go on after some milliseconds", async () => {
     let steps = 0;
-    const turns = new Turns<string>(
-      () => {
+    const turns = new Turns<string>({
+      ...plain,
+      step() {
         const until = performance.now() + 3;
         while (performance.now() < until);
         return ++steps < 10;
       },
-      () => true,
-    );
+    });
     turns.add("one");
     let others = 0;
     while (steps < 10) {
@@ -51,13 +53,14 @@ describe("turns", () => {
   test("wait while they may not run, and go on where they were", async () => {
     let may = false;
     const ran: string[] = [];
-    const turns = new Turns<string>(
-      (one) => {
+    const turns = new Turns<string>({
+      isNew: () => false,
+      step(one) {
         ran.push(one);
         return false;
       },
-      () => may,
-    );
+      mayRun: () => may,
+    });
     turns.add("a");
     turns.add("b");
     await turnsOver();
@@ -66,5 +69,28 @@ describe("turns", () => {
     turns.resume();
     await turnsOver();
     expect(ran).toEqual(["a", "b"]);
+  });
+
+  test("are given to someone with something new at the latest after one other, however many others there are", async () => {
+    const order: string[] = [];
+    const news = new Set<string>();
+    const turns = new Turns<string>({
+      isNew: (one) => news.has(one),
+      mayRun: () => true,
+      step(one) {
+        order.push(one);
+        news.delete(one);
+        return false;
+      },
+    });
+    for (let i = 0; i < 100; i++) turns.add(`old ${i}`);
+    news.add("old 50");
+    news.add("new");
+    turns.add("old 50");
+    turns.add("new");
+    await turnsOver();
+    expect(order.indexOf("old 50")).toBeLessThan(3);
+    expect(order.indexOf("new")).toBeLessThan(5);
+    expect(order.length).toBe(101);
   });
 });

@@ -33,9 +33,9 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
+  readonly publicTraffic: Traffic;
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
-  readonly publicTraffic: Traffic;
   /** Where this listener is reached, without a trailing slash. */
   readonly adminUrl: () => string;
 }

@@ -4,13 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
-import {
-  indexAfter,
-  type Page,
-  type RankedCategory,
-  type Ranking,
-  type Snapshot,
-} from "../../ranking/ranking.ts";
+import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import { cursorCheck, positionOf } from "../cursors.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
@@ -120,21 +114,26 @@ export function categoryRoutes(
     return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
   };
 
-  const list = (snapshot: Snapshot, url: string): Page => {
+  const list = (url: string) => {
     const query = readQuery(url, ListQuery, { cursor: cursorCheck(cursors) });
     const filter = fold(query.name ?? query.q ?? "");
-    const position = positionOf(cursors, query.cursor, filter, "another name filter");
+    const place = positionOf(cursors, query.cursor, filter, "another name filter");
     const limit = query.limit ?? categoryLimits.defaultResults;
-    const matching = filter
-      ? snapshot.order.filter(({ category }) => fold(category.name).includes(filter))
-      : snapshot.order;
-    const [viewers = 0, id = 0] = position ?? [];
-    const start = position ? indexAfter(matching, { viewers, id }) : 0;
-    const page = matching.slice(start, start + limit);
+    const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
+    const order = place ? ranking.orderOf(takenAt) : ranking.current().order;
+    const found: RankedCategory[] = [];
+    for (const ranked of ranking.walk(order, place && { viewers, id })) {
+      if (!ranked.foldedName.includes(filter)) continue;
+      if (found.push(ranked) > limit) break;
+    }
+    const page = found.slice(0, limit);
     const last = page.at(-1);
-    const hasMore = start + limit < matching.length;
-    const next = hasMore && last ? cursors.make([last.viewers, last.category.id], filter) : "";
-    return pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } });
+    const hasMore = found.length > limit;
+    const next = hasMore && last ? cursors.make([order.takenAt, last.viewers, last.category.id], filter) : "";
+    return {
+      order,
+      page: pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } }),
+    };
   };
 
   const detail = async (snapshot: Snapshot, id: number): Promise<Page> => {
@@ -162,20 +161,17 @@ export function categoryRoutes(
       const key = at === -1 ? "" : request.url.slice(at);
       const kept = snapshot.pages.get(key);
       if (kept) return replyCached(exchange, request, kept, fresh);
-      const page = list(snapshot, request.url);
-      return replyCached(
-        exchange,
-        request,
-        key.length > longestKeptQuery ? page : snapshot.keep(key, page),
-        fresh,
-      );
+      const { order, page } = list(request.url);
+      // Pages of an older order are not kept: asking for one is what keeps the order.
+      const keep = key.length <= longestKeptQuery && order === snapshot.order;
+      return replyCached(exchange, request, keep ? snapshot.keep(key, page) : page, fresh);
     },
     operation({
       id: "getCategories",
       tag: "Categories",
       summary: "Get Categories",
       description:
-        "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with.",
+        "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with. A walk shows every category exactly once, in the order and with the viewers of the moment at which it began, as long as each page is asked for within 5 minutes of the one before. After that it goes on from the same position in today's order.",
       access: "anyone",
       query: ListQuery,
       notModified: true,

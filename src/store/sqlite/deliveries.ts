@@ -18,6 +18,9 @@ interface DueRow {
   readonly event_seq: number;
 }
 
+/** Bodies of events that are kept for further claims. */
+const maxSharedBytes = 4 * 1024 * 1024;
+
 /** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
 const hurriedAtOnce = 10_000;
 
@@ -65,12 +68,32 @@ export function deliveryStore(
     `UPDATE deliveries SET status = ?, attempts = ?, next_attempt_at = ?, finished_at = ?
      WHERE seq = ? AND status = 'pending'`,
   );
+  const isWanted = db.prepare<{ id: string }, [number]>(
+    "SELECT id FROM subscriptions WHERE id = (SELECT subscription_id FROM deliveries WHERE seq = ?)",
+  );
   const addAttempt = db.prepare<null, (string | number | null)[]>(
     `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
        dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
+  // What one event is delivered to is claimed by many at about the same time: they share its body.
+  const sentEvents = new Map<number, SentEvent>();
+  let sentBytes = 0;
+  const sentEvent = (seq: number): SentEvent => {
+    const known = sentEvents.get(seq);
+    if (known) return known;
+    const row = event.get(seq);
+    if (!row) throw new Error(`event ${seq} of a pending delivery is missing`);
+    const sent = { ...row, body: Buffer.from(row.body ?? "") };
+    sentBytes += sent.body.length;
+    if (sentBytes > maxSharedBytes) {
+      sentEvents.clear();
+      sentBytes = sent.body.length;
+    }
+    sentEvents.set(seq, sent);
+    return sent;
+  };
   const hurry = db.prepare<null, [number, string, number]>(
     `UPDATE deliveries SET next_attempt_at = ?
      WHERE seq IN (SELECT seq FROM deliveries WHERE application_id = ? AND next_attempt_at > ?
@@ -81,7 +104,9 @@ export function deliveryStore(
   const retry = retrier(db);
 
   const record = ({ seq, at, attempt, attempts, status, next_attempt_at }: AttemptResult) => {
-    settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);
+    // Its subscription may have been removed while the attempt was under way.
+    if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
+    else settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);
     if (!attempt) return;
     const { outcome, duration_ms, error, response } = attempt;
     const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
@@ -121,16 +146,6 @@ export function deliveryStore(
       // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
       const retries = unclaimed(again.iterate(applicationId), Math.ceil(limit / 4), now);
       const firsts = unclaimed(first.iterate(applicationId), limit - retries.taken.length, 0);
-      const events = new Map<number, SentEvent>();
-      const sentEvent = (seq: number) => {
-        const known = events.get(seq);
-        if (known) return known;
-        const row = event.get(seq);
-        const sent = row && { ...row, body: Buffer.from(row.body ?? "") };
-        if (!sent) throw new Error(`event ${seq} of a pending delivery is missing`);
-        events.set(seq, sent);
-        return sent;
-      };
       const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
         const { seq, id, subscription_id, sequence, attempts, expires_at, event_seq, isWanted } = row;
         const about = { seq, id, application_id: applicationId, subscription_id, isWanted: isWanted === 1 };

@@ -1,3 +1,4 @@
+import type { Database } from "bun:sqlite";
 import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Channel, NewLivestream } from "../../domain/livestreams.ts";
@@ -66,7 +67,8 @@ export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["cha
   };
 }
 
-export function livestreamStore(orm: BunSQLiteDatabase, commit: Commit): Store["livestreams"] {
+/** Reporting uses statements of SQLite itself: everybody who is live is reported every few seconds. */
+export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["livestreams"] {
   const channelExists = orm
     .select({ id: channels.id })
     .from(channels)
@@ -79,27 +81,17 @@ export function livestreamStore(orm: BunSQLiteDatabase, commit: Commit): Store["
     .where(eq(categories.id, sql.placeholder("id")))
     .limit(1)
     .prepare();
-  const upsert = orm
-    .insert(livestreams)
-    .values({
-      channel_id: sql.placeholder("channel_id"),
-      category_id: sql.placeholder("category_id"),
-      viewers: sql.placeholder("viewers"),
-      title: sql.placeholder("title"),
-      language: sql.placeholder("language"),
-      started_at: sql`coalesce(${sql.placeholder("started_at")}, ${sql.placeholder("now")})`,
-    })
-    .onConflictDoUpdate({
-      target: livestreams.channel_id,
-      set: {
-        category_id: sql`excluded.category_id`,
-        viewers: sql`excluded.viewers`,
-        title: sql`excluded.title`,
-        language: sql`excluded.language`,
-        started_at: sql`coalesce(${sql.placeholder("started_at")}, ${livestreams.started_at})`,
-      },
-    })
-    .prepare();
+  const update = db.prepare(
+    `UPDATE livestreams SET viewers = ?3, title = ?4, language = ?5, started_at = coalesce(?6, started_at)
+     WHERE channel_id = ?1 AND category_id = ?2`,
+  );
+  const upsert = db.prepare(
+    `INSERT INTO livestreams (channel_id, category_id, viewers, title, language, started_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, coalesce(?6, ?7))
+     ON CONFLICT (channel_id) DO UPDATE SET
+       category_id = excluded.category_id, viewers = excluded.viewers, title = excluded.title,
+       language = excluded.language, started_at = coalesce(?6, started_at)`,
+  );
   const end = orm
     .delete(livestreams)
     .where(eq(livestreams.channel_id, sql.placeholder("id")))
@@ -113,15 +105,17 @@ export function livestreamStore(orm: BunSQLiteDatabase, commit: Commit): Store["
   };
 
   const keep = (stream: NewLivestream, now: string): string | null => {
+    const { channel_id, category_id, viewers, title, language, started_at } = stream;
     try {
-      upsert.run({ ...stream, now });
+      // Nearly all are where they were: without a new category there is no key to check and no index to change.
+      const { changes } = update.run(channel_id, category_id, viewers, title, language, started_at);
+      if (changes === 0) upsert.run(channel_id, category_id, viewers, title, language, started_at, now);
       return null;
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
-      if (!channelExists.get({ id: stream.channel_id }))
-        return `channel_id ${stream.channel_id} is not a known channel`;
-      if (!categoryExists.get({ id: stream.category_id }))
-        return `category_id ${stream.category_id} is not a known category`;
+      if (!channelExists.get({ id: channel_id })) return `channel_id ${channel_id} is not a known channel`;
+      if (!categoryExists.get({ id: category_id }))
+        return `category_id ${category_id} is not a known category`;
       throw error;
     }
   };

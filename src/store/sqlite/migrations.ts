@@ -5,7 +5,8 @@ import search from "../../../drizzle/0001_search.sql" with { type: "text" };
 import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
 import admin from "../../../drizzle/0003_admin.sql" with { type: "text" };
 import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
-import wasItSent from "../../../drizzle/0005_was_it_sent.sql" with { type: "text" };
+import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
+import wasItSent from "../../../drizzle/0006_was_it_sent.sql" with { type: "text" };
 import { StoreError } from "./faults.ts";
 
 export interface Migration {
@@ -20,7 +21,8 @@ export const migrations: readonly Migration[] = [
   { name: "0002_delivery", sql: delivery },
   { name: "0003_admin", sql: admin },
   { name: "0004_oauth", sql: oauth },
-  { name: "0005_was_it_sent", sql: wasItSent },
+  { name: "0005_search_trigrams", sql: searchTrigrams },
+  { name: "0006_was_it_sent", sql: wasItSent },
 ];
 
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");

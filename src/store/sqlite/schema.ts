@@ -41,6 +41,14 @@ export const users = sqliteTable(
   (table) => [uniqueIndex("users_username").on(sql`${table.username} COLLATE NOCASE`)],
 );
 
+/** What helps the search; `search.ts` says how its index is laid out, which has no schema here. */
+export const searchStatistics = sqliteTable("search_statistics", {
+  id: integer().primaryKey(),
+  /** Counts how often it was written. */
+  revision: integer().notNull(),
+  trigram_counts: blob({ mode: "buffer" }).notNull(),
+});
+
 export const tags = sqliteTable("tags", {
   id: integer().primaryKey({ autoIncrement: true }),
   name: text().notNull().unique(),

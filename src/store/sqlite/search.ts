@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { fold } from "../../domain/text.ts";
 import type { User, UserSummary } from "../../domain/users.ts";
+import { TrigramCounts, trigrams } from "./trigrams.ts";
 
 /*
  * How the index is laid out. FTS5 hands out matches by ascending rowid at no cost, while sorting the matches of a
@@ -10,13 +11,18 @@ import type { User, UserSummary } from "../../domain/users.ts";
  *
  * Up to 256 followers a bucket is a single count, above that a sixteenth of an octave. A search reads matches in
  * rowid order until it has enough and the bucket ends, and sorts within the bucket by the exact count. A user moves
- * in the index only when the count leaves its bucket. Names are kept folded; a display name equal to the
- * username is left out.
+ * in the index only when the count leaves its bucket.
+ *
+ * What it holds are the trigrams of the folded names, without their positions (a third of the size and of the time to
+ * write, compared with phrases), and one more that stands for how the username begins. A search asks for the users
+ * who have the rarest trigrams of its query and then looks at their names: the other trigrams would cost a look into
+ * each segment of the index, and into lists of which nearly all is passed over.
  *
  * How it is written. FTS5 gathers rows in memory only while their rowids ascend, and writes what it has as a segment
  * of its own at each step back: so the rows of a batch are put in ascending order (half the time and the bytes).
  * Left to itself it then merges segments in bursts of up to 20 ms at a million users. Here it leaves that alone, and
- * each batch merges as much as it wrote, times the depth of the tree: 5 to 10 ms for a batch of 200.
+ * each batch merges some pages. A trigram costs 3 to 10 µs for every segment, so segments are merged two by two, and all
+of them into one while nothing changes.
  */
 
 const exactBuckets = 256;
@@ -53,15 +59,23 @@ export interface UserSearch {
   update(changes: Iterable<IndexChange>): void;
   /** Forgets a user as the index holds it. */
   remove(user: Indexed): void;
+  /**
+   * Merges a little of the index; false when there is nothing to merge, or users have changed since the last call: the
+   * whole index is only worth writing anew when it stays as it is for a while. To be called inside a transaction.
+   */
+  tidy(): boolean;
   /** Users whose username or display name contains the query of three or more folded characters. */
   find(query: string, limit: number): UserSummary[];
 }
 
 /** No merging but ours; the crisis merge, which takes as long as it takes, only as a last resort. */
-const indexSettings = { automerge: 0, usermerge: 8, crisismerge: 64 } as const;
+const indexSettings = { automerge: 0, usermerge: 2, crisismerge: 64 } as const;
 
-/** Pages to merge after a batch; what a batch of 200 rows writes is some 8, and passes through 4 to 5 levels. */
-const mergedPages = (rows: number) => 2 + Math.ceil(rows / 5);
+/** Pages to merge after a batch; what a batch of 200 rows writes is some 4, and passes through 10 levels at most. */
+const mergedPages = (rows: number) => 2 + Math.ceil(rows / 10);
+
+/** Pages that one step of tidying merges: 1 to 3 ms. */
+const tidiedPages = 8;
 
 function configureIndex(db: Database): void {
   const known = db.query<{ v: number }, [string]>("SELECT v FROM user_search_config WHERE k = ?");
@@ -71,10 +85,46 @@ function configureIndex(db: Database): void {
   }
 }
 
+/** No more trigrams than that are asked for, and no further one once so few users are left to look at. */
+const askedTrigrams = 3;
+const fewUsers = 100;
+
+/** So few are read all at once. */
+const fewMatching = 32;
+
+/** What a whole username, or the beginning of one, can look like once it is folded. */
+const usernameLike = /^[a-z0-9_-]{3,64}$/;
+
+/** A trigram of characters of private use, which stands for the first three of a username; "" for a shorter one. */
+function startOf(foldedUsername: string): string {
+  if (foldedUsername.length < 3) return "";
+  const shifted = (i: number) => String.fromCharCode(0xe000 + foldedUsername.charCodeAt(i));
+  return shifted(0) + shifted(1) + shifted(2);
+}
+
+/** The columns of the index. */
+function indexedTexts({ username, display_name }: Indexed): readonly [string, string, string] {
+  const name = fold(username);
+  const displayName = fold(display_name);
+  return [name, displayName === name ? "" : displayName, startOf(name)];
+}
+
+const startsWith = (row: Row, text: string) => fold(row.username).startsWith(text);
+
+const contains = (row: Row, text: string) =>
+  fold(row.username).includes(text) || fold(row.display_name).includes(text);
+
+function summary({ id, username, display_name, profile_picture, is_verified }: Row): UserSummary {
+  return { id, username, display_name, profile_picture, is_verified: is_verified === 1 };
+}
+
+const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`;
+
 export function userSearch(db: Database): UserSearch {
   configureIndex(db);
+  const counts = new TrigramCounts(db);
   const insert = db.prepare(
-    `INSERT INTO user_search (rowid, username, display_name) VALUES ((?1 << ${idBits}) | ?2, ?3, ?4)`,
+    `INSERT INTO user_search (rowid, username, display_name, start) VALUES ((?1 << ${idBits}) | ?2, ?3, ?4, ?5)`,
   );
   const remove = db.prepare(`DELETE FROM user_search WHERE rowid = (?1 << ${idBits}) | ?2`);
   const merge = db.prepare("INSERT INTO user_search (user_search, rank) VALUES ('merge', ?)");
@@ -88,70 +138,143 @@ export function userSearch(db: Database): UserSearch {
     `SELECT ${columns}, 0 AS bucket FROM users u WHERE u.username = ? COLLATE NOCASE`,
   );
 
-  /** The first `limit` matches in exact order, without the ids in `seen`. */
-  const best = (match: string, limit: number, seen: ReadonlySet<number>): Row[] => {
+  const changesSoFar = db.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
+  let state: "changed" | "quiet" | "tidying" | "tidy" = "quiet";
+  const begin = db.prepare("BEGIN");
+  const end = db.prepare("COMMIT");
+
+  /** Those who have the rarest of these trigrams. */
+  const matchOf = (wanted: readonly string[]): string => {
+    const known = wanted.map((trigram) => ({ trigram, users: counts.of(trigram) }));
+    known.sort((a, b) => a.users - b.users);
+    const enough = known.findIndex(({ users }) => users <= fewUsers);
+    return known
+      .slice(0, enough === -1 ? askedTrigrams : enough + 1)
+      .map(({ trigram }) => quoted(trigram))
+      .join(" AND ");
+  };
+
+  /** The first `limit` of those who have all of these trigrams and are `wanted`, in exact order. */
+  const best = (having: readonly string[], limit: number, wanted: (row: Row) => boolean): Row[] => {
     const found: Row[] = [];
     if (limit === 0) return found;
     let bucketStart = 0;
-    for (const row of matches.iterate(match)) {
+    for (const row of matches.iterate(matchOf(having))) {
       if (row.bucket !== found[bucketStart]?.bucket) {
         if (found.length >= limit) break;
         bucketStart = found.length;
       }
       // In a bucket of one single count the rowid order is already the exact one.
       if (found.length >= limit && row.bucket > lastBucket - exactBuckets) break;
-      if (!seen.has(row.id)) found.push(row);
+      if (wanted(row)) found.push(row);
     }
     return found.sort((a, b) => b.followers_count - a.followers_count || a.id - b.id).slice(0, limit);
   };
 
-  return {
-    update(changes) {
-      const inserts: { bucket: number; user: Indexed }[] = [];
-      for (const { before, after } of changes) {
-        const bucket = popularityBucket(after.followers_count);
-        if (before) {
-          const old = popularityBucket(before.followers_count);
-          const same = before.username === after.username && before.display_name === after.display_name;
-          if (same && old === bucket) continue;
-          remove.run(old, before.id);
-        }
-        inserts.push({ bucket, user: after });
+  const update = (changes: Iterable<IndexChange>): void => {
+    const inserts: { bucket: number; user: Indexed }[] = [];
+    for (const { before, after } of changes) {
+      const bucket = popularityBucket(after.followers_count);
+      if (before) {
+        const old = popularityBucket(before.followers_count);
+        const same = before.username === after.username && before.display_name === after.display_name;
+        if (same && old === bucket) continue;
+        forget(before);
       }
-      inserts.sort((a, b) => a.bucket - b.bucket || a.user.id - b.user.id);
-      for (const { bucket, user } of inserts) {
-        const username = fold(user.username);
-        const displayName = fold(user.display_name);
-        insert.run(bucket, user.id, username, displayName === username ? "" : displayName);
-      }
-      if (inserts.length > 0) merge.run(mergedPages(inserts.length));
-    },
-
-    remove({ id, followers_count }) {
-      remove.run(popularityBucket(followers_count), id);
-    },
-
-    find(query, limit) {
-      const text = fold(query);
-      // No name contains one, and FTS5 would take it for the end of the query.
-      if (text.includes("\0")) return [];
-      const phrase = `"${text.replaceAll('"', '""')}"`;
-      const exact = byName.all(text);
-      const seen = new Set(exact.map((row) => row.id));
-      const add = (rows: Row[]) => {
-        for (const row of rows) seen.add(row.id);
-        return rows;
-      };
-      const found = [...exact];
-      found.push(...add(best(`username : ^ ${phrase}`, limit - found.length, seen)));
-      found.push(...add(best(phrase, limit - found.length, seen)));
-      return found.map(({ id, username, display_name, profile_picture, is_verified }) => ({
-        id,
-        username,
-        display_name,
-        profile_picture,
-        is_verified: is_verified === 1,
-      }));
-    },
+      inserts.push({ bucket, user: after });
+    }
+    inserts.sort((a, b) => a.bucket - b.bucket || a.user.id - b.user.id);
+    for (const { bucket, user } of inserts) {
+      const texts = indexedTexts(user);
+      insert.run(bucket, user.id, ...texts);
+      for (const text of texts) counts.add(text, 1);
+    }
+    if (inserts.length === 0) return;
+    merge.run(mergedPages(inserts.length));
+    counts.keep();
+    state = "changed";
   };
+
+  const forget = (user: Indexed): void => {
+    remove.run(popularityBucket(user.followers_count), user.id);
+    for (const text of indexedTexts(user)) counts.add(text, -1);
+    state = "changed";
+  };
+
+  const tidy = (): boolean => {
+    if (state === "changed") state = "quiet";
+    else if (state !== "tidy") {
+      const before = changesSoFar.get()?.changes ?? 0;
+      // A negative number has FTS5 merge all segments, whatever their size; further steps go on with that.
+      merge.run(state === "quiet" ? -tidiedPages : tidiedPages);
+      const changes = (changesSoFar.get()?.changes ?? 0) - before;
+      state = changes < 2 ? "tidy" : "tidying";
+    }
+    return state === "tidying";
+  };
+
+  /** All who contain the text, where they are few: then one look into the index is enough. Else null. */
+  const fewMatches = (text: string, having: readonly string[]): Row[] | null => {
+    if (having.every((trigram) => counts.of(trigram) > fewMatching)) return null;
+    const all = best(having, 2 * fewMatching, (row) => contains(row, text));
+    if (all.length === 2 * fewMatching) return null;
+    const rank = ({ username }: Row) => {
+      const name = fold(username);
+      return name === text ? 0 : name.startsWith(text) ? 1 : 2;
+    };
+    return all.sort((a, b) => rank(a) - rank(b));
+  };
+
+  const manyMatches = (text: string, having: readonly string[], limit: number): Row[] => {
+    const found: Row[] = [];
+    const seen = new Set<number>();
+    const take = (rows: Row[]) => {
+      for (const row of rows) seen.add(row.id);
+      found.push(...rows);
+    };
+    if (usernameLike.test(text)) {
+      take(byName.all(text));
+      const starts = [startOf(text), ...having];
+      take(best(starts, limit - found.length, (row) => !seen.has(row.id) && startsWith(row, text)));
+    }
+    take(best(having, limit - found.length, (row) => !seen.has(row.id) && contains(row, text)));
+    return found;
+  };
+
+  const find = (query: string, limit: number): UserSummary[] => {
+    const text = fold(query);
+    const having = trigrams(text);
+    // No name contains a zero, and FTS5 would take it for the end of the query.
+    if (text.includes("\0") || having.length === 0) return [];
+    // One transaction, because SQLite would else take and give back its lock for each statement.
+    begin.run();
+    try {
+      counts.refresh();
+      const found = fewMatches(text, having) ?? manyMatches(text, having, limit);
+      return found.slice(0, limit).map(summary);
+    } finally {
+      end.run();
+    }
+  };
+
+  rebuildIfEmpty(db, update);
+  return { update, remove: forget, tidy, find };
+}
+
+const rebuiltAtOnce = 5_000;
+
+/** Fills an index that a new version lays out anew: 10 seconds for a million users, once, and all or nothing. */
+function rebuildIfEmpty(db: Database, update: UserSearch["update"]): void {
+  const isFilled = db.query("SELECT 1 FROM user_search_docsize LIMIT 1").get() !== null;
+  if (isFilled || db.query("SELECT 1 FROM users LIMIT 1").get() === null) return;
+  const next = db.query<Indexed, [number, number]>(
+    "SELECT id, username, display_name, followers_count FROM users WHERE id > ? ORDER BY id LIMIT ?",
+  );
+  const rebuild = db.transaction(() => {
+    for (let users = next.all(0, rebuiltAtOnce); users.length > 0; ) {
+      update(users.map((after) => ({ before: null, after })));
+      users = next.all(users.at(-1)?.id ?? 0, rebuiltAtOnce);
+    }
+  });
+  rebuild();
 }

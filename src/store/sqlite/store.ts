@@ -40,7 +40,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     users: userStore(db, orm, commit),
     categories: categoryStore(orm, commit),
     channels: channelStore(orm, commit),
-    livestreams: livestreamStore(orm, commit),
+    livestreams: livestreamStore(db, orm, commit),
     applications: applicationStore(db, orm, commit),
     tokens: tokenStore(orm, commit),
     loginRequests: loginRequestStore(orm, commit),

@@ -92,6 +92,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
     remove: (id, now) => commit(() => remove(id, now)),
     search: async (query, limit) => search.find(query, limit),
+    tidySearch: () => commit(search.tidy),
     exists: async (id) => byId.get(id) !== null,
     count: async () => orm.$count(users),
   };

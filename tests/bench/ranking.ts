@@ -1,0 +1,220 @@
+/*
+ * What it costs to report who is live, to take a new order of the categories, and how soon the list shows it:
+ * bun tests/bench/ranking.ts --help
+ */
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { platformData } from "../../src/batch/platform-data.ts";
+import { Ranking } from "../../src/ranking/ranking.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { builtExecutable, load, type OnAir, startOnAir } from "./support/onair.ts";
+import { BenchError, benchDirectory, requireMachine } from "./support/processes.ts";
+import { seededRandom } from "./support/random.ts";
+import { milliseconds, table, whole } from "./support/report.ts";
+import { median } from "./support/rounds.ts";
+
+const help = `Usage: bun tests/bench/ranking.ts [options]
+
+  --channels N       live channels (default: 20000)
+  --categories N     (default: 2000)
+  --reports N        reports that count, after five of warming up (default: 20)
+  --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
+  --check            exit with 1 when a report takes 100 ms of the event loop, a slice of it 10 ms (in the median), or
+                     the list ever 2 s
+
+A report names every live channel in one request. Event loop, slices and orders are measured in this process, which
+does nothing else; how soon the list shows a report, and the whole request, on the executable.
+`;
+
+const chunkBytes = 64 * 1024;
+const warmUp = 5;
+const floor = { eventLoopMs: 100, sliceMs: 10, shownMs: 2_000 } as const;
+
+type Row = Record<string, unknown>;
+
+/** The platform, and a report in which the viewers of every channel have changed by up to a tenth. */
+function platform(channels: number, categories: number) {
+  const random = seededRandom(5);
+  const ids = Array.from({ length: channels }, (_, i) => i + 1);
+  const where = ids.map(() => 1 + Math.floor(random() ** 2 * categories));
+  return {
+    users: ids.map((id) => ({ id, username: `channel${id}` })),
+    channels: ids.map((id) => ({ id, user_id: id, slug: `channel-${id}` })),
+    categories: Array.from({ length: categories }, (_, i) => {
+      return { id: i + 1, name: `Category ${i + 1}`, slug: `category-${i + 1}`, tags: ["English", "FPS"] };
+    }),
+    report: (): Row[] =>
+      ids.map((id, i) => ({
+        channel_id: id,
+        category_id: where[i],
+        viewers: Math.floor((200_000 / id + 3) * (0.9 + random() * 0.2)),
+        title: "Live every evening with friends",
+        language: "English",
+        started_at: "2026-01-14T16:00:00Z",
+      })),
+  };
+}
+
+type Platform = ReturnType<typeof platform>;
+
+const ndjson = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+/** The turns of the event loop while something goes on, in milliseconds. */
+async function turnsOf(work: () => Promise<unknown>): Promise<number[]> {
+  const turns: number[] = [];
+  let before = performance.now();
+  let going = true;
+  const turn = () => {
+    const now = performance.now();
+    turns.push(now - before);
+    before = now;
+    if (going) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await work();
+  going = false;
+  turns.push(performance.now() - before);
+  return turns;
+}
+
+interface Measured {
+  /** Of each report, in milliseconds. */
+  readonly eventLoop: readonly number[];
+  readonly longestSlice: readonly number[];
+  /** To take a new order for the first request after a report. */
+  readonly snapshot: readonly number[];
+}
+
+async function measureHere(data: Platform, directory: string, reports: number): Promise<Measured> {
+  const store = openStore(directory);
+  let now = Date.now();
+  const ranking = new Ranking(() => now);
+  const intake = platformData({ store, ranking, now: Date.now });
+  await intake.users.keep(data.users);
+  await intake.channels.keep(data.channels);
+  await intake.categories.keep(data.categories);
+  const measured = {
+    eventLoop: [] as number[],
+    longestSlice: [] as number[],
+    snapshot: [] as number[],
+  };
+  for (let i = -warmUp; i < reports; i++) {
+    const bytes = new TextEncoder().encode(ndjson(data.report()));
+    const turns = await turnsOf(() => intake.applyLivestreams(chunksOf(bytes), true));
+    now += 1_000;
+    const startedAt = performance.now();
+    ranking.current();
+    const took = performance.now() - startedAt;
+    if (i < 0) continue;
+    measured.eventLoop.push(turns.reduce((sum, turn) => sum + turn, 0));
+    measured.longestSlice.push(Math.max(...turns));
+    measured.snapshot.push(took);
+  }
+  await store.close();
+  return measured;
+}
+
+interface Served {
+  /** From the start of the request to its answer. */
+  readonly request: readonly number[];
+  /** From the answer until the list shows it. */
+  readonly shown: readonly number[];
+}
+
+/** Each report gives the first category one viewer more than all others together had, and none the same number. */
+async function measureServed(data: Platform, onAir: OnAir, reports: number): Promise<Served> {
+  await load(onAir, "users", data.users);
+  await load(onAir, "channels", data.channels);
+  await load(onAir, "categories", data.categories);
+  const served = { request: [] as number[], shown: [] as number[] };
+  for (let i = -warmUp; i < reports; i++) {
+    const rows = data.report();
+    const mark = 1e9 + i;
+    rows[0] = { ...rows[0], category_id: 1, viewers: mark };
+    const rest = rows.slice(1).filter((row) => row["category_id"] === 1);
+    const expected = rest.reduce((sum, row) => sum + Number(row["viewers"]), mark);
+    const startedAt = performance.now();
+    await load(onAir, "livestreams", rows);
+    const answeredAt = performance.now();
+    while ((await mostViewers(onAir)) !== expected) {
+      if (performance.now() - answeredAt > 10_000) throw new BenchError("The list never showed a report");
+      await Bun.sleep(5);
+    }
+    if (i < 0) continue;
+    served.request.push(answeredAt - startedAt);
+    served.shown.push(performance.now() - answeredAt);
+  }
+  return served;
+}
+
+async function mostViewers({ url }: OnAir): Promise<number | undefined> {
+  const answer = await fetch(`${url}/public/v1/categories?limit=1`);
+  return ((await answer.json()) as { categories: { viewers: number }[] }).categories[0]?.viewers;
+}
+
+const { values } = parseArgs({
+  options: {
+    channels: { type: "string", default: "20000" },
+    categories: { type: "string", default: "2000" },
+    reports: { type: "string", default: "20" },
+    executable: { type: "string" },
+    json: { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+const [channels, categories, reports] = [values.channels, values.categories, values.reports].map(Number) as [
+  number,
+  number,
+  number,
+];
+if (values.help || ![channels, categories, reports].every((n) => Number.isSafeInteger(n) && n > 0)) {
+  process.stdout.write(help);
+  process.exit(values.help ? 0 : 2);
+}
+
+try {
+  requireMachine({ taskset: "util-linux" });
+  const directory = benchDirectory();
+  const data = platform(channels, categories);
+  const file = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
+  const measured = await measureHere(data, join(directory, "here"), reports);
+  const onAir = await startOnAir(file, join(directory, "served"), directory);
+  const served = await measureServed(data, onAir, reports);
+  await onAir.stop();
+  const figures: [string, readonly number[]][] = [
+    ["event loop of a report", measured.eventLoop],
+    ["its longest slice", measured.longestSlice],
+    ["taking a new order", measured.snapshot],
+    ["a report over HTTP", served.request],
+    ["until the list shows it", served.shown],
+  ];
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify({ channels, categories, reports, ...measured, ...served })}\n`);
+  } else {
+    const head = [
+      `${whole(channels)} channels in ${whole(categories)} categories`,
+      "least",
+      "median",
+      "most",
+    ];
+    const rows = figures.map(([name, ms]) => [
+      name,
+      ...[Math.min(...ms), median(ms), Math.max(...ms)].map(milliseconds),
+    ]);
+    process.stdout.write(`${table([head, ...rows])}\n`);
+  }
+  const met =
+    median(measured.eventLoop) < floor.eventLoopMs &&
+    median(measured.longestSlice) < floor.sliceMs &&
+    Math.max(...served.shown) < floor.shownMs;
+  process.exit(values.check && !met ? 1 : 0);
+} catch (error) {
+  process.stderr.write(`${error instanceof BenchError ? error.message : Bun.inspect(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,314 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { Cursors } from "../../src/ranking/cursor.ts";
+import type { Order } from "../../src/ranking/order.ts";
+import { keepMs, maxKeptBytes, PastOrders } from "../../src/ranking/past-orders.ts";
+import { Ranking } from "../../src/ranking/ranking.ts";
+import { seededRandom } from "../bench/support/random.ts";
+import { Clock, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const minute = 60_000;
+const channelCount = 80;
+
+interface Seen {
+  readonly id: number;
+  readonly name: string;
+  readonly viewers: number;
+}
+interface List {
+  readonly categories: readonly Seen[];
+  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
+}
+
+let server: TestServer;
+let clock: Clock;
+let stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.reverse()) await stop();
+  stops = [];
+});
+
+const category = (id: number, name = `Category ${id}`) => ({ id, name, slug: `category-${id}` });
+
+async function start(data?: string): Promise<void> {
+  server = await startServer({ clock, ...(data !== undefined && { data }) });
+  stops.push(() => server.stop());
+}
+
+/** A platform of some categories in which nobody is live yet. */
+async function startPlatform(categories: number, data?: string): Promise<void> {
+  clock = new Clock();
+  await start(data);
+  const ids = Array.from({ length: channelCount }, (_, i) => i + 1);
+  await server.load(
+    "users",
+    ids.map((id) => ({ id, username: `user${id}` })),
+  );
+  await server.load(
+    "channels",
+    ids.map((id) => ({ id, user_id: id, slug: `channel-${id}` })),
+  );
+  await server.load(
+    "categories",
+    Array.from({ length: categories }, (_, i) => category(i + 1)),
+  );
+}
+
+/** These viewers, by category; whoever was live before is not any more. */
+async function report(viewers: Readonly<Record<number, number>>): Promise<void> {
+  const lines = Object.entries(viewers).map(([id, count], i) =>
+    JSON.stringify({ channel_id: i + 1, category_id: Number(id), viewers: count }),
+  );
+  const answer = await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", lines.join("\n"));
+  expect(await json<{ rejected: number }>(answer)).toMatchObject({ rejected: 0 });
+  clock.advance(1_000);
+}
+
+async function page(query: string, cursor = ""): Promise<List> {
+  const answer = await server.get(`/public/v1/categories?${query}&cursor=${cursor}`);
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return json<List>(answer);
+}
+
+/** The rest of a walk behind a page; `between` happens before each step. */
+async function rest(query: string, first: List, between: () => unknown = () => {}): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  for (let { cursor, has_more } = first.pagination; has_more; ) {
+    await between();
+    const next = await page(query, cursor);
+    seen.push(...next.categories);
+    ({ cursor, has_more } = next.pagination);
+    expect(cursor).toMatch(/^[A-Za-z0-9._-]{0,200}$/);
+  }
+  return seen;
+}
+
+const idsOf = (seen: readonly Seen[]) => seen.map(({ id }) => id);
+
+describe("a walk", () => {
+  test("shows every category exactly once, in one order, whatever changes at random meanwhile", async () => {
+    await startPlatform(60);
+    const random = seededRandom(7);
+    const below = (limit: number) => Math.floor(random() * limit);
+    const change = async () => {
+      const rows = Array.from({ length: 1 + below(30) }, () => ({
+        channel_id: 1 + below(channelCount),
+        category_id: 1 + below(60),
+        viewers: below(4) === 0 ? 0 : below(50),
+      }));
+      await server.load("livestreams", rows);
+      clock.advance(below(20_000));
+    };
+    const queries = ["limit=1", "limit=7", "limit=7&name=5", "limit=25", "limit=59", "limit=60"];
+    const walks = [...queries, ...queries].map((query) => ({ query, seen: [] as Seen[], cursor: "" }));
+    // In turn, so that there are always walks through several orders, each with up to 4 minutes between its steps.
+    for (let going = walks; going.length > 0; going = going.filter(({ cursor }) => cursor !== "")) {
+      for (const walk of going) {
+        await change();
+        const next = await page(walk.query, walk.cursor);
+        walk.seen.push(...next.categories);
+        walk.cursor = next.pagination.cursor;
+      }
+    }
+    const all = Array.from({ length: 60 }, (_, i) => i + 1);
+    for (const { query, seen } of walks) {
+      const expected = query.includes("name=5") ? all.filter((id) => `${id}`.includes("5")) : all;
+      expect(idsOf(seen).sort((a, b) => a - b)).toEqual(expected);
+      expect(seen.toSorted((a, b) => b.viewers - a.viewers || a.id - b.id)).toEqual(seen);
+    }
+    expect(new Set(walks.map(({ seen }) => JSON.stringify(seen))).size).toBeGreaterThan(walks.length - 3);
+  });
+
+  test("goes on from the same position in today's order after more than 5 minutes", async () => {
+    await startPlatform(6);
+    await report({ 1: 60, 2: 50, 3: 40, 4: 30, 5: 20, 6: 10 });
+    const first = await page("limit=3");
+    expect(idsOf(first.categories)).toEqual([1, 2, 3]);
+    await report({ 1: 10, 2: 50, 3: 40, 4: 80, 5: 20, 6: 60 });
+    clock.advance(5 * minute - 1_000);
+    expect(idsOf(await rest("limit=3", first))).toEqual([4, 5, 6]);
+    clock.advance(5 * minute + 1);
+    const today = await rest("limit=1", first);
+    expect(today.map(({ id, viewers }) => [id, viewers])).toEqual([
+      [5, 20],
+      [1, 10],
+    ]);
+  });
+
+  test("is consistent again from there on", async () => {
+    await startPlatform(6);
+    await report({ 1: 60, 2: 50, 3: 40, 4: 30, 5: 20, 6: 10 });
+    const first = await page("limit=1");
+    await report({ 1: 60, 2: 50, 3: 10, 4: 30, 5: 20, 6: 40 });
+    clock.advance(6 * minute);
+    const second = await page("limit=1", first.pagination.cursor);
+    expect(idsOf(second.categories)).toEqual([2]);
+    await report({ 1: 60, 2: 1, 3: 2, 4: 3, 5: 4, 6: 5 });
+    expect(idsOf(await rest("limit=1", second))).toEqual([6, 4, 5, 3]);
+  });
+
+  test("lasts as long as each step comes within 5 minutes of the one before", async () => {
+    await startPlatform(12);
+    const viewers = (factor: number) =>
+      Object.fromEntries(Array.from({ length: 12 }, (_, i) => [i + 1, 1 + (((i + 1) * factor) % 13)]));
+    await report(viewers(1));
+    const first = await page("limit=1");
+    let factor = 1;
+    const seen = await rest("limit=1", first, async () => {
+      clock.advance(4 * minute);
+      await report(viewers(++factor % 13 || 1));
+      await page("limit=100");
+    });
+    expect(idsOf([...first.categories, ...seen])).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  test("shows the viewers of the moment at which it began, and everything else as it is now", async () => {
+    await startPlatform(3);
+    await report({ 1: 30, 2: 20, 3: 10 });
+    const first = await page("limit=1");
+    await report({ 1: 30, 2: 999, 3: 10 });
+    await server.load("categories", [category(2, "Renamed")]);
+    expect(await rest("limit=1", first)).toMatchObject([
+      { id: 2, name: "Renamed", viewers: 20 },
+      { id: 3, viewers: 10 },
+    ]);
+    expect((await page("limit=1")).categories).toMatchObject([{ id: 2, viewers: 999 }]);
+  });
+
+  test("shows a category that is new meanwhile at most once, and it moves no other", async () => {
+    await startPlatform(6);
+    await report({ 2: 20, 4: 10 });
+    const first = await page("limit=2");
+    expect(idsOf(first.categories)).toEqual([2, 4]);
+    await server.load("categories", [category(70), category(71)]);
+    await report({ 2: 20, 4: 10, 70: 1_000 });
+    const seen = idsOf(await rest("limit=2", first));
+    expect(seen).toEqual([1, 3, 5, 6, 70, 71]);
+  });
+
+  test("keeps to the filter when names change: what matches all the time is shown exactly once", async () => {
+    await startPlatform(6);
+    await report({ 1: 6, 2: 5, 3: 4, 4: 3, 5: 2, 6: 1 });
+    const first = await page("limit=1&name=cat");
+    await server.load("categories", [category(3, "Other"), category(1, "Category still")]);
+    await report({ 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6 });
+    expect(idsOf(await rest("limit=1&name=cat", first))).toEqual([2, 4, 5, 6]);
+  });
+
+  test("goes on in today's order after a restart", async () => {
+    const directory = temporaryDirectory();
+    stops.push(directory.remove);
+    await startPlatform(5, directory.path);
+    await report({ 1: 50, 2: 40, 3: 30, 4: 20, 5: 10 });
+    const first = await page("limit=2");
+    await server.stop();
+    stops.pop();
+    await start(directory.path);
+    expect(idsOf(await rest("limit=2", first))).toEqual([3, 4, 5]);
+  });
+});
+
+describe("the ranking", () => {
+  test("leaves out a deleted category, and shows it again where it is put again", () => {
+    const ranking = new Ranking(() => 0);
+    const full = (id: number) => ({ ...category(id), icon: null, banner: null, description: "", tags: [] });
+    ranking.putCategories([1, 2, 3, 4].map(full));
+    ranking.putLive([
+      { channel_id: 1, category_id: 2, viewers: 9 },
+      { channel_id: 2, category_id: 3, viewers: 0 },
+    ]);
+    const ids = () => [...ranking.walk(ranking.current().order, null)].map((ranked) => ranked.category.id);
+    expect(ids()).toEqual([2, 1, 3, 4]);
+    ranking.removeCategories([2, 3]);
+    expect(ids()).toEqual([1, 4]);
+    expect(ranking.current().category(2)).toBeUndefined();
+    ranking.putCategories([full(2)]);
+    expect(ids()).toEqual([2, 1, 4]);
+  });
+
+  test("takes no new order where nothing in it changed", () => {
+    let now = 1_000;
+    const ranking = new Ranking(() => now);
+    const live = { channel_id: 1, category_id: 1, viewers: 5 };
+    ranking.putLive([live]);
+    const first = ranking.current();
+    for (const change of [() => ranking.touch(), () => ranking.putLive([live])]) {
+      change();
+      now += 1_000;
+      expect(ranking.current()).not.toBe(first);
+      expect(ranking.current().order).toBe(first.order);
+    }
+  });
+
+  test("names every order differently, even when the clock goes back", () => {
+    let now = 10_000;
+    const ranking = new Ranking(() => now);
+    const names = Array.from({ length: 5 }, (_, i) => {
+      ranking.putLive([{ channel_id: 1, category_id: 1, viewers: i + 1 }]);
+      now -= 1_500;
+      return ranking.current().order.takenAt;
+    });
+    expect(new Set(names).size).toBe(5);
+  });
+});
+
+describe("orders of the past", () => {
+  const orderOf = (takenAt: number, categories = 100): Order => {
+    return { takenAt, ids: new Float64Array(categories), viewers: new Float64Array(categories) };
+  };
+
+  test("300 of 2,000 categories fit, and no more is kept than the bound allows", () => {
+    const past = new PastOrders();
+    for (let i = 1; i <= 300; i++) past.add(orderOf(i * 1_000, 2_000), i * 1_000, i * 1_000);
+    expect(past.use(1_000, 300_000)).not.toBeNull();
+    for (let i = 301; i <= 2_000; i++) past.add(orderOf(i * 1_000, 20_000), i * 1_000, i * 1_000);
+    expect(past.bytes).toBeLessThanOrEqual(maxKeptBytes);
+    expect(past.bytes).toBeGreaterThan(maxKeptBytes * 0.9);
+    expect(past.use(2_000_000, 2_000_000)).not.toBeNull();
+  });
+
+  test("what was left alone for 5 minutes is gone, and its memory with it", () => {
+    const past = new PastOrders();
+    for (let i = 0; i < 10; i++) past.add(orderOf(i), 0, 0);
+    expect(past.use(3, keepMs)?.takenAt).toBe(3);
+    expect(past.use(4, keepMs + 1)).toBeNull();
+    past.add(orderOf(10), keepMs + 1, keepMs + 1);
+    expect(past.bytes).toBeLessThan(3 * 2_200);
+    expect(past.use(3, 2 * keepMs)?.takenAt).toBe(3);
+  });
+
+  test("walks that are kept going for long do not drive out those of the last 5 minutes", () => {
+    const room = 20;
+    const size = 2 * 8 * 100 + 512;
+    const past = new PastOrders(room * size);
+    for (let i = 0; i < room; i++) past.add(orderOf(i), 0, 0);
+    for (let minutes = 1; minutes <= 5; minutes++)
+      for (let i = 0; i < room; i++) past.use(i, minutes * minute);
+    const now = 5 * minute;
+    for (let i = room; i < 2 * room; i++) {
+      past.add(orderOf(i), now, now);
+      for (let old = 0; old < room; old++) past.use(old, now);
+    }
+    for (let i = room; i < 2 * room; i++) expect(past.use(i, now)?.takenAt).toBe(i);
+  });
+});
+
+describe("a cursor", () => {
+  const cursors = new Cursors("key");
+
+  test("fits into 200 characters with the largest numbers there are", () => {
+    const largest = Number.MAX_SAFE_INTEGER;
+    const position = [largest, largest * 1e9, largest];
+    const cursor = cursors.make(position, "x".repeat(100));
+    expect(cursor.length).toBeLessThanOrEqual(200);
+    expect(cursors.read(cursor)).toMatchObject({ position });
+  });
+
+  test("of another key, or with one character changed, is none", () => {
+    const cursor = cursors.make([1, 2, 3], "");
+    expect(new Cursors("other").read(cursor)).toBeNull();
+    for (let i = 0; i < cursor.length; i++) {
+      const other = cursor[i] === "A" ? "B" : "A";
+      expect(cursors.read(cursor.slice(0, i) + other + cursor.slice(i + 1))).toBeNull();
+    }
+  });
+});

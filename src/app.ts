@@ -75,6 +75,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const api = publicApp({
       store,
+      engine,
       log,
       now: clock,
       ranking,

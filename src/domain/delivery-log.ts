@@ -1,4 +1,5 @@
 import type { Attempt, DeliveryStatus } from "./deliveries.ts";
+import { DomainError } from "./errors.ts";
 
 /** What a delivery was, is and became, as it is told to whoever asks "was it sent?". Times are milliseconds since the epoch. */
 export interface DeliveryRecord {
@@ -68,3 +69,11 @@ export interface Backlog {
 export const maxAttempts = 100;
 
 export const deliveryPages = { maxResults: 100, defaultResults: 25, maxCursor: 200 } as const;
+
+/** Nothing can be sent to the application. */
+export function noReceiver(): DomainError {
+  return new DomainError(
+    "conflict",
+    "The application is disabled or has no webhook URL: ask the platform to set one",
+  );
+}

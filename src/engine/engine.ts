@@ -1,4 +1,5 @@
 import type { Retention } from "../domain/deliveries.ts";
+import { noReceiver } from "../domain/delivery-log.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import { openStore } from "../store/sqlite/store.ts";
@@ -8,6 +9,7 @@ import { version } from "../version.ts";
 import { createDispatcher, type Dispatcher, type Standing } from "../webhooks/dispatcher.ts";
 import { type Publish, publishing } from "../webhooks/publisher.ts";
 import { replaying } from "../webhooks/replays.ts";
+import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 
@@ -28,6 +30,8 @@ export interface Engine {
   enable(applicationId: string): Promise<void>;
   /** Has deliveries of an application looked at that may be due now. */
   wake(applicationId: string): Promise<void>;
+  /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
+  test(applicationId: string, sample: Sample): Promise<SampleExchange>;
   standing(): Promise<Standing>;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
@@ -59,7 +63,9 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
     const proxy = settings.webhookProxy ?? undefined;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
+    const sending = { allowPrivate, userAgent: `onair/${version}`, now, proxy };
+    const sender = createSender(sending);
+    const stopping = new AbortController();
     const receiving = { ...store, applications: receivingOnly(store) };
     const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
     const services = supervise(
@@ -80,8 +86,17 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
       publish: publishing(store, dispatcher),
       enable: (id) => dispatcher.enable(id),
       wake: async (id) => dispatcher.wake(id),
+      async test(id, sample) {
+        const application = await receiving.applications.find(id);
+        if (!application) throw noReceiver();
+        // A sender of its own makes a new connection, whose every stage is then timed.
+        const fresh = createSender(sending);
+        const by = { sender: fresh, signingKey, now: now() };
+        return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
+      },
       standing: async () => dispatcher.standing,
       async stop(graceMs) {
+        stopping.abort();
         const cutOff = setTimeout(() => sender.close(), graceMs);
         await services.stop();
         clearTimeout(cutOff);

@@ -72,6 +72,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     publish: (event) => calls.make("publish", [event]),
     enable: (id) => calls.make("enable", [id]),
     wake: (id) => calls.make("wake", [id]),
+    test: (id, sample) => calls.make("test", [id, sample]),
     standing: () => calls.make("standing", []),
     async stop(graceMs) {
       await reader.close();

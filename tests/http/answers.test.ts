@@ -98,6 +98,8 @@ async function deliveryCalls(token: string): Promise<Call[]> {
   const list = { operation: `GET ${deliveries}`, token };
   const get = { operation: `GET ${deliveries}/{id}`, token };
   const health = { operation: `GET ${subscriptions}/{id}`, token };
+  const path = "/public/v1/events/test";
+  const test = { operation: `POST ${path}`, path, token };
   const retry = { operation: `POST ${deliveries}/{id}/retry`, token, init: { method: "POST" } };
   return [
     { ...health, status: 200, path: `${subscriptions}/${data[0]?.subscription_id}` },
@@ -111,6 +113,9 @@ async function deliveryCalls(token: string): Promise<Call[]> {
     { ...retry, status: 202, path: `${deliveries}/${id}/retry` },
     { ...retry, status: 404, path: `${deliveries}/none/retry` },
     ...(await replayCalls(token)),
+    { ...test, status: 200, init: posted({ event: "kicks.gifted" }) },
+    { ...test, status: 400, init: posted({ event: "none" }) },
+    { ...test, status: 409, init: posted({}), token: limited.token },
   ];
 }
 

@@ -111,6 +111,7 @@ describe("the operations", () => {
       loginUrl: null,
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
+      engine: server.app.engine,
       defaultSubscriptionLimit: 1,
       publicKey: { public_key: "", standard_webhooks: "" },
     }).routes;

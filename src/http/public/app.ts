@@ -1,3 +1,4 @@
+import type { Engine } from "../../engine/engine.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
@@ -18,6 +19,7 @@ import { tokenScheme } from "./reference.ts";
 import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
 import { replayRoutes } from "./replays.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
+import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
 
 /** All routes of the public listener. */
@@ -27,6 +29,7 @@ export function publicApp(
     cursors: Cursors;
     defaultSubscriptionLimit: number;
     publicKey: PublicKey;
+    engine: Pick<Engine, "test">;
   },
 ) {
   const app = publicListener(deps);
@@ -36,6 +39,7 @@ export function publicApp(
   healthRoutes(app, deps);
   deliveryRoutes(app, deps, deps.cursors);
   replayRoutes(app, deps);
+  testRoute(app, deps, deps.engine);
   eventRoutes(app, deps.publicKey);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
-import { type DeliveryScope, maxAttempts } from "../../domain/delivery-log.ts";
+import { type DeliveryScope, maxAttempts, noReceiver } from "../../domain/delivery-log.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { ReplaySkips } from "../../domain/replays.ts";
 
@@ -56,12 +56,7 @@ export function receiverCheck(db: Database) {
   );
   return (applicationId: string): void => {
     const found = find.get(applicationId);
-    if (!found?.receives) {
-      throw new DomainError(
-        "conflict",
-        "The application is disabled or has no webhook URL: ask the platform to set one",
-      );
-    }
+    if (!found?.receives) throw noReceiver();
     if (found.disabled_reason === null) return;
     const why = found.disabled_reason === "gone" ? "it answered 410" : "it failed for too long";
     throw new DomainError(

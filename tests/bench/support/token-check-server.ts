@@ -69,6 +69,7 @@ const app = publicApp({
   loginUrl: null,
   ranking,
   cursors: new Cursors("key"),
+  engine: { test: () => Promise.reject(new Error("nothing is sent here")) },
   defaultSubscriptionLimit: 1,
   publicKey: { public_key: "", standard_webhooks: "" },
 });

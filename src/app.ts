@@ -66,6 +66,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const usersRemoved = () => access.authenticator.forget();
     const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
+    const cursors = new Cursors(cursorKey);
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const publisher = createPublisher(engine.publish, clock);
     const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
@@ -81,7 +82,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       ranking,
       profiles,
       trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
-      cursors: new Cursors(cursorKey),
+      cursors,
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
@@ -93,6 +94,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine,
       data,
       publisher,
+      cursors,
       authenticator: access.authenticator,
       log,
       now: clock,

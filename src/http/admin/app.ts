@@ -1,6 +1,7 @@
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
+import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
@@ -13,6 +14,8 @@ import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
@@ -20,12 +23,14 @@ import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
 import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
+import { replayRoutes } from "./replays.ts";
 
 export interface AdminDeps {
   readonly store: Store;
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
@@ -52,6 +57,9 @@ export function adminApp(deps: AdminDeps) {
   dataRoutes(app, deps.store, deps.data);
   livestreamRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps);
+  deliveryRoutes(app, deps);
+  replayRoutes(app, deps);
+  endpointRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

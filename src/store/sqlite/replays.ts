@@ -33,19 +33,19 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     .prepare();
   const lastDelivery = db.prepare<{ last: number | null }, []>("SELECT max(seq) AS last FROM deliveries");
   const due = db.prepare<{ n: number }, [string, number]>(
-    `SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE application_id = ? AND next_attempt_at <= ?
-                                LIMIT ${maxDue})`,
+    `SELECT count(*) AS n FROM (SELECT 1 FROM deliveries INDEXED BY deliveries_due
+                                WHERE application_id = ? AND next_attempt_at <= ? LIMIT ${maxDue})`,
   );
   const isDisabled = db.prepare<{ found: 1 }, [string]>(
     "SELECT 1 AS found FROM endpoints WHERE application_id = ? AND disabled_at IS NOT NULL",
   );
   const inRegion = db.prepare<{ seq: number }, [number, string, number, number]>(
-    `SELECT seq FROM deliveries WHERE seq >> ${deliveryRegionBits} = ? AND application_id = ? AND seq >= ? AND seq < ?
-     ORDER BY seq LIMIT ${maxRows}`,
+    `SELECT seq FROM deliveries INDEXED BY deliveries_application
+     WHERE seq >> ${deliveryRegionBits} = ? AND application_id = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT ${maxRows}`,
   );
   const wentWrong = db.prepare<{ seq: number }, [string, number, number]>(
-    `SELECT seq FROM deliveries WHERE application_id = ? AND seq >= ? AND seq < ? AND status IN ('failed', 'expired')
-     ORDER BY seq LIMIT ${maxRows}`,
+    `SELECT seq FROM deliveries INDEXED BY deliveries_failed
+     WHERE application_id = ? AND seq >= ? AND seq < ? AND status IN ('failed', 'expired') ORDER BY seq LIMIT ${maxRows}`,
   );
   const forgetOld = db.prepare<null, [string, string]>(
     `DELETE FROM replays WHERE application_id = ? AND state <> 'running' AND id NOT IN

@@ -44,7 +44,7 @@ export function writeDeliveries(db: Database, shape: LogShape): void {
     open = true;
     const eventSeq = Math.ceil(seq / perEvent);
     if (seq % perEvent === 1 || perEvent === 1) {
-      now = from + (eventSeq - 1) * everyMs;
+      now = Math.floor(from + (eventSeq - 1) * everyMs);
       const name = types[eventSeq % types.length] ?? "";
       event.run(eventSeq, newId(), name, body, seq, Math.min(perEvent, deliveries - seq + 1), now);
     }

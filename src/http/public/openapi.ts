@@ -25,7 +25,7 @@ const tags = [
 
 const scopeDescriptions: Readonly<Record<Scope, string>> = {
   "users:read": "Look up and search users.",
-  "events:subscribe": "List, create and delete event subscriptions.",
+  "events:subscribe": "List, create and delete event subscriptions, see what was sent and send it again.",
 };
 
 /** Where examples say that the server is. The document has its real address in its place. */

@@ -27,6 +27,15 @@ test("every test that docs/oauth.md names exists", async () => {
   }
 });
 
+test("every test that docs/delivery.md names exists", async () => {
+  const named = [...(await read("docs/delivery.md")).matchAll(/`((?:[a-z]+\/)?[a-z-]+\.test\.ts)`/g)];
+  expect(named.length).toBeGreaterThan(15);
+  for (const [, name = ""] of named) {
+    const path = name.includes("/") ? name : `webhooks/${name}`;
+    expect([name, await Bun.file(join(root, `tests/${path}`)).exists()]).toEqual([name, true]);
+  }
+});
+
 test("docs/architecture.md gives a reason for every dependency", async () => {
   const { dependencies, devDependencies } = JSON.parse(await read("package.json"));
   const architecture = await read("docs/architecture.md");

@@ -2,12 +2,16 @@
  * The engine's thread: starts the engine when it is told how, then makes the calls it is sent. The lines of its log go
  * to the main thread, so that two threads never write into each other's lines.
  */
+import { setPriority } from "node:os";
 import { DomainError } from "../domain/errors.ts";
 import { createLog } from "../log.ts";
 import { type Engine, startEngine } from "./engine.ts";
 import { type Answer, type Call, type FromEngine, plainError, type ToEngine } from "./messages.ts";
 
 declare const self: Worker;
+
+// Linux counts this for the calling thread alone: where there is not enough processor for both, requests go first.
+if (process.platform === "linux") setPriority(0, 5);
 
 const send = (message: FromEngine) => self.postMessage(message);
 

@@ -3,7 +3,7 @@ import { Fifo } from "./fifo.ts";
 /** Deliveries in memory that have not started: what is published is taken up to this, */
 const mostQueued = 16_384;
 /** and what waits in the store up to this, so that there is always room for what is published. */
-const mostClaimed = 8_192;
+const mostClaimed = 2_048;
 
 /** The room in memory for deliveries that have not started, and those who wait for some of it. */
 export class Room<T> {

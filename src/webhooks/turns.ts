@@ -1,7 +1,7 @@
 import { Fifo } from "./fifo.ts";
 
 /** The event loop is held up for no longer than this at a time. */
-const sliceMs = 4;
+const sliceMs = 1;
 
 /**
  * Gives each of many its turn, one step at a time, so that a long backlog of one holds up no other, in slices, so that

@@ -11,8 +11,6 @@ interface Waiting {
 /** Runs a piece of synchronous work inside the next transaction; resolves once that is synced to disk. */
 export type Commit = <T>(work: () => T) => Promise<T>;
 
-const gatherMs = 1;
-
 /**
  * Group commit: all work that arrives in one turn of the event loop shares one transaction and one sync, which is
  * what makes durable single writes cheap. Each piece has a savepoint of its own: one that throws is undone and
@@ -27,8 +25,6 @@ export function groupCommit(db: Database): Commit {
   const release = db.prepare("RELEASE work");
   const undo = db.prepare("ROLLBACK TO work");
   let queue: Waiting[] = [];
-  let isBusy = false;
-  let flushedAt = Number.NEGATIVE_INFINITY;
 
   const attempt = ({ work, resolve, reject }: Waiting): (() => void) => {
     save.run();
@@ -54,7 +50,6 @@ export function groupCommit(db: Database): Commit {
   const flush = () => {
     const group = queue;
     queue = [];
-    isBusy = group.length > 1;
     let settle: (() => void)[];
     try {
       begin.run();
@@ -65,19 +60,12 @@ export function groupCommit(db: Database): Commit {
       for (const { reject } of group) reject(storeFault(error));
       return;
     }
-    flushedAt = performance.now();
     for (const done of settle) done();
-  };
-
-  /** Where several write at the same time, a moment's patience lets more of them share the next sync. */
-  const schedule = () => {
-    if (isBusy && performance.now() - flushedAt < gatherMs) setTimeout(flush, gatherMs);
-    else setImmediate(flush);
   };
 
   return (work) =>
     new Promise((resolve, reject) => {
-      if (queue.length === 0) schedule();
+      if (queue.length === 0) setImmediate(flush);
       queue.push({ work, resolve, reject });
     });
 }

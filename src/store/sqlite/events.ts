@@ -34,12 +34,13 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
   );
   const addEvent = db.prepare<
     { seq: number },
-    [string, string, number, number, string, Uint8Array, number, number, number]
+    [string, string, number, number, string, Uint8Array, number, number]
   >(
     `INSERT INTO events
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?) RETURNING seq`,
   );
+  const setCount = db.prepare<null, [number, number]>("UPDATE events SET deliveries = ? WHERE seq = ?");
   const addDelivery = db.prepare<
     null,
     [number, string, number, string, string, number, number | null, number | null]
@@ -68,23 +69,14 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
       const message = `is not a known user`;
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
-    const receivers = subscribers.all(broadcaster_user_id, name, version);
-    const count = receivers.length;
-    const row = addEvent.get(
-      id,
-      name,
-      version,
-      broadcaster_user_id,
-      body,
-      fingerprint,
-      nextDelivery,
-      count,
-      published_at,
-    );
+    const first = nextDelivery;
+    const row = addEvent.get(id, name, version, broadcaster_user_id, body, fingerprint, first, published_at);
     if (!row) throw new Error("INSERT returned no row");
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
-    for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
+    // One by one: ten thousand rows at once are megabytes to be collected.
+    for (const receiver of subscribers.iterate(broadcaster_user_id, name, version)) {
+      const { id: subscription_id, app_id: application_id, sequence } = receiver;
       const [seq, delivery] = [nextDelivery++, newId()];
       const isTaken = takes(application_id);
       const due = isTaken ? null : 0;
@@ -93,6 +85,8 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
       const state = { isWanted: true, attempts: 0, expires_at, event: sent };
       taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
+    const count = nextDelivery - first;
+    if (count > 0) setCount.run(count, row.seq);
     return { id, deliveries: count, taken };
   };
 

@@ -23,7 +23,7 @@ export function openDatabase(directory: string): OpenDatabase {
     db.run("PRAGMA busy_timeout = 5000");
     db.run("PRAGMA journal_mode = WAL");
     db.run("PRAGMA synchronous = FULL");
-    db.run("PRAGMA cache_size = -32768");
+    db.run("PRAGMA cache_size = -8192");
     // 16 MB: a page that is changed again and again is moved into the database once for all of that.
     db.run("PRAGMA wal_autocheckpoint = 4000");
     // What savepoints copy of pages would else go through a file.
@@ -50,7 +50,7 @@ export function openDatabase(directory: string): OpenDatabase {
 export function openForReading(directory: string): Database {
   const db = new Database(join(directory, "onair.db"), { create: false, readwrite: true, strict: true });
   db.run("PRAGMA busy_timeout = 5000");
-  db.run("PRAGMA cache_size = -32768");
+  db.run("PRAGMA cache_size = -8192");
   db.run("PRAGMA temp_store = MEMORY");
   db.run("PRAGMA query_only = ON");
   return db;

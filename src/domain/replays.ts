@@ -52,6 +52,8 @@ export const replayLimits = {
   maxRunning: 3,
   /** So many of an application are remembered. */
   maxListed: 100,
+  /** One that has not come to its end by then is canceled: its endpoint takes nothing. */
+  maxAgeMs: 7 * day,
 } as const;
 
 /** Throws `invalid_parameter` for a range that no replay can have. */

@@ -263,9 +263,9 @@ export interface Store {
     running(): Promise<Replay[]>;
     /**
      * Takes a small step of a running replay: makes some of its deliveries due, none while many of the application
-     * are. What was queued and how far it has come are on disk together. null: it does not run.
+     * are. What was queued and how far it has come are on disk together. Whether there was a step to take.
      */
-    advance(id: string, now: number): Promise<{ readonly replay: Replay; readonly hasMoved: boolean } | null>;
+    advance(id: string, now: number): Promise<boolean>;
   };
   readonly endpoints: {
     /** null for one to which nothing was sent yet. */

@@ -2,8 +2,8 @@ import type { Store } from "../store/store.ts";
 import { pause, type Service } from "../supervisor.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
-/** Between two steps of a replay, so that what is new gets its turn. */
-const stepMs = 50;
+/** Between two steps, of all replays together, so that however many there are, what is new gets its turn. */
+const stepMs = 25;
 /** Nothing is to be replayed, or the endpoints of all replays have enough to do. */
 const idleMs = 200;
 
@@ -16,21 +16,22 @@ export function replaying(
   dispatcher: Pick<Dispatcher, "wake">,
   now: () => number,
 ): Service {
-  const stepAll = async (signal: AbortSignal): Promise<boolean> => {
+  /** Gives each replay its turn; false: none of them could take a step. */
+  const round = async (signal: AbortSignal): Promise<boolean> => {
     let hasMoved = false;
-    for (const before of await store.replays.running()) {
+    for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) return false;
-      const step = await store.replays.advance(before.id, now());
-      if (!step?.hasMoved) continue;
+      if (!(await store.replays.advance(id, now()))) continue;
+      if (!dry_run) dispatcher.wake(application_id);
       hasMoved = true;
-      if (!before.dry_run) dispatcher.wake(before.application_id);
+      await pause(stepMs, signal);
     }
     return hasMoved;
   };
   return {
     name: "replays",
     async run(signal) {
-      while (!signal.aborted) await pause((await stepAll(signal)) ? stepMs : idleMs, signal);
+      while (!signal.aborted) if (!(await round(signal))) await pause(idleMs, signal);
     },
   };
 }

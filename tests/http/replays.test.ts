@@ -232,6 +232,29 @@ describe("a replay", () => {
   });
 });
 
+test("a replay waits for an endpoint that was disabled meanwhile, goes on when it is enabled, and ends after 7 days", async () => {
+  await sent(150);
+  gate = Promise.withResolvers();
+  const { data: made } = await create();
+  await queued(made.id, 64);
+  status = 410;
+  gate.resolve();
+  await settled(server);
+  await Bun.sleep(300);
+  const waiting = await get(made.id);
+  expect(waiting.state).toBe("running");
+  expect(waiting.queued).toBeLessThan(150);
+  status = 204;
+  await server.app.engine.enable(app.id);
+  expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 150 });
+
+  gate = Promise.withResolvers();
+  const { data: stuck } = await create();
+  await queued(stuck.id, 64);
+  clock.advance(7 * day);
+  expect((await ended(stuck.id)).state).toBe("canceled");
+});
+
 describe("is refused", () => {
   test.each<[string, () => object, string]>([
     ["over a year", () => ({ from: isoTime(clock.ms - 365 * day) }), "to"],

@@ -36,7 +36,7 @@ export function replayRoutes(app: AdminListener, { store, now }: { store: Store;
     path,
     async ({ exchange, request }) => {
       const replay = await readReplay(request, everything, store, now());
-      return replyJson(exchange, 202, owned(await startReplay(store, replay, now)));
+      return replyJson(exchange, 202, owned(await startReplay(store, replay)));
     },
     adminOperation({
       id: "createReplay",

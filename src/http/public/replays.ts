@@ -30,7 +30,7 @@ export function replayRoutes(app: PublicListener, { store, now }: PublicDeps): v
     path,
     async ({ exchange, request }) => {
       const replay = await readReplay(request, scopeOf(exchange), store, now());
-      const data = shownReplay(await startReplay(store, replay, now));
+      const data = shownReplay(await startReplay(store, replay));
       return replyJson(exchange, 202, { data, message: "OK" });
     },
     operation({

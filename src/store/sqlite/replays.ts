@@ -90,9 +90,15 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     return maxDue - (due.get(application_id, now)?.n ?? 0);
   };
 
-  const step = (replay: Row, now: number): Row => {
+  const end = (id: string, scope: DeliveryScope, now: number): void => {
+    const isIt = and(eq(replays.id, id), within(scope), isRunning);
+    orm.update(replays).set({ state: "canceled", finished_at: now }).where(isIt).run();
+  };
+
+  const isTooOld = ({ created_at }: Row, now: number) => now - created_at >= replayLimits.maxAgeMs;
+
+  const step = (replay: Row, now: number): void => {
     const left = room(replay, now);
-    if (left <= 0) return replay;
     const { seqs, behind } = ahead(replay);
     const after = { ...replay, position: behind };
     for (const seq of seqs) {
@@ -110,7 +116,7 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
       after.state = "completed";
       after.finished_at = now;
     }
-    return orm.update(replays).set(after).where(eq(replays.id, replay.id)).returning().get() ?? after;
+    orm.update(replays).set(after).where(eq(replays.id, replay.id)).run();
   };
 
   const create = (replay: NewReplay): Replay => {
@@ -149,20 +155,27 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
       orm.select().from(replays).where(within(scope)).orderBy(desc(replays.id)).limit(limit).all().map(shown),
     cancel: (scope, id, now) =>
       commit(() => {
+        end(id, scope, now);
         const isIt = and(eq(replays.id, id), within(scope));
-        orm.update(replays).set({ state: "canceled", finished_at: now }).where(and(isIt, isRunning)).run();
         return orm.select({ id: replays.id }).from(replays).where(isIt).get() !== undefined;
       }),
     running: async () => running.all().map(shown),
-    advance: (id, now) =>
-      commit(() => {
+    async advance(id, now) {
+      // Asked outside of a commit, because many may wait for a long time.
+      const waiting = runningOne.get({ id });
+      if (!waiting) return false;
+      if (isTooOld(waiting, now)) return commit(() => end(id, everything, now)).then(() => false);
+      if (room(waiting, now) <= 0) return false;
+      return commit(() => {
         const row = runningOne.get({ id });
-        if (!row) return null;
-        const after = step(row, now);
-        return { replay: shown(after), hasMoved: after !== row };
-      }),
+        if (row) step(row, now);
+        return row !== undefined;
+      });
+    },
   };
 }
+
+const everything = { application_id: null, broadcaster_user_id: null };
 
 const skipColumns = {
   body_not_kept: "skipped_body",

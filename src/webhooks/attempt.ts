@@ -6,25 +6,33 @@ import { type Decision, nextStep } from "./retry.ts";
 import type { SendRequest, SendResult } from "./sender.ts";
 import { sign } from "./signature.ts";
 
-/** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+/** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+export function signedHeaders(
+  delivery: DueDelivery,
+  application: Application,
+  signingKey: KeyObject,
+  now: number,
+): Record<string, string> {
+  const { id, event, subscription_id, sequence } = delivery;
+  const { body } = event;
+  const timestampSeconds = Math.floor(now / 1000);
+  const secrets = webhookSecrets(application, now);
+  const told = { id, event, subscription_id, sequence, attempt: delivery.attempts + 1 };
+  return {
+    ...unsignedHeaders(told, now),
+    "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey }),
+  };
+}
+
+/** The request of an attempt that begins at `now`. */
 export function requestOf(
   delivery: DueDelivery,
   application: Application,
   signingKey: KeyObject,
   now: number,
 ): SendRequest {
-  const { id, event } = delivery;
-  const { body } = event;
-  const timestampSeconds = Math.floor(now / 1000);
-  const secrets = webhookSecrets(application, now);
-  const signature = sign({ id, timestampSeconds, body, secrets, ed25519: signingKey });
-  const { subscription_id, sequence } = delivery;
-  const told = { id, event, subscription_id, sequence, attempt: delivery.attempts + 1 };
-  return {
-    url: application.webhook_url ?? "",
-    body,
-    headers: { ...unsignedHeaders(told, now), "webhook-signature": signature },
-  };
+  const headers = signedHeaders(delivery, application, signingKey, now);
+  return { url: application.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
 /** What the headers of an attempt say of its delivery. */

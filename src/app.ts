@@ -70,6 +70,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const usersRemoved = () => access.authenticator.forget();
     const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
+    const cursors = new Cursors(cursorKey);
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const catalogue = await loadCatalogue(store);
     const publisher = createPublisher(engine.publish, clock, catalogue);
@@ -92,12 +93,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const api = publicApp({
       store,
       catalogue,
+      engine,
       log,
       now: clock,
       ranking,
       profiles,
       trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
-      cursors: new Cursors(cursorKey),
+      cursors,
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
       streams,
@@ -111,6 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine,
       data,
       publisher,
+      cursors,
       authenticator: access.authenticator,
       log,
       now: clock,

@@ -1,5 +1,6 @@
 import { apps } from "./cli/apps.ts";
 import { type Command, UsageError } from "./cli/command.ts";
+import { deliveries } from "./cli/deliveries.ts";
 import { dev } from "./cli/dev.ts";
 import { events } from "./cli/events.ts";
 import { exportCommand } from "./cli/export.ts";
@@ -19,6 +20,7 @@ const commands: Readonly<Record<string, Command>> = {
   tokens,
   listen,
   events,
+  deliveries,
 };
 
 const overview = `onair ${version}: the public API of a live-streaming platform

@@ -7,6 +7,7 @@ import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { Traffic } from "../http/traffic.ts";
 import { createLog } from "../log.ts";
+import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { createPublisher } from "../webhooks/publisher.ts";
 import { UsageError } from "./command.ts";
@@ -52,6 +53,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
       publisher: createPublisher(engine.publish, Date.now, catalogue),
       catalogue,
+      cursors: new Cursors(key),
       authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,

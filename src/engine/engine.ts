@@ -1,5 +1,6 @@
 import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
+import { noReceiver } from "../domain/delivery-log.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import { openStore } from "../store/sqlite/store.ts";
@@ -8,6 +9,8 @@ import { pause, repeating, type Service, supervise } from "../supervisor.ts";
 import { version } from "../version.ts";
 import { createDispatcher, type Dispatcher, type Standing } from "../webhooks/dispatcher.ts";
 import { type Publish, publishing } from "../webhooks/publisher.ts";
+import { replaying } from "../webhooks/replays.ts";
+import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 
@@ -28,6 +31,8 @@ export interface Engine {
   enable(applicationId: string): Promise<void>;
   /** Has deliveries of an application looked at that may be due now. */
   wake(applicationId: string): Promise<void>;
+  /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
+  test(applicationId: string, sample: Sample): Promise<SampleExchange>;
   standing(): Promise<Standing>;
   /** Tells from now on which applications have something new on their event stream. */
   onStreamed(listener: StreamedListener): void;
@@ -63,7 +68,9 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
     const proxy = settings.webhookProxy ?? undefined;
-    const sender = createSender({ allowPrivate, userAgent: `onair/${version}`, now, proxy });
+    const sending = { allowPrivate, userAgent: `onair/${version}`, now, proxy };
+    const sender = createSender(sending);
+    const stopping = new AbortController();
     const receiving = { ...store, applications: receivingOnly(store) };
     const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
     const services = supervise(
@@ -74,6 +81,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
           await store.idempotency.removeExpired(now());
         }),
         pruning(store, settings.retention, now),
+        replaying(store, dispatcher, now),
         tidying(store),
       ],
       log,
@@ -87,8 +95,17 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
       },
       enable: (id) => dispatcher.enable(id),
       wake: async (id) => dispatcher.wake(id),
+      async test(id, sample) {
+        const application = await receiving.applications.find(id);
+        if (!application) throw noReceiver();
+        // A sender of its own makes a new connection, whose every stage is then timed.
+        const fresh = createSender(sending);
+        const by = { sender: fresh, signingKey, now: now() };
+        return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
+      },
       standing: async () => dispatcher.standing,
       async stop(graceMs) {
+        stopping.abort();
         const cutOff = setTimeout(() => sender.close(), graceMs);
         await services.stop();
         clearTimeout(cutOff);
@@ -151,9 +168,9 @@ function receivingOnly({ applications }: Store): Store["applications"] {
 /** The store, with the dispatcher told of what concerns deliveries under way before the change is acknowledged. */
 export function watched(
   store: Store,
-  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable">,
+  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable" | "hurry">,
 ): Store {
-  const { applications, subscriptions, consents, users } = store;
+  const { applications, subscriptions, consents, users, deliveries } = store;
   return {
     ...store,
     applications: {
@@ -190,6 +207,14 @@ export function watched(
       async revoke(userId, applicationId, now) {
         await consents.revoke(userId, applicationId, now);
         await dispatcher.subscriptionsRemoved();
+      },
+    },
+    deliveries: {
+      ...deliveries,
+      async retry(scope, id, now) {
+        const retried = await deliveries.retry(scope, id, now);
+        dispatcher.hurry(retried.application_id);
+        return retried;
       },
     },
     subscriptions: {

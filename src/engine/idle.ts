@@ -1,4 +1,5 @@
 import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
+import { DomainError } from "../domain/errors.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { newCounts } from "../webhooks/counts.ts";
 import { publishing } from "../webhooks/publisher.ts";
@@ -14,6 +15,7 @@ export function idleEngine(directory: string): Engine {
     reserve: () => ({ takes: () => false, end() {} }),
     applicationChanged() {},
     async subscriptionsRemoved() {},
+    hurry() {},
     async enable(id: string) {
       await store.endpoints.put(enabledAgain((await store.endpoints.find(id)) ?? newEndpoint(id)));
     },
@@ -24,6 +26,9 @@ export function idleEngine(directory: string): Engine {
     onStreamed() {},
     enable: dispatcher.enable,
     async wake() {},
+    async test() {
+      throw new DomainError("unavailable", "Nothing is sent from a data directory that nobody serves");
+    },
     standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
     stop: () => store.close(),
   };

@@ -31,9 +31,10 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   tokens: ["find", "inspect", "ofApplication"],
   loginRequests: ["find"],
   consents: ["ofUser"],
-  subscriptions: ["ofApplication", "count"],
+  subscriptions: ["ofApplication", "find", "count"],
   eventTypes: ["all"],
-  deliveries: ["last", "lastBefore", "streamed"],
+  deliveries: ["page", "find", "backlog", "last", "lastBefore", "streamed"],
+  replays: ["find", "page"],
   endpoints: ["find", "failing"],
   settings: ["get"],
 };
@@ -74,6 +75,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     publish: (event) => calls.make("publish", [event]),
     enable: (id) => calls.make("enable", [id]),
     wake: (id) => calls.make("wake", [id]),
+    test: (id, sample) => calls.make("test", [id, sample]),
     standing: () => calls.make("standing", []),
     onStreamed(listener) {
       streamed = listener;

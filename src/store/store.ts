@@ -9,10 +9,19 @@ import type {
   Retention,
   StreamedDelivery,
 } from "../domain/deliveries.ts";
+import type {
+  Backlog,
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryRecord,
+  DeliveryScope,
+  SentDelivery,
+} from "../domain/delivery-log.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { NewEventType, RegisteredEventType } from "../domain/events/registered.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
+import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant, Scope } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
@@ -208,6 +217,8 @@ export interface Store {
     /** Gives what exists or creates it, one result per key; `limit` is the most that the application may have. */
     subscribe(keys: readonly SubscriptionKey[], limit: number, now: number): Promise<SubscribeResult[]>;
     ofApplication(applicationId: string): Promise<Subscription[]>;
+    /** With its `sequence`, the number of deliveries made for it so far. */
+    find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
     count(applicationId: string): Promise<number>;
     /** Which of these exist. */
     existing(ids: readonly string[]): Promise<Set<string>>;
@@ -266,6 +277,30 @@ export interface Store {
     giveBack(seqs: readonly number[]): Promise<void>;
     /** A delivery that was canceled meanwhile stays canceled; its attempt is kept. Endpoints are kept with it. */
     record(results: readonly AttemptResult[], endpoints: readonly Endpoint[]): Promise<void>;
+    /** Newest first, those numbered below `below`; null begins. One call looks only at so much of the log. */
+    page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
+    find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
+    backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
+    /**
+     * Makes a delivery due at `now`, whatever became of it before; it does not expire any more. Rejects with
+     * `not_found`, and with `conflict` where it cannot be sent.
+     */
+    retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
+  };
+  readonly replays: {
+    /** Rejects with `conflict`: see `checkBeside`; also where nothing can be sent to the application now. */
+    create(replay: NewReplay): Promise<Replay>;
+    find(scope: DeliveryScope, id: string): Promise<Replay | null>;
+    /** Newest first. */
+    page(scope: DeliveryScope, limit: number): Promise<Replay[]>;
+    /** Ends one that is running; what it has queued is sent. Whether there is one of this id. */
+    cancel(scope: DeliveryScope, id: string, now: number): Promise<boolean>;
+    running(): Promise<Replay[]>;
+    /**
+     * Takes a small step of a running replay: makes some of its deliveries due, none while many of the application
+     * are. What was queued and how far it has come are on disk together. Whether there was a step to take.
+     */
+    advance(id: string, now: number): Promise<boolean>;
   };
   readonly endpoints: {
     /** null for one to which nothing was sent yet. */

@@ -13,20 +13,14 @@ export function signedHeaders(
   signingKey: KeyObject,
   now: number,
 ): Record<string, string> {
-  const { id, event } = delivery;
+  const { id, event, subscription_id, sequence } = delivery;
   const { body } = event;
   const timestampSeconds = Math.floor(now / 1000);
   const secrets = webhookSecrets(application, now);
+  const told = { id, event, subscription_id, sequence, attempt: delivery.attempts + 1 };
   return {
-    "webhook-id": id,
-    "webhook-timestamp": String(timestampSeconds),
+    ...unsignedHeaders(told, now),
     "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey }),
-    "onair-event-type": event.name,
-    "onair-event-version": String(event.version),
-    "onair-event-id": event.id,
-    "onair-subscription-id": delivery.subscription_id,
-    "onair-sequence": String(delivery.sequence),
-    "onair-attempt": String(delivery.attempts + 1),
   };
 }
 
@@ -39,6 +33,30 @@ export function requestOf(
 ): SendRequest {
   const headers = signedHeaders(delivery, application, signingKey, now);
   return { url: application.webhook_url ?? "", body: delivery.event.body, headers };
+}
+
+/** What the headers of an attempt say of its delivery. */
+export interface ToldDelivery {
+  readonly id: string;
+  readonly event: { readonly id: string; readonly name: string; readonly version: number };
+  readonly subscription_id: string;
+  readonly sequence: number;
+  /** Counts from 1. */
+  readonly attempt: number;
+}
+
+/** The headers of an attempt that began at `at`, without its signature. */
+export function unsignedHeaders({ id, event, subscription_id, sequence, attempt }: ToldDelivery, at: number) {
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(Math.floor(at / 1000)),
+    "onair-event-type": event.name,
+    "onair-event-version": String(event.version),
+    "onair-event-id": event.id,
+    "onair-subscription-id": subscription_id,
+    "onair-sequence": String(sequence),
+    "onair-attempt": String(attempt),
+  };
 }
 
 /** An attempt that failed on our side; the schedule goes on. */

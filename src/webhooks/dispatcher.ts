@@ -42,6 +42,8 @@ export interface Dispatcher {
   reserve(): Reservation;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
+  /** Somebody asks for a delivery of this application now: an endpoint that is held up is probed. */
+  hurry(applicationId: string): void;
   /** The application was changed or removed: what starts from now on goes by its new state. */
   applicationChanged(applicationId: string): void;
   /** Subscriptions were removed: what resolves behind this promise sends nothing more for them. */
@@ -328,6 +330,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const lane = laneOf(applicationId);
       lane.retryBy(now());
       turns.add(lane);
+    },
+    hurry(applicationId) {
+      laneOf(applicationId).pace.resume();
+      this.wake(applicationId);
     },
     applicationChanged(applicationId) {
       const lane = lanes.get(applicationId);

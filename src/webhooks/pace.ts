@@ -63,6 +63,12 @@ export class Pace {
     return this.#openMs > 0;
   }
 
+  /** Lifts what holds it up: the next delivery is a probe. What was learned of its concurrency stays. */
+  resume(): void {
+    this.#pausedUntil = 0;
+    this.#openUntil = 0;
+  }
+
   canStart(now: number): boolean {
     return this.inFlight < this.limit && now >= this.resumeAt;
   }

@@ -3,6 +3,7 @@ import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.
 import { adminApp } from "../../src/http/admin/app.ts";
 import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log.ts";
+import { Cursors } from "../../src/ranking/cursor.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
 import {
   find,
@@ -12,6 +13,7 @@ import {
   operations,
   response,
 } from "../support/openapi.ts";
+import { publish, event as sample, settled, subscribe } from "../support/publishing.ts";
 import { adminKey, startServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
@@ -52,6 +54,7 @@ describe("the admin document", () => {
       data,
       publisher,
       catalogue: new Catalogue(),
+      cursors: new Cursors("key"),
       authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,
@@ -108,6 +111,47 @@ test("every admin route but health needs the operator key, before anything else 
     }
   }
 });
+
+/** Of an application to which something was sent. */
+async function deliveryCalls(): Promise<Call[]> {
+  await server.load("users", [{ id: 77, username: "mona" }]);
+  const application = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+  await subscribe(server, application, ["kicks.gifted"], 77);
+  await publish(server, { ...sample("kicks.gifted"), broadcaster_user_id: 77 });
+  await settled(server);
+  const list = await server.admin("GET", "/admin/v1/deliveries");
+  const delivery = ((await list.json()) as { data: { id: string }[] }).data[0]?.id;
+  const range = { from: "2026-01-14T16:00:00Z", to: "2026-01-14T17:00:00Z" };
+  const asked = { application_id: application.id, ...range };
+  const made = await server.admin("POST", "/admin/v1/replays", asked);
+  const { id: replay } = (await made.json()) as { id: string };
+  const { id: unreachable } = await server.application();
+  const [deliveries, replays, enable] = [
+    "/admin/v1/deliveries",
+    "/admin/v1/replays",
+    "POST /admin/v1/applications/{id}/endpoint/enable",
+  ];
+  return [
+    [`GET ${deliveries}`, 200, `${deliveries}?application_id=${application.id}`],
+    [`GET ${deliveries}`, 200, deliveries],
+    [`GET ${deliveries}`, 400, `${deliveries}?cursor=x`],
+    [`GET ${deliveries}/{id}`, 200, `${deliveries}/${delivery}`],
+    [`GET ${deliveries}/{id}`, 404, `${deliveries}/x`],
+    [`POST ${deliveries}/{id}/retry`, 202, `${deliveries}/${delivery}/retry`],
+    [`POST ${deliveries}/{id}/retry`, 404, `${deliveries}/x/retry`],
+    [`POST ${replays}`, 202, replays, { ...asked, dry_run: true }],
+    [`POST ${replays}`, 400, replays, range],
+    [`POST ${replays}`, 409, replays, { ...asked, application_id: unreachable }],
+    [`GET ${replays}`, 200, replays],
+    [`GET ${replays}/{id}`, 200, `${replays}/${replay}`],
+    [`GET ${replays}/{id}`, 404, `${replays}/x`],
+    [`DELETE ${replays}/{id}`, 204, `${replays}/${replay}`],
+    ["GET /admin/v1/endpoints", 200, "/admin/v1/endpoints"],
+    ["GET /admin/v1/endpoints", 400, "/admin/v1/endpoints?cursor=x"],
+    [enable, 200, `/admin/v1/applications/${application.id}/endpoint/enable`],
+    [enable, 404, "/admin/v1/applications/01KATHZX5M9S3E6R8B2D4F7G1H/endpoint/enable"],
+  ];
+}
 
 /** `GET /path 200`, the address, and what is sent; the first call of each operation comes before those that need it. */
 type Call = readonly [operation: string, status: number, address: string, body?: unknown];
@@ -205,7 +249,7 @@ async function calls(): Promise<Call[]> {
 
 test("every admin route answers as the document says", async () => {
   const copy = structuredClone(document);
-  const all = await calls();
+  const all = [...(await calls()), ...(await deliveryCalls())];
   expect(new Set(all.map(([operation]) => operation))).toEqual(
     new Set(operations(document).map(({ name }) => name)),
   );

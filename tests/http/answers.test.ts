@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { find, lint, type MediaType, type OpenApiDocument, response } from "../support/openapi.ts";
+import { event, publish, settled } from "../support/publishing.ts";
 import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
 
 /*
@@ -12,6 +13,7 @@ let server: TestServer;
 let document: OpenApiDocument;
 let application: TestApplication;
 let limited: TestApplication;
+let readOnly: TestApplication;
 
 beforeAll(async () => {
   server = await startServer({ args: ["--rate-limit", "6000", "--login-url", loginUrl] });
@@ -27,6 +29,7 @@ beforeAll(async () => {
     redirect_uris: [redirectUri],
   });
   limited = await server.application({ scopes: ["events:subscribe"] });
+  readOnly = await server.application({ scopes: ["users:read"] });
   document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
 });
 afterAll(() => server.stop());
@@ -88,6 +91,62 @@ function streamCalls(streaming: string): Call[] {
     { operation, status: 200, path, token: streaming },
     { operation, status: 403, path, token: application.token },
     { operation, status: 400, path, token: streaming, init: { headers: { "last-event-id": "x" } } },
+  ];
+}
+
+const deliveries = "/public/v1/events/deliveries";
+
+/** Of an application to which something was sent. */
+async function deliveryCalls(token: string): Promise<Call[]> {
+  const events = [{ name: "kicks.gifted", version: 1 }];
+  const made = await server.post(subscriptions, { events, broadcaster_user_id: 7 }, token);
+  const { data } = (await made.json()) as { data: { subscription_id: string }[] };
+  await publish(server, event("kicks.gifted", { broadcaster_user_id: 7 }));
+  await settled(server);
+  const listed = await (await server.get(deliveries, token)).json();
+  const { id } = (listed as { data: { id: string }[] }).data[0] ?? { id: "" };
+  const list = { operation: `GET ${deliveries}`, token };
+  const get = { operation: `GET ${deliveries}/{id}`, token };
+  const health = { operation: `GET ${subscriptions}/{id}`, token };
+  const path = "/public/v1/events/test";
+  const test = { operation: `POST ${path}`, path, token };
+  const retry = { operation: `POST ${deliveries}/{id}/retry`, token, init: { method: "POST" } };
+  return [
+    { ...health, status: 200, path: `${subscriptions}/${data[0]?.subscription_id}` },
+    { ...health, status: 404, path: `${subscriptions}/none` },
+    { ...list, status: 200, path: deliveries },
+    { ...list, status: 400, path: `${deliveries}?status=lost` },
+    { ...list, status: 400, path: `${deliveries}?cursor=forged` },
+    { ...list, status: 403, path: deliveries, token: readOnly.token },
+    { ...get, status: 200, path: `${deliveries}/${id}` },
+    { ...get, status: 404, path: `${deliveries}/none` },
+    { ...retry, status: 202, path: `${deliveries}/${id}/retry` },
+    { ...retry, status: 404, path: `${deliveries}/none/retry` },
+    ...(await replayCalls(token)),
+    { ...test, status: 200, init: posted({ event: "kicks.gifted" }) },
+    { ...test, status: 400, init: posted({ event: "none" }) },
+    { ...test, status: 409, init: posted({}), token: limited.token },
+  ];
+}
+
+async function replayCalls(token: string): Promise<Call[]> {
+  const path = "/public/v1/events/replays";
+  const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const old = { from: at(-9), to: at(-8) };
+  const made = await server.post(path, old, token);
+  const { data } = (await made.json()) as { data: { id: string } };
+  const post = { operation: `POST ${path}`, path, token };
+  const get = { operation: `GET ${path}/{id}`, token };
+  const cancel = { operation: `DELETE ${path}/{id}`, token, init: { method: "DELETE" } };
+  return [
+    { ...post, status: 202, init: posted({ from: at(-1), to: at(1), dry_run: true }) },
+    { ...post, status: 400, init: posted({ from: at(1), to: at(-1) }) },
+    { ...post, status: 409, init: posted({ from: at(-1), to: at(1) }), token: limited.token },
+    { operation: `GET ${path}`, status: 200, path, token },
+    { ...get, status: 200, path: `${path}/${data.id}` },
+    { ...get, status: 404, path: `${path}/none` },
+    { ...cancel, status: 204, path: `${path}/${data.id}` },
+    { ...cancel, status: 404, path: `${path}/none` },
   ];
 }
 
@@ -205,6 +264,7 @@ test("every route answers as the document says", async () => {
     ...userCalls(token),
     ...subscriptionCalls(token),
     ...streamCalls((await server.application({ delivery: "stream" })).token),
+    ...(await deliveryCalls(token)),
     ...openCalls(),
     ...tokenCalls(application, refresh_token),
   ];

@@ -113,6 +113,7 @@ describe("the operations", () => {
       loginUrl: null,
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
+      engine: server.app.engine,
       defaultSubscriptionLimit: 1,
       catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },

@@ -100,7 +100,7 @@ export function client({ publicUrl, adminUrl }: ServerProcess) {
   };
 }
 
-/** Makes an application that is subscribed to an event of some broadcasters; gives their subscriptions in order. */
+/** Makes an application that is subscribed to an event of some broadcasters; gives their subscriptions in order, and a token. */
 export async function subscriber(
   server: ServerProcess,
   {
@@ -108,7 +108,7 @@ export async function subscriber(
     event,
     broadcasters,
   }: { webhook_url: string; event: string; broadcasters: readonly number[] },
-): Promise<{ id: string; subscriptions: string[] }> {
+): Promise<{ id: string; subscriptions: string[]; token: string }> {
   const { admin, api } = client(server);
   const created = await admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url });
   if (created.status !== 201) throw new Error(await created.text());
@@ -123,5 +123,5 @@ export async function subscriber(
     const { data } = await json<{ data: { subscription_id: string }[] }>(response);
     subscriptions.push(...data.map(({ subscription_id }) => subscription_id));
   }
-  return { id: client_id, subscriptions };
+  return { id: client_id, subscriptions, token: access_token };
 }

@@ -2,6 +2,7 @@ import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
+import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
@@ -14,6 +15,8 @@ import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import { endpointRoutes } from "./endpoints.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -22,6 +25,7 @@ import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
 import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
+import { replayRoutes } from "./replays.ts";
 
 export interface AdminDeps {
   readonly store: Store;
@@ -29,6 +33,7 @@ export interface AdminDeps {
   readonly data: PlatformData;
   readonly publisher: Publisher;
   readonly catalogue: Catalogue;
+  readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
@@ -56,6 +61,9 @@ export function adminApp(deps: AdminDeps) {
   livestreamRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps);
   eventTypeRoutes(app, deps);
+  deliveryRoutes(app, deps);
+  replayRoutes(app, deps);
+  endpointRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

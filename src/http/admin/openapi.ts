@@ -17,6 +17,7 @@ const tags = [
     name: "Events",
     description: "What happened on the platform, to be delivered to whoever subscribed to it.",
   },
+  { name: "Deliveries", description: "Was it sent? To whom, what became of it, and how to send it again." },
   { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
   { name: "Tokens", description: "Access tokens of applications." },
   { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },

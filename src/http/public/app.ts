@@ -1,3 +1,4 @@
+import type { Engine } from "../../engine/engine.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
@@ -9,14 +10,18 @@ import { answerOtherMethods } from "../server.ts";
 import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
+import { deliveryRoutes } from "./deliveries.ts";
 import { docsRoutes } from "./docs.ts";
 import type { EventStreams } from "./event-streams.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
+import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
 import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
+import { replayRoutes } from "./replays.ts";
 import { streamRoute } from "./stream.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
+import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
 
 /** All routes of the public listener. */
@@ -27,6 +32,7 @@ export function publicApp(
     defaultSubscriptionLimit: number;
     publicKey: PublicKey;
     streams: Pick<EventStreams, "open">;
+    engine: Pick<Engine, "test">;
   },
 ) {
   const app = publicListener(deps);
@@ -35,6 +41,10 @@ export function publicApp(
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps, deps.publicKey);
   streamRoute(app, deps, deps.streams);
+  healthRoutes(app, deps);
+  deliveryRoutes(app, deps, deps.cursors);
+  replayRoutes(app, deps);
+  testRoute(app, deps, deps.engine);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);
   introspectRoute(app, deps, introspectDetail);

@@ -5,6 +5,7 @@ import { Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
+import { cursorCheck, positionOf } from "../cursors.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -100,14 +101,6 @@ export const fresh = { "cache-control": "public, max-age=1" };
 export const categoriesPath = "/public/v1/categories";
 const longestKeptQuery = 300;
 
-const notOurs = "is not one that this server made; take it from the previous answer";
-
-function invalidCursor(message: string): DomainError {
-  return new DomainError("invalid_cursor", `cursor ${message}`, {
-    errors: [{ in: "query", field: "cursor", message }],
-  });
-}
-
 /** Get Categories and Get Category, answered from the ranking in memory. */
 export function categoryRoutes(
   app: PublicListener,
@@ -122,24 +115,21 @@ export function categoryRoutes(
   };
 
   const list = (url: string) => {
-    const query = readQuery(url, ListQuery, { cursor: (text) => (cursors.read(text) ? null : notOurs) });
+    const query = readQuery(url, ListQuery, { cursor: cursorCheck(cursors) });
     const filter = fold(query.name ?? query.q ?? "");
-    const cursor = query.cursor === undefined ? null : cursors.read(query.cursor);
-    if (cursor && !cursor.isFor(filter)) throw invalidCursor("belongs to another name filter");
+    const place = positionOf(cursors, query.cursor, filter, "another name filter");
     const limit = query.limit ?? categoryLimits.defaultResults;
-    const order = cursor ? ranking.orderOf(cursor.takenAt) : ranking.current().order;
+    const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
+    const order = place ? ranking.orderOf(takenAt) : ranking.current().order;
     const found: RankedCategory[] = [];
-    for (const ranked of ranking.walk(order, cursor?.position ?? null)) {
+    for (const ranked of ranking.walk(order, place && { viewers, id })) {
       if (!ranked.foldedName.includes(filter)) continue;
       if (found.push(ranked) > limit) break;
     }
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit;
-    const next =
-      hasMore && last
-        ? cursors.make(order.takenAt, { viewers: last.viewers, id: last.category.id }, filter)
-        : "";
+    const next = hasMore && last ? cursors.make([order.takenAt, last.viewers, last.category.id], filter) : "";
     return {
       order,
       page: pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } }),

@@ -19,12 +19,13 @@ const tags = [
   { name: "Categories", description: "What is streamed and how many watch it. Needs no token." },
   { name: "Event subscriptions", description: "Which events are sent to the webhook of your application." },
   { name: "Events", description: "What can be subscribed to, and the key that signs it. Needs no token." },
+  { name: "Deliveries", description: "Was it sent? What became of every event, and how to send it again." },
   { name: "Webhooks", description: "What is sent to your webhook, for each type of event." },
 ];
 
 const scopeDescriptions: Readonly<Record<Scope, string>> = {
   "users:read": "Look up and search users.",
-  "events:subscribe": "List, create and delete event subscriptions.",
+  "events:subscribe": "List, create and delete event subscriptions, see what was sent and send it again.",
 };
 
 /** Where examples say that the server is. The document has its real address in its place. */

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import { component, documentSchema, type Json } from "./reference-schemas.ts";
 
-export type PublicErrorCode = Exclude<ErrorCode | "internal_error", "conflict">;
+export type PublicErrorCode = ErrorCode | "internal_error";
 
 const closed = { additionalProperties: false };
 export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
@@ -42,6 +42,7 @@ const samples: Readonly<Record<PublicErrorCode, Sample>> = {
   category_not_found: { message: "There is no category with this id" },
   not_found: { message: "There is nothing at this path" },
   method_not_allowed: { message: "This path answers GET, HEAD, OPTIONS" },
+  conflict: { message: "The body of its event is no longer kept, so it cannot be sent again" },
   body_too_large: { message: "The body must be at most 65536 bytes" },
   unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
   rate_limited: { message: "Too many requests; try again in 3 seconds" },
@@ -54,6 +55,7 @@ const statusDescriptions: Readonly<Record<number, string>> = {
   401: "There is no access token, or it is unknown, revoked or expired.",
   403: "The token lacks the scope of this operation, or the application may not use it.",
   404: "It does not exist.",
+  409: "It contradicts the state of things; the message says how.",
   413: "The body is larger than 64 KiB.",
   415: "The body has another media type.",
   429: "The rate limit is used up. `Retry-After` says when the next request is allowed.",

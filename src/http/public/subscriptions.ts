@@ -18,19 +18,17 @@ const path = "/public/v1/events/subscriptions";
 
 const Ulid = Type.String({ pattern: ulidPattern, description: "A ULID." });
 
-const SubscriptionSchema = Type.Object(
-  {
-    id: Ulid,
-    app_id: Ulid,
-    broadcaster_user_id: Type.Union([Id, Type.Null()]),
-    event: Type.String(),
-    version: Type.Integer(),
-    method: Type.Literal("webhook"),
-    created_at: IsoTimestamp,
-    updated_at: IsoTimestamp,
-  },
-  { $id: "Subscription", ...closed },
-);
+export const subscriptionFields = {
+  id: Ulid,
+  app_id: Ulid,
+  broadcaster_user_id: Type.Union([Id, Type.Null()]),
+  event: Type.String(),
+  version: Type.Integer(),
+  method: Type.Literal("webhook"),
+  created_at: IsoTimestamp,
+  updated_at: IsoTimestamp,
+};
+const SubscriptionSchema = Type.Object(subscriptionFields, { $id: "Subscription", ...closed });
 
 const itemFields = { name: Type.String(), version: Type.Integer() };
 export const SubscribedItemSchema = Type.Union(
@@ -81,7 +79,7 @@ const DeleteQuery = Type.Object({
   }),
 });
 
-const exampleRecord = {
+export const exampleSubscription = {
   id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
   app_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
   broadcaster_user_id: 1001,
@@ -136,7 +134,7 @@ export function subscriptionRoutes(
       answers: {
         200: answer("The subscriptions.", {
           schema: Type.Object({ data: Type.Array(SubscriptionSchema), message: Message }, closed),
-          example: { data: [exampleRecord], message: "OK" },
+          example: { data: [exampleSubscription], message: "OK" },
           budget: true,
         }),
       },
@@ -197,7 +195,7 @@ export function subscriptionRoutes(
         200: answer("At least one of the events is subscribed to.", {
           schema: Type.Object({ data: Type.Array(SubscribedItemSchema), message: Message }, closed),
           example: {
-            data: [{ name: "channel.followed", version: 1, subscription_id: exampleRecord.id }],
+            data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
             message: "OK",
           },
           budget: true,

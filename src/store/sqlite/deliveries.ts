@@ -3,6 +3,8 @@ import type { AttemptResult, DueDelivery, SentEvent } from "../../domain/deliver
 import type { Endpoint } from "../../domain/endpoints.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
+import { deliveryLog } from "./delivery-log.ts";
+import { retrier } from "./requeue.ts";
 import { deliveryStream } from "./stream.ts";
 
 interface DueRow {
@@ -99,6 +101,9 @@ export function deliveryStore(
                    ORDER BY next_attempt_at LIMIT ${hurriedAtOnce})`,
   );
 
+  const log = deliveryLog(db);
+  const retry = retrier(db);
+
   const record = ({ seq, at, attempt, attempts, status, next_attempt_at }: AttemptResult) => {
     // Its subscription may have been removed while the attempt was under way.
     if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
@@ -162,5 +167,14 @@ export function deliveryStore(
       });
       for (const { seq } of results) claimed.delete(seq);
     },
+    page: log.page,
+    find: log.find,
+    backlog: log.backlog,
+    retry: (scope, id, now) =>
+      commit(() => {
+        const retried = log.one(retry(scope, id, now));
+        if (!retried) throw new Error("a delivery that was made due is missing");
+        return retried;
+      }),
   };
 }

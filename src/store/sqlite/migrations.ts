@@ -7,6 +7,7 @@ import admin from "../../../drizzle/0003_admin.sql" with { type: "text" };
 import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
 import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
 import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
+import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import { StoreError } from "./faults.ts";
 
 export interface Migration {
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   { name: "0004_oauth", sql: oauth },
   { name: "0005_search_trigrams", sql: searchTrigrams },
   { name: "0006_stream", sql: stream },
+  { name: "0007_was_it_sent", sql: wasItSent },
 ];
 
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");

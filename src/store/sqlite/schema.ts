@@ -14,6 +14,7 @@ import type { LoginAnswer } from "../../domain/authorizations.ts";
 import type { Tag } from "../../domain/categories.ts";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
 import type { DisabledReason } from "../../domain/endpoints.ts";
+import type { ReplayState } from "../../domain/replays.ts";
 import type { Scope } from "../../domain/tokens.ts";
 
 // After a change: `bun run migration` writes the next file of drizzle/, which src/store/sqlite/migrations.ts lists.
@@ -320,6 +321,8 @@ export const deliveries = sqliteTable(
       table.application_id,
       table.subscription_id,
     ),
+    // What went wrong is rare, and the first that is asked for.
+    index("deliveries_failed").on(table.application_id).where(sql`${table.status} IN ('failed', 'expired')`),
   ],
 );
 
@@ -372,3 +375,37 @@ export const endpoints = sqliteTable("endpoints", {
   last_failure_status: integer(),
   last_failure_error: text(),
 });
+
+export const replays = sqliteTable(
+  "replays",
+  {
+    id: text().primaryKey(),
+    application_id: text()
+      .notNull()
+      .references(() => applications.id, { onDelete: "cascade" }),
+    broadcaster_user_id: integer(),
+    subscription_id: text(),
+    status: text().$type<DeliveryStatus>(),
+    type: text(),
+    from_at: integer().notNull(),
+    to_at: integer().notNull(),
+    dry_run: integer({ mode: "boolean" }).notNull(),
+    state: text().$type<ReplayState>().notNull(),
+    /** The deliveries of the range have these numbers, the last one not included; settled when it is made. */
+    first: integer().notNull(),
+    end: integer().notNull(),
+    /** The number of the first one that was not looked at yet. */
+    position: integer().notNull(),
+    matched: integer().notNull().default(0),
+    queued: integer().notNull().default(0),
+    skipped_body: integer().notNull().default(0),
+    skipped_subscription: integer().notNull().default(0),
+    skipped_attempts: integer().notNull().default(0),
+    created_at: integer().notNull(),
+    finished_at: integer(),
+  },
+  (table) => [
+    index("replays_application").on(table.application_id),
+    index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
+  ],
+);

@@ -14,6 +14,7 @@ import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase, openForReading } from "./open.ts";
+import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
@@ -51,6 +52,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     events: eventStore(db, orm, commit, modes),
     eventTypes: eventTypeStore(orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
+    replays: replayStore(db, orm, commit),
     endpoints: endpointStore(orm, commit, keepEndpoint),
     retention: retentionStore(db, commit),
     idempotency: idempotencyStore(orm, commit),

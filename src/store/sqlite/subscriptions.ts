@@ -30,6 +30,14 @@ export function subscriptionStore(
     .where(eq(subscriptions.app_id, sql.placeholder("app_id")))
     .orderBy(subscriptions.id)
     .prepare();
+  const find = orm
+    .select({ ...shown, sequence: subscriptions.sequence })
+    .from(subscriptions)
+    .where(
+      and(eq(subscriptions.id, sql.placeholder("id")), eq(subscriptions.app_id, sql.placeholder("app_id"))),
+    )
+    .limit(1)
+    .prepare();
   const existing = orm
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -83,6 +91,7 @@ export function subscriptionStore(
   return {
     subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
+    find: async (app_id, id) => find.get({ app_id, id }) ?? null,
     count,
     existing: async (ids) => new Set(ids.filter((id) => isThere.get(id))),
     remove: (applicationId, ids, now, userId = null) =>

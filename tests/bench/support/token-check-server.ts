@@ -71,6 +71,7 @@ const app = publicApp({
   loginUrl: null,
   ranking,
   cursors: new Cursors("key"),
+  engine: { test: () => Promise.reject(new Error("nothing is sent here")) },
   defaultSubscriptionLimit: 1,
   catalogue: new Catalogue(),
   streams: { open: async () => new ReadableStream() },

@@ -1,0 +1,156 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
+import { nullable } from "../../domain/fields.ts";
+import { ulidPattern } from "../../domain/ids.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Store } from "../../store/store.ts";
+import { replyJson } from "../exchange.ts";
+import { answer, IsoTimestamp, Message } from "../public/reference.ts";
+import { readQuery } from "../query.ts";
+import { ApplicationId, exampleApplication, existing, readApplicationId } from "./application-fields.ts";
+import type { AdminListener } from "./base.ts";
+import { adminOperation, closed } from "./reference.ts";
+
+const tag = "Deliveries";
+
+const EndpointSchema = Type.Object(
+  {
+    app_id: Type.String({ description: "The application whose webhook it is." }),
+    status: Type.Union(
+      ["enabled", "failing", "disabled"].map((status) => Type.Literal(status)),
+      { description: "`disabled`: nothing is sent to it before it is enabled again." },
+    ),
+    disabled_reason: nullable(Type.Union([Type.Literal("gone"), Type.Literal("failing")]), {
+      description: "It answered 410, or failed everything for 24 hours.",
+    }),
+    disabled_at: nullable(IsoTimestamp),
+    failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
+    failures: Type.Integer({ description: "Failed attempts since the last success." }),
+    last_success_at: nullable(IsoTimestamp),
+    last_failure: nullable(
+      Type.Object(
+        { at: IsoTimestamp, status: nullable(Type.Integer()), error: nullable(Type.String()) },
+        closed,
+      ),
+    ),
+  },
+  { $id: "Endpoint", ...closed },
+);
+
+const exampleEndpoint: Static<typeof EndpointSchema> = {
+  app_id: exampleApplication.id,
+  status: "disabled",
+  disabled_reason: "failing",
+  disabled_at: "2026-01-15T16:08:06.123Z",
+  failing_since: "2026-01-14T16:08:06.123Z",
+  failures: 214,
+  last_success_at: "2026-01-14T16:01:12.000Z",
+  last_failure: { at: "2026-01-15T16:08:06.123Z", status: 503, error: "The answer was 503." },
+};
+
+const ListQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "How many endpoints to return." }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: ulidPattern,
+      errorMessage: "is not one of this list",
+      description: "The `cursor` of the page before.",
+    }),
+  ),
+});
+
+const Pagination = Type.Object({ cursor: Type.String(), has_more: Type.Boolean() }, closed);
+
+const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
+
+function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
+  const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
+  return {
+    app_id: endpoint.application_id,
+    status: endpointStatus(endpoint),
+    disabled_reason: endpoint.disabled_reason,
+    disabled_at: timeOrNull(endpoint.disabled_at),
+    failing_since: timeOrNull(endpoint.failing_since),
+    failures: endpoint.failures,
+    last_success_at: timeOrNull(endpoint.last_success_at),
+    last_failure: last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error },
+  };
+}
+
+export interface EndpointRouteOptions {
+  readonly store: Store;
+  readonly engine: Pick<Engine, "enable">;
+}
+
+/** Endpoints that are not well, and the way back. */
+export function endpointRoutes(app: AdminListener, { store, engine }: EndpointRouteOptions): void {
+  app.get(
+    "/admin/v1/endpoints",
+    async ({ exchange, request }) => {
+      const { limit = 25, cursor = "" } = readQuery(request.url, ListQuery);
+      const all = (await store.endpoints.failing())
+        .filter(({ application_id }) => application_id > cursor)
+        .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));
+      const data = all.slice(0, limit).map(shown);
+      const hasMore = all.length > limit;
+      const pagination = { cursor: hasMore ? (data.at(-1)?.app_id ?? "") : "", has_more: hasMore };
+      return replyJson(exchange, 200, { data, pagination, message: "OK" });
+    },
+    adminOperation({
+      id: "getEndpoints",
+      tag,
+      summary: "List Endpoints",
+      description:
+        "The endpoints of applications that are failing or disabled, by application. On the last page `cursor` is empty.",
+      query: ListQuery,
+      answers: {
+        200: answer("A page of endpoints.", {
+          schema: Type.Object(
+            { data: Type.Array(EndpointSchema), pagination: Pagination, message: Message },
+            closed,
+          ),
+          example: {
+            data: [exampleEndpoint],
+            pagination: { cursor: "", has_more: false },
+            message: "OK",
+          },
+        }),
+      },
+      errors: ["invalid_cursor"],
+    }),
+  );
+
+  app.post(
+    "/admin/v1/applications/:id/endpoint/enable",
+    async ({ exchange, params }) => {
+      const { id } = existing(await store.applications.find(readApplicationId(params.id)));
+      await engine.enable(id);
+      return replyJson(exchange, 200, shown((await store.endpoints.find(id)) ?? newEndpoint(id)));
+    },
+    adminOperation({
+      id: "enableEndpoint",
+      tag,
+      summary: "Enable Endpoint",
+      description:
+        "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so.",
+      params: ApplicationId,
+      answers: {
+        200: answer("The endpoint as it is now.", {
+          schema: EndpointSchema,
+          example: {
+            ...exampleEndpoint,
+            status: "enabled",
+            disabled_reason: null,
+            disabled_at: null,
+            failing_since: null,
+            failures: 0,
+          },
+        }),
+      },
+      errors: ["not_found"],
+    }),
+  );
+}

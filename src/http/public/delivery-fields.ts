@@ -1,0 +1,282 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Attempt } from "../../domain/deliveries.ts";
+import {
+  type DeliveryFilter,
+  type DeliveryPage,
+  type DeliveryRecord,
+  type DeliveryScope,
+  deliveryPages,
+  type SentDelivery,
+} from "../../domain/delivery-log.ts";
+import { nullable, Timestamp } from "../../domain/fields.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { Cursors } from "../../ranking/cursor.ts";
+import { unsignedHeaders } from "../../webhooks/attempt.ts";
+import { cursorCheck, positionOf } from "../cursors.ts";
+import { readQuery } from "../query.ts";
+import { IsoTimestamp } from "./reference.ts";
+
+/*
+ * Deliveries as the public and the admin API show them.
+ */
+
+const closed = { additionalProperties: false };
+
+export const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
+
+const milliseconds = nullable(Type.Number(), {
+  description: "Milliseconds; null where the stage was not needed or not reached.",
+});
+
+export const TimingsSchema = Type.Object(
+  { dns_ms: milliseconds, connect_ms: milliseconds, tls_ms: milliseconds, first_byte_ms: milliseconds },
+  { $id: "Timings", ...closed },
+);
+
+const AttemptSchema = Type.Object(
+  {
+    at: IsoTimestamp,
+    outcome: Type.String({
+      description:
+        "How it ended: `ok`, `status` (an answer other than 2xx), or the stage that failed, like `dns`, `tls` or `timeout`.",
+    }),
+    status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
+    duration_ms: Type.Integer(),
+    timings: TimingsSchema,
+    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+    response: Type.String({ description: "The first KiB of the answer's body." }),
+  },
+  { $id: "Attempt", ...closed },
+);
+
+const fields = {
+  id: Type.String({ description: "The `webhook-id`, the same on every attempt." }),
+  subscription_id: Type.String(),
+  event_id: Type.String(),
+  type: Type.String(),
+  version: Type.Integer(),
+  sequence: Type.Integer({ description: "Counts the deliveries of the subscription." }),
+  status: Type.Union(statuses.map((status) => Type.Literal(status))),
+  created_at: IsoTimestamp,
+  next_attempt_at: nullable(IsoTimestamp, {
+    description: "When it is tried again; null: it is under way or about to be, or nothing follows.",
+  }),
+  expires_at: nullable(IsoTimestamp, { description: "It is not sent any more from then on." }),
+  finished_at: nullable(IsoTimestamp, { description: "When it came to its final state." }),
+  attempts: Type.Array(AttemptSchema, { description: "The first one first." }),
+};
+
+const SentRequestSchema = Type.Object(
+  {
+    method: Type.Literal("POST"),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: "Those of the last attempt, without its signature.",
+    }),
+    body: nullable(Type.String(), { description: "The very text; null when it is no longer kept." }),
+  },
+  { $id: "SentRequest", ...closed },
+);
+const request = nullable(SentRequestSchema, {
+  description: "What the last attempt sent; null before the first.",
+});
+
+export const DeliverySchema = Type.Object(fields, { $id: "Delivery", ...closed });
+export const SentDeliverySchema = Type.Object({ ...fields, request }, { $id: "SentDelivery", ...closed });
+
+/** For operators, who see those of all applications. */
+const { id, ...rest } = fields;
+const ofApplication = { id, app_id: Type.String({ description: "The application it is for." }), ...rest };
+export const OperatorDeliverySchema = Type.Object(ofApplication, { $id: "Delivery", ...closed });
+export const OperatorSentDeliverySchema = Type.Object(
+  { ...ofApplication, request },
+  { $id: "SentDelivery", ...closed },
+);
+
+export const DeliveryPagination = Type.Object(
+  {
+    cursor: Type.String({ description: 'For the next page; "" on the last one.' }),
+    has_more: Type.Boolean(),
+  },
+  closed,
+);
+
+export const DeliveryQuery = Type.Object({
+  subscription_id: Type.Optional(Type.String({ maxLength: 64, description: "Only of this subscription." })),
+  status: Type.Optional(
+    Type.String({
+      pattern: `^(${statuses.join("|")})$`,
+      errorMessage: `must be one of ${statuses.join(", ")}`,
+      description: `Only in this state: ${statuses.join(", ")}.`,
+      examples: ["failed"],
+    }),
+  ),
+  type: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: "Only of this event type.",
+      examples: ["channel.followed"],
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      ...Timestamp,
+      description: "Only of events published then or later.",
+      examples: ["2026-01-14T16:00:00Z"],
+    }),
+  ),
+  before: Type.Optional(
+    Type.String({
+      ...Timestamp,
+      description: "Only of events published earlier than that.",
+      examples: ["2026-01-14T17:00:00Z"],
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: deliveryPages.maxResults,
+      default: deliveryPages.defaultResults,
+      description: "How many deliveries to return.",
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: deliveryPages.maxCursor, description: "The cursor of the previous page." }),
+  ),
+});
+
+export const DeliveryId = Type.Object({
+  id: Type.String({
+    maxLength: 64,
+    description: "Id of the delivery: its `webhook-id`.",
+    examples: ["01KEYN3T9V5Z8N1F4T7Y0XW3CA"],
+  }),
+});
+
+/** What a request asks of the log. */
+export interface DeliveryQuestion {
+  readonly filter: DeliveryFilter;
+  readonly below: number | null;
+  readonly limit: number;
+  /** The cursor that goes on after a page. */
+  cursorAfter(page: DeliveryPage): string;
+}
+
+/** Reads the query of a list of deliveries within a scope; throws one error with everything that is wrong. */
+export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cursors): DeliveryQuestion {
+  const isTime = (text: string) => (Number.isNaN(Date.parse(text)) ? "is not a date of the calendar" : null);
+  const query = readQuery(url, DeliveryQuery, {
+    cursor: cursorCheck(cursors),
+    after: isTime,
+    before: isTime,
+  });
+  const filter: DeliveryFilter = {
+    ...scope,
+    subscription_id: query.subscription_id ?? null,
+    status: (query.status as DeliveryFilter["status"]) ?? null,
+    type: query.type ?? null,
+    after: query.after === undefined ? null : Date.parse(query.after),
+    before: query.before === undefined ? null : Date.parse(query.before),
+  };
+  const bound = `deliveries ${JSON.stringify(Object.entries(filter).sort())}`;
+  const [below = null] = positionOf(cursors, query.cursor, bound, "another filter") ?? [];
+  return {
+    filter,
+    below,
+    limit: query.limit ?? deliveryPages.defaultResults,
+    cursorAfter: ({ next }) => (next === null ? "" : cursors.make([next], bound)),
+  };
+}
+
+const timeOrNull = (ms: number | null) => (ms === null || ms === 0 ? null : isoTime(ms));
+
+/** A delivery as its developer sees it. */
+export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
+  const { id, subscription_id, event_id, type, version, sequence, status } = delivery;
+  return {
+    id,
+    subscription_id,
+    event_id,
+    type,
+    version,
+    sequence,
+    status,
+    created_at: isoTime(delivery.published_at),
+    next_attempt_at: status === "pending" ? timeOrNull(delivery.next_attempt_at) : null,
+    expires_at: timeOrNull(delivery.expires_at),
+    finished_at: timeOrNull(delivery.finished_at),
+    attempts: delivery.attempts.map(shownAttempt),
+  };
+}
+
+/** With the request of its last attempt. */
+export function shownSentDelivery(delivery: SentDelivery): Static<typeof SentDeliverySchema> {
+  const { id, subscription_id, event_id, type, version, sequence, attempts, body } = delivery;
+  const event = { id: event_id, name: type, version };
+  const last = attempts.at(-1);
+  const told = { id, event, subscription_id, sequence, attempt: attempts.length };
+  const headers = last && { "content-type": "application/json", ...unsignedHeaders(told, last.at) };
+  return {
+    ...shownDelivery(delivery),
+    request: headers === undefined ? null : { method: "POST", headers, body },
+  };
+}
+
+export function shownTimings({ dnsMs, connectMs, tlsMs, firstByteMs }: Attempt["timings"]) {
+  return { dns_ms: dnsMs, connect_ms: connectMs, tls_ms: tlsMs, first_byte_ms: firstByteMs };
+}
+
+function shownAttempt({ at, outcome, status, duration_ms, timings, error, response }: Attempt) {
+  return {
+    at: isoTime(at),
+    outcome,
+    status,
+    duration_ms,
+    timings: shownTimings(timings),
+    error,
+    response,
+  };
+}
+
+export const exampleDelivery: Static<typeof DeliverySchema> = {
+  id: "01KEYN3T9V5Z8N1F4T7Y0XW3CA",
+  subscription_id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+  event_id: "01KEYN3T9TQ5Z8N1F4T7Y0XW3B",
+  type: "channel.followed",
+  version: 1,
+  sequence: 42,
+  status: "failed",
+  created_at: "2026-01-14T16:08:06.123Z",
+  next_attempt_at: null,
+  expires_at: null,
+  finished_at: "2026-01-14T16:08:06.301Z",
+  attempts: [
+    {
+      at: "2026-01-14T16:08:06.125Z",
+      outcome: "status",
+      status: 410,
+      duration_ms: 176,
+      timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 88.1 },
+      error: "The answer was 410.",
+      response: "gone",
+    },
+  ],
+};
+
+export const exampleSentDelivery: Static<typeof SentDeliverySchema> = {
+  ...exampleDelivery,
+  request: {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": exampleDelivery.id,
+      "webhook-timestamp": "1768406886",
+      "onair-event-type": "channel.followed",
+      "onair-event-version": "1",
+      "onair-event-id": exampleDelivery.event_id,
+      "onair-subscription-id": exampleDelivery.subscription_id,
+      "onair-sequence": "42",
+      "onair-attempt": "1",
+    },
+    body: '{"type":"channel.followed","version":1,"timestamp":"2026-01-14T16:08:06.123Z","data":{}}',
+  },
+};

@@ -1,0 +1,191 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { DeliveryScope } from "../../domain/delivery-log.ts";
+import { invalidFields } from "../../domain/errors.ts";
+import { nullable, Timestamp } from "../../domain/fields.ts";
+import { newId } from "../../domain/ids.ts";
+import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { day, isoTime, second } from "../../domain/time.ts";
+import type { Store } from "../../store/store.ts";
+import { readJson } from "../body.ts";
+import { statuses } from "./delivery-fields.ts";
+import { IsoTimestamp } from "./reference.ts";
+
+/*
+ * Replays as the public and the admin API take and show them.
+ */
+
+const closed = { additionalProperties: false };
+const time = (description: string) => Type.String({ ...Timestamp, description });
+
+const fields = {
+  subscription_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: "Only deliveries of this subscription." }),
+  ),
+  status: Type.Optional(
+    Type.Union(
+      statuses.map((status) => Type.Literal(status)),
+      { description: "Only deliveries in this state." },
+    ),
+  ),
+  type: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: "Only events of this type." }),
+  ),
+  from: time("Events published then or later …"),
+  to: time(`… and earlier than that; at most ${replayLimits.maxRangeMs / day} days after \`from\`.`),
+  dry_run: Type.Optional(Type.Boolean({ description: "Only counts what would be sent.", default: false })),
+};
+
+export const ReplayInput = Type.Object(fields);
+const input = TypeCompiler.Compile(ReplayInput);
+
+/** For operators, who name the application. */
+export const OperatorReplayInput = Type.Object({
+  application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
+  ...fields,
+});
+const operatorInput = TypeCompiler.Compile(OperatorReplayInput);
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const shownFields = {
+  id: Type.String(),
+  state: Type.Union(["running", "completed", "canceled"].map((state) => Type.Literal(state))),
+  dry_run: Type.Boolean(),
+  subscription_id: nullable(Type.String()),
+  status: nullable(Type.Union(statuses.map((status) => Type.Literal(status)))),
+  type: nullable(Type.String()),
+  from: IsoTimestamp,
+  to: IsoTimestamp,
+  progress: Type.Number({ minimum: 0, maximum: 1, description: "The part of the range that is done." }),
+  matched: count("Deliveries of the range that were asked for, so far."),
+  queued: count("Those that are sent again; with `dry_run`, that would be."),
+  skipped: Type.Object(
+    {
+      body_not_kept: count("The body of their event is no longer kept."),
+      subscription_deleted: count("Their subscription was deleted."),
+      attempts_used_up: count("They were attempted as often as a delivery may be."),
+    },
+    { ...closed, description: "Those that cannot be sent again, by reason." },
+  ),
+  created_at: IsoTimestamp,
+  finished_at: nullable(IsoTimestamp),
+};
+
+export const ReplaySchema = Type.Object(shownFields, { $id: "Replay", ...closed });
+const { id, ...rest } = shownFields;
+export const OperatorReplaySchema = Type.Object(
+  { id, app_id: Type.String({ description: "The application whose deliveries they are." }), ...rest },
+  { $id: "Replay", ...closed },
+);
+
+export const ReplayId = Type.Object({
+  id: Type.String({
+    maxLength: 64,
+    description: "Id of the replay.",
+    examples: ["01KEYN5Z9V5Z8N1F4T7Y0XW3CD"],
+  }),
+});
+
+export const exampleReplayInput = {
+  status: "failed",
+  from: "2026-01-14T16:00:00Z",
+  to: "2026-01-14T17:00:00Z",
+};
+
+export const exampleReplay: Static<typeof ReplaySchema> = {
+  id: "01KEYN5Z9V5Z8N1F4T7Y0XW3CD",
+  state: "running",
+  dry_run: false,
+  subscription_id: null,
+  status: "failed",
+  type: null,
+  from: "2026-01-14T16:00:00.000Z",
+  to: "2026-01-14T17:00:00.000Z",
+  progress: 0.412,
+  matched: 318,
+  queued: 316,
+  skipped: { body_not_kept: 0, subscription_deleted: 2, attempts_used_up: 0 },
+  created_at: "2026-01-14T17:20:41.000Z",
+  finished_at: null,
+};
+
+export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
+  const { id, state, dry_run, subscription_id, status, type, from, to } = replay;
+  const { progress, matched, queued, skipped, created_at, finished_at } = replay;
+  return {
+    id,
+    state,
+    dry_run,
+    subscription_id,
+    status,
+    type,
+    from: isoTime(from),
+    to: isoTime(to),
+    progress,
+    matched,
+    queued,
+    skipped,
+    created_at: isoTime(created_at),
+    finished_at: finished_at === null ? null : isoTime(finished_at),
+  };
+}
+
+/** Reads what is to be replayed within a scope; one of all applications takes the application from the body. */
+export async function readReplay(
+  request: Request,
+  scope: DeliveryScope,
+  store: Store,
+  now: number,
+): Promise<NewReplay> {
+  const body =
+    scope.application_id === null
+      ? await readJson(request, operatorInput)
+      : { ...(await readJson(request, input)), application_id: scope.application_id };
+  const { application_id, subscription_id = null, status = null, type = null, dry_run = false } = body;
+  const range = { from: timeOf("from", body.from), to: timeOf("to", body.to) };
+  checkRange(range);
+  const wrong = (field: string, message: string) => invalidFields([{ in: "body", field, message }]);
+  if (scope.application_id === null && !(await store.applications.find(application_id)))
+    throw wrong("application_id", "is not an application");
+  if (subscription_id !== null) {
+    const found = await store.subscriptions.find(application_id, subscription_id);
+    const { broadcaster_user_id: user } = scope;
+    if (!found || (user !== null && found.broadcaster_user_id !== user))
+      throw wrong("subscription_id", "is not a subscription of the application");
+  }
+  return {
+    id: newId(),
+    application_id,
+    broadcaster_user_id: scope.broadcaster_user_id,
+    subscription_id,
+    status,
+    type,
+    ...range,
+    dry_run,
+    created_at: now,
+  };
+}
+
+function timeOf(field: string, text: string): number {
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return time;
+  throw invalidFields([{ in: "body", field, message: "is not a date of the calendar" }]);
+}
+
+/** How long an answer waits for a dry run to be through, and how often it looks. */
+const longestWaitMs = second;
+const lookMs = 20;
+
+/** Makes a replay. The answer to a dry run waits up to a second for its end, so that a small one is answered at once. */
+export async function startReplay(store: Store, replay: NewReplay): Promise<Replay> {
+  let current = await store.replays.create(replay);
+  const until = performance.now() + longestWaitMs;
+  while (replay.dry_run && current.state === "running" && performance.now() < until) {
+    await Bun.sleep(lookMs);
+    const found = await store.replays.find(replay, replay.id);
+    if (!found) break;
+    current = found;
+  }
+  return current;
+}

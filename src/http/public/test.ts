@@ -1,0 +1,135 @@
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { invalidFields } from "../../domain/errors.ts";
+import { findEventType } from "../../domain/events/catalogue.ts";
+import { nullable } from "../../domain/fields.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { diagnose } from "../../webhooks/diagnosis.ts";
+import type { SampleExchange } from "../../webhooks/sample.ts";
+import { rateLimited } from "../auth.ts";
+import { readJson } from "../body.ts";
+import { replyJson } from "../exchange.ts";
+import { rateLimiter } from "../rate-limit.ts";
+import type { PublicDeps, PublicListener } from "./base.ts";
+import { scopeOf } from "./deliveries.ts";
+import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
+import { answer, Message, operation, WebUrl } from "./reference.ts";
+
+const closed = { additionalProperties: false };
+
+/** For each application. */
+const testsPerMinute = 10;
+const defaultEvent = "channel.followed";
+
+const TestBody = Type.Object({
+  event: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Type of the sample.",
+      default: defaultEvent,
+    }),
+  ),
+  version: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
+  ),
+});
+const testBody = TypeCompiler.Compile(TestBody);
+
+const TestSchema = Type.Object(
+  {
+    delivered: Type.Boolean({ description: "Whether a delivery would have succeeded." }),
+    problem: nullable(Type.String(), {
+      description: "What the receiver did wrong, for people; null when it did all right.",
+    }),
+    request: Type.Object(
+      {
+        method: Type.Literal("POST"),
+        url: WebUrl,
+        headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
+        body: Type.String(),
+      },
+      closed,
+    ),
+    response: nullable(
+      Type.Object({ status: Type.Integer(), body: Type.String({ description: "Its first KiB." }) }, closed),
+      { description: "null where no answer arrived." },
+    ),
+    outcome: Type.String({ description: "As of an attempt." }),
+    error: nullable(Type.String()),
+    duration_ms: Type.Integer(),
+    timings: TimingsSchema,
+  },
+  { $id: "TestExchange", ...closed },
+);
+
+/** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
+export function testRoute(app: PublicListener, { now }: PublicDeps, engine: Pick<Engine, "test">): void {
+  const limiter = rateLimiter(now);
+
+  app.post(
+    "/public/v1/events/test",
+    async ({ exchange, request }) => {
+      const body = request.body === null ? {} : await readJson(request, testBody);
+      const { event = defaultEvent, version = 1 } = body;
+      const type = findEventType(event, version);
+      if (!type) {
+        const field = findEventType(event, 1) ? "version" : "event";
+        const message = "is not a known one; GET /public/v1/events/types lists them";
+        throw invalidFields([{ in: "body", field, message }]);
+      }
+      const { application_id } = scopeOf(exchange);
+      const budget = limiter.take(application_id, testsPerMinute);
+      if (budget?.allowed === false) throw rateLimited(budget);
+      const made = await engine.test(application_id, { name: event, version, data: type.example });
+      return replyJson(exchange, 200, { data: shown(made), message: "OK" });
+    },
+    operation({
+      id: "testWebhook",
+      tag: "Deliveries",
+      summary: "Test Webhook",
+      description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute} a minute for an application.`,
+      access: "events:subscribe",
+      body: { schema: TestBody, example: { event: "channel.followed" } },
+      answers: {
+        200: answer("What was sent, and what came back.", {
+          schema: Type.Object({ data: TestSchema, message: Message }, closed),
+          example: {
+            data: {
+              delivered: false,
+              problem:
+                "It answered 302, a redirect, which is not followed: set the webhook URL to where it leads.",
+              request: {
+                method: "POST",
+                url: "https://bot.example/webhook",
+                headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
+                body: exampleSentDelivery.request?.body,
+              },
+              response: { status: 302, body: "" },
+              outcome: "status",
+              error: "The answer was 302. Redirects are not followed.",
+              duration_ms: 143,
+              timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
+            },
+            message: "OK",
+          },
+        }),
+      },
+      errors: ["conflict"],
+    }),
+  );
+}
+
+function shown({ url, headers, body, result }: SampleExchange) {
+  const { class: outcome, status, error, durationMs, responseBody, timings } = result;
+  return {
+    delivered: outcome === "ok",
+    problem: diagnose(result),
+    request: { method: "POST", url, headers, body },
+    response: status === null ? null : { status, body: responseBody },
+    outcome,
+    error,
+    duration_ms: durationMs,
+    timings: shownTimings(timings),
+  };
+}

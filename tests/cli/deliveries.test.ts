@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { run } from "../support/process.ts";
+import { event, publish, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import {
+  adminKey,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+
+const directory = temporaryDirectory();
+const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
+const receiver = new Receiver(() => new Response("an \u001b[31mangry\nanswer", { status }));
+let status = 500;
+let server: TestServer;
+let app: TestApplication;
+let to: string[];
+
+beforeAll(async () => {
+  server = await startServer({ data: directory.path });
+  to = ["--url", server.app.adminUrl];
+  await server.load("users", users);
+  app = await server.application({ webhook_url: receiver.url });
+  await subscribe(server, app, ["kicks.gifted"]);
+  await publish(server, event("kicks.gifted"));
+  await receiver.arrived(1);
+  await settled(server);
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+  directory.remove();
+});
+
+const onair = (...args: string[]) => run(["deliveries", ...args, ...to], { env });
+async function answered<T>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await onair(...args, "--json");
+  expect([args, code, stderr]).toEqual([args, 0, ""]);
+  return JSON.parse(stdout) as T;
+}
+interface Delivery {
+  id: string;
+  app_id: string;
+  status: string;
+  attempts: { status: number }[];
+}
+const first = async () => (await answered<{ data: Delivery[] }>("list")).data[0] as Delivery;
+const range = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"];
+
+test("list shows what became of each, show the whole exchange, and no secret", async () => {
+  const { id } = await first();
+  const listed = await onair("list", "--application", app.id, "--status", "pending");
+  expect(listed.stdout).toMatch(
+    new RegExp(`^PUBLISHED .*\\n.*  pending +kicks.gifted +1 +500 +${app.id}  ${id}\\n$`),
+  );
+  expect((await onair("list", "--status", "failed")).stdout.split("\n")).toHaveLength(2);
+  const shown = (await onair("show", id)).stdout;
+  for (const part of ["The answer was 500.", "an  [31mangry answer", "webhook-id", '"type":"kicks.gifted"'])
+    expect(shown).toContain(part);
+  for (const secret of [app.webhook_secret, app.client_secret, app.token, "\u001b"])
+    expect(shown).not.toContain(secret);
+});
+
+test("retry and replay send again", async () => {
+  status = 204;
+  const { id } = await first();
+  const before = receiver.received.length;
+  expect(await answered<Delivery>("retry", id)).toMatchObject({ id, status: "pending" });
+  await receiver.arrived(before + 1);
+  await settled(server);
+  expect(await first()).toMatchObject({ status: "delivered" });
+  const now = Date.now();
+  const at = (ms: number) => new Date(now + ms).toISOString();
+  const asked = ["--application", app.id, "--from", at(-60_000), "--to", at(60_000)];
+  const counted = await answered<object>("replay", ...asked, "--dry-run");
+  expect(counted).toMatchObject({ state: "completed", queued: 1, app_id: app.id });
+  const made = await answered<{ id: string }>("replay", ...asked);
+  await receiver.arrived(before + 2);
+  const { stdout } = await onair("replay", made.id);
+  expect(stdout).toMatch(/matched +1\n/);
+  expect(await answered<object>("replay", made.id, "--cancel")).toMatchObject({ id: made.id });
+});
+
+describe("wrong usage is told and changes nothing", () => {
+  test.each<[string[], string]>([
+    [[], "the action must be one of list, show, retry, replay"],
+    [["lost"], "the action must be one of"],
+    [["show"], "the id of the delivery is missing"],
+    [["list", "x"], '"x" is not expected here'],
+    [["list", "--from", "x"], "--from is not for list"],
+    [["retry", "x", "--dry-run"], "--dry-run is not for retry"],
+    [["replay"], "--application, --from and --to are needed"],
+    [["replay", "--cancel"], "--cancel needs the id of a replay"],
+    [["replay", "x", ...range], "exclude each other"],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await onair(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  test.each<[string[], string]>([
+    [["show", "x"], "There is no delivery with this id"],
+    [["list", "--limit", "0"], "limit must be an integer from 1 to 100"],
+    [["replay", "--application", "x", ...range], "application_id is not an application"],
+    [["replay", "x"], "There is no replay with this id"],
+  ])("%j is refused by the server", async (args, message) => {
+    const { code, stdout, stderr } = await onair(...args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(message);
+  });
+});
+
+test("in a data directory that nobody serves, what is retried waits for the next start", async () => {
+  const { id } = await first();
+  await server.stop();
+  to = ["--data", directory.path];
+  const before = receiver.received.length;
+  expect(await answered<Delivery>("retry", id)).toMatchObject({ id, status: "pending" });
+  expect(receiver.received.length).toBe(before);
+  server = await startServer({ data: directory.path });
+  await receiver.arrived(before + 1);
+});

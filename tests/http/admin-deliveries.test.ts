@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { hour, isoTime } from "../../src/domain/time.ts";
+import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+const clock = new Clock();
+let server: TestServer;
+let receiver: Receiver;
+let one: TestApplication;
+let two: TestApplication;
+let status = 204;
+
+beforeAll(async () => {
+  receiver = new Receiver(() => new Response(null, { status }));
+  server = await startServer({ clock });
+  await server.load("users", users);
+  one = await server.application({ webhook_url: receiver.url });
+  two = await server.application({ webhook_url: `${receiver.url}/2` });
+  for (const app of [one, two]) await subscribe(server, app, ["kicks.gifted"]);
+  await publishAll(server, [event("kicks.gifted"), event("kicks.gifted")]);
+  await settled(server);
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+});
+
+interface Delivery {
+  id: string;
+  app_id: string;
+  status: string;
+}
+interface List {
+  data: Delivery[];
+  pagination: { cursor: string; has_more: boolean };
+}
+const list = async (query = "") => json<List>(await server.admin("GET", `/admin/v1/deliveries${query}`));
+
+test("operators see the deliveries of all applications, or of one", async () => {
+  const { data } = await list();
+  expect(data.map(({ app_id }) => app_id).sort()).toEqual([one.id, one.id, two.id, two.id].sort());
+  expect((await list(`?application_id=${two.id}`)).data.map(({ app_id }) => app_id)).toEqual([
+    two.id,
+    two.id,
+  ]);
+  const page = await list("?limit=3");
+  const rest = await list(`?limit=3&cursor=${page.pagination.cursor}`);
+  expect([...page.data, ...rest.data].map(({ id }) => id)).toEqual(data.map(({ id }) => id));
+  const shown = await server.admin("GET", `/admin/v1/deliveries/${data[0]?.id}`);
+  expect(await json(shown)).toMatchObject({ id: data[0]?.id, request: { method: "POST" } } as never);
+});
+
+test("a cursor of an application's own list is not one of the operators'", async () => {
+  const own = await json<List>(await server.get("/public/v1/events/deliveries?limit=1", one.token));
+  const answer = await server.admin("GET", `/admin/v1/deliveries?cursor=${own.pagination.cursor}`);
+  expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([400, "invalid_cursor"]);
+});
+
+test("no answer carries a secret of an application", async () => {
+  const { data } = await list();
+  for (const path of ["/admin/v1/deliveries", `/admin/v1/deliveries/${data[0]?.id}`, "/admin/v1/endpoints"]) {
+    const text = await (await server.admin("GET", path)).text();
+    for (const { webhook_secret, client_secret, token } of [one, two])
+      for (const secret of [webhook_secret, client_secret, token]) expect(text).not.toContain(secret);
+  }
+});
+
+test("operators send one again, or a range", async () => {
+  const { data } = await list(`?application_id=${one.id}`);
+  const before = receiver.received.length;
+  const retried = await server.admin("POST", `/admin/v1/deliveries/${data[0]?.id}/retry`);
+  expect([retried.status, (await json<Delivery>(retried)).status]).toEqual([202, "pending"]);
+  await receiver.arrived(before + 1);
+  const range = { from: isoTime(clock.ms - hour), to: isoTime(clock.ms + hour) };
+  const made = await server.admin("POST", "/admin/v1/replays", { application_id: two.id, ...range });
+  const { id } = await json<{ id: string }>(made);
+  await receiver.arrived(before + 3);
+  await settled(server);
+  const replay = await json(await server.admin("GET", `/admin/v1/replays/${id}`));
+  expect(replay).toMatchObject({ app_id: two.id, state: "completed", matched: 2 } as never);
+  const unknown = await server.admin("POST", "/admin/v1/replays", { application_id: "x", ...range });
+  expect(unknown.status).toBe(400);
+});
+
+test("endpoints that are not well are listed, and can be enabled again", async () => {
+  const endpoints = async (query = "") =>
+    (
+      await json<{ data: Record<string, unknown>[] }>(
+        await server.admin("GET", `/admin/v1/endpoints${query}`),
+      )
+    ).data;
+  expect(await endpoints()).toEqual([]);
+  status = 410;
+  await publishAll(server, [event("kicks.gifted")]);
+  await settled(server);
+  const both = [one.id, two.id].sort();
+  expect((await endpoints()).map(({ app_id }) => app_id)).toEqual(both);
+  expect(await endpoints("?limit=1")).toMatchObject([
+    {
+      status: "disabled",
+      disabled_reason: "gone",
+      disabled_at: isoTime(clock.ms),
+      failures: 1,
+      last_failure: { status: 410, error: "The answer was 410." },
+    },
+  ]);
+  expect((await endpoints(`?cursor=${both[0]}`)).map(({ app_id }) => app_id)).toEqual([both[1]]);
+
+  await publishAll(server, [event("kicks.gifted")]);
+  await settled(server);
+  status = 204;
+  const before = receiver.received.length;
+  const enabled = await server.admin("POST", `/admin/v1/applications/${one.id}/endpoint/enable`);
+  expect(await json(enabled)).toMatchObject({
+    app_id: one.id,
+    status: "enabled",
+    disabled_at: null,
+  } as never);
+  await receiver.arrived(before + 1);
+  await settled(server);
+  expect((await endpoints()).map(({ app_id }) => app_id)).toEqual([two.id]);
+});

@@ -1,0 +1,340 @@
+import { Database } from "bun:sqlite";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { newId } from "../../src/domain/ids.ts";
+import { day, hour, isoTime, minute } from "../../src/domain/time.ts";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import {
+  Clock,
+  json,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+
+const path = "/public/v1/events/replays";
+const clock = new Clock();
+const data = temporaryDirectory();
+let server: TestServer;
+let receiver: Receiver;
+let app: TestApplication;
+let subscriptions: string[];
+let status = 204;
+/** While it is set, the receiver does not answer. */
+let gate: PromiseWithResolvers<void> | null = null;
+
+interface Replay {
+  id: string;
+  state: string;
+  progress: number;
+  matched: number;
+  queued: number;
+  skipped: Record<string, number>;
+  finished_at: string | null;
+}
+interface Answer {
+  data: Replay;
+  message: string;
+  code?: string;
+  errors?: { field: string }[];
+}
+const noSkips = { body_not_kept: 0, subscription_deleted: 0, attempts_used_up: 0 };
+
+beforeAll(async () => {
+  receiver = new Receiver(async () => {
+    await gate?.promise;
+    return new Response(null, { status });
+  });
+  server = await startServer({ clock, data: data.path, args: ["--login-url", loginUrl] });
+  await server.load("users", users);
+});
+beforeEach(async () => {
+  status = 204;
+  gate = null;
+  clock.advance(day);
+  app = await server.application({ webhook_url: receiver.url, redirect_uris: [redirectUri] });
+  subscriptions = await subscribe(server, app, ["kicks.gifted", "channel.followed"]);
+  receiver.received.length = 0;
+});
+afterEach(async () => {
+  gate?.resolve();
+  await server.admin("DELETE", `/admin/v1/applications/${app.id}`);
+  await settled(server);
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+  data.remove();
+});
+
+async function sent(count: number, name = "kicks.gifted", more: object = {}): Promise<void> {
+  await publishAll(
+    server,
+    Array.from({ length: count }, () => event(name, more)),
+  );
+  await settled(server);
+}
+/** The hour around now. */
+const range = () => ({ from: isoTime(clock.ms - hour), to: isoTime(clock.ms + hour) });
+async function create(body: object = {}, token = app.token) {
+  const response = await server.post(path, { ...range(), ...body }, token);
+  return { status: response.status, ...(await json<Answer>(response)) };
+}
+async function get(id: string): Promise<Replay> {
+  return (await json<Answer>(await server.get(`${path}/${id}`, app.token))).data;
+}
+async function ended(id: string): Promise<Replay> {
+  for (;;) {
+    const replay = await get(id);
+    if (replay.state !== "running") return replay;
+    await Bun.sleep(10);
+  }
+}
+async function queued(id: string, count: number): Promise<void> {
+  while ((await get(id)).queued < count) await Bun.sleep(10);
+}
+const ids = () => receiver.received.map(({ headers }) => headers["webhook-id"] ?? "");
+const change = (sql: string, ...values: (string | number)[]) => {
+  const db = new Database(join(data.path, "onair.db"));
+  db.run(sql, values);
+  db.close();
+};
+
+describe("a replay", () => {
+  test("sends the range again with the same ids and bodies, and says how far it is", async () => {
+    await sent(10);
+    const before = receiver.received.map(({ body, headers }) => [headers["webhook-id"], body]);
+    const { status: code, data: made, message } = await create();
+    expect([code, message]).toEqual([202, "OK"]);
+    const done = await ended(made.id);
+    expect(done).toEqual({
+      id: made.id,
+      state: "completed",
+      dry_run: false,
+      subscription_id: null,
+      status: null,
+      type: null,
+      ...{ from: range().from, to: range().to },
+      progress: 1,
+      matched: 10,
+      queued: 10,
+      skipped: noSkips,
+      created_at: isoTime(clock.ms),
+      finished_at: isoTime(clock.ms),
+    } as Replay);
+    await receiver.arrived(20);
+    await settled(server);
+    const again = receiver.received.slice(10).map(({ body, headers }) => [headers["webhook-id"], body]);
+    expect(again.sort()).toEqual(before.sort());
+    expect(new Set(receiver.received.slice(10).map(({ headers }) => headers["onair-attempt"]))).toEqual(
+      new Set(["2"]),
+    );
+  });
+
+  test("takes only what was asked for: time, subscription, status, type", async () => {
+    await sent(2);
+    clock.advance(minute);
+    await sent(1, "channel.followed");
+    status = 500;
+    await sent(1, "channel.followed");
+    const counts = async (body: object) => (await create({ dry_run: true, ...body })).data.matched;
+    const at = isoTime(clock.ms);
+    for (const [body, count] of [
+      [{}, 4],
+      [{ from: at }, 2],
+      [{ to: at }, 2],
+      [{ subscription_id: subscriptions[0] }, 2],
+      [{ type: "channel.followed" }, 2],
+      [{ type: "channel.followed", status: "delivered" }, 1],
+      [{ status: "pending" }, 1],
+      [{ status: "failed" }, 0],
+      [{ from: isoTime(clock.ms - day), to: isoTime(clock.ms - hour) }, 0],
+    ] as const) {
+      expect([body, await counts(body)]).toEqual([body, count]);
+    }
+  });
+
+  test("of what failed sends only that", async () => {
+    status = 410;
+    await sent(1);
+    await server.app.engine.enable(app.id);
+    status = 204;
+    await sent(3);
+    const failed = ids()[0] ?? "";
+    const { data: made } = await create({ status: "failed" });
+    expect(await ended(made.id)).toMatchObject({ matched: 1, queued: 1 });
+    await receiver.arrived(5);
+    expect(ids()[4]).toBe(failed);
+  });
+
+  test("skips what cannot be sent again, and says why", async () => {
+    await sent(3);
+    await sent(1, "channel.followed");
+    const [one = "", two = ""] = ids();
+    change("UPDATE events SET body = NULL WHERE seq = (SELECT event_seq FROM deliveries WHERE id = ?)", one);
+    change("UPDATE deliveries SET attempts = 100 WHERE id = ?", two);
+    await server.get(`${subscriptionsPath}?id=${subscriptions[1]}`, app.token, { method: "DELETE" });
+    const { data: made } = await create();
+    expect(await ended(made.id)).toMatchObject({
+      matched: 4,
+      queued: 1,
+      skipped: { body_not_kept: 1, subscription_deleted: 1, attempts_used_up: 1 },
+    });
+    await receiver.arrived(5);
+    await settled(server);
+    expect(receiver.received.length).toBe(5);
+  });
+
+  test("as a dry run counts at once and sends nothing", async () => {
+    await sent(5);
+    const { data: counted } = await create({ dry_run: true });
+    expect(counted).toMatchObject({ state: "completed", matched: 5, queued: 5, dry_run: true } as object);
+    await settled(server);
+    expect(receiver.received.length).toBe(5);
+  });
+
+  test("waits while many are due: a new event goes before what it has not queued", async () => {
+    await sent(200);
+    gate = Promise.withResolvers();
+    const { data: made } = await create();
+    await queued(made.id, 64);
+    await Bun.sleep(300); // longer than the pause between two looks
+    expect(await get(made.id)).toMatchObject({ state: "running", queued: 64 });
+    await publish(server, event("kicks.gifted", { id: `new-${app.id}` }));
+    gate.resolve();
+    await receiver.arrived(200 + 200 + 1);
+    const place = receiver.received.findIndex(({ headers }) => headers["onair-event-id"] === `new-${app.id}`);
+    expect(place).toBeLessThanOrEqual(200 + 64);
+    expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 200 });
+  });
+
+  test("is ended by DELETE: what was queued is sent, and no more", async () => {
+    await sent(100);
+    gate = Promise.withResolvers();
+    const { data: made } = await create();
+    await queued(made.id, 64);
+    const cancel = () => server.get(`${path}/${made.id}`, app.token, { method: "DELETE" });
+    const canceled = await cancel();
+    expect([canceled.status, await canceled.text()]).toEqual([204, ""]);
+    gate.resolve();
+    await receiver.arrived(100 + 64);
+    await settled(server);
+    await Bun.sleep(300);
+    const replay = await get(made.id);
+    expect(replay).toMatchObject({ state: "canceled", queued: 64, finished_at: isoTime(clock.ms) });
+    expect(replay.progress).toBeLessThan(1);
+    expect(receiver.received.length).toBe(100 + 64);
+    expect((await cancel()).status).toBe(204);
+  });
+});
+
+test("a replay waits for an endpoint that was disabled meanwhile, goes on when it is enabled, and ends after 7 days", async () => {
+  await sent(150);
+  gate = Promise.withResolvers();
+  const { data: made } = await create();
+  await queued(made.id, 64);
+  status = 410;
+  gate.resolve();
+  await settled(server);
+  await Bun.sleep(300);
+  const waiting = await get(made.id);
+  expect(waiting.state).toBe("running");
+  expect(waiting.queued).toBeLessThan(150);
+  status = 204;
+  await server.app.engine.enable(app.id);
+  expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 150 });
+
+  gate = Promise.withResolvers();
+  const { data: stuck } = await create();
+  await queued(stuck.id, 64);
+  clock.advance(7 * day);
+  expect((await ended(stuck.id)).state).toBe("canceled");
+});
+
+describe("is refused", () => {
+  test.each<[string, () => object, string]>([
+    ["over a year", () => ({ from: isoTime(clock.ms - 365 * day) }), "to"],
+    ["that ends before it begins", () => ({ to: isoTime(clock.ms - 2 * hour) }), "to"],
+    ["without a beginning", () => ({ from: undefined }), "from"],
+    ["from a time that is none", () => ({ from: "2026-13-01T00:00:00Z" }), "from"],
+    ["of an unknown status", () => ({ status: "lost" }), "status"],
+    ["of a subscription that is not there", () => ({ subscription_id: newId() }), "subscription_id"],
+    ["with a dry run that is a word", () => ({ dry_run: "yes" }), "dry_run"],
+  ])("one %s", async (_, body, field) => {
+    const { status: code, code: error, errors } = await create(body());
+    expect([code, error, errors?.map((one) => one.field)]).toEqual([400, "invalid_parameter", [field]]);
+  });
+
+  test("one beside another that could send the same, which it names; others and dry runs may run", async () => {
+    await sent(100);
+    gate = Promise.withResolvers();
+    const { data: first } = await create({ subscription_id: subscriptions[0] });
+    await queued(first.id, 64);
+    for (const body of [{}, { subscription_id: subscriptions[0] }, { type: "channel.followed" }]) {
+      const { status: code, code: error, message } = await create(body);
+      expect([code, error]).toEqual([409, "conflict"]);
+      expect(message).toContain(first.id);
+    }
+    expect((await create({ dry_run: true })).status).toBe(202);
+    const earlier = { from: isoTime(clock.ms - 3 * hour), to: range().from };
+    expect((await create(earlier)).status).toBe(202);
+  });
+
+  test("a fourth beside three that run", async () => {
+    await sent(100);
+    gate = Promise.withResolvers();
+    const parts = [0, 1, 2, 3].map((hours) => ({
+      from: isoTime(clock.ms - (hours + 1) * hour + 1),
+      to: isoTime(clock.ms - hours * hour + 1),
+    }));
+    // Nothing of theirs is due before the first: they wait for the receiver.
+    const { data: first } = await create(parts[0]);
+    await queued(first.id, 64);
+    const codes = [];
+    for (const part of parts.slice(1)) codes.push((await create(part)).status);
+    expect(codes).toEqual([202, 202, 409]);
+  });
+
+  test("one to an endpoint that is disabled; a dry run is not", async () => {
+    status = 410;
+    await sent(1);
+    const { status: code, message } = await create();
+    expect([code, message]).toEqual([409, expect.stringContaining("endpoint is disabled")]);
+    expect((await create({ dry_run: true })).status).toBe(202);
+  });
+});
+
+describe("nobody else", () => {
+  test("sees, cancels or replays what is another application's", async () => {
+    await sent(3);
+    const { data: made } = await create();
+    await ended(made.id);
+    const other = await server.application({ webhook_url: receiver.url });
+    for (const method of ["GET", "DELETE"])
+      expect((await server.get(`${path}/${made.id}`, other.token, { method })).status).toBe(404);
+    expect(await json(await server.get(path, other.token))).toEqual({ data: [], message: "OK" });
+    const { data: theirs } = await create({}, other.token);
+    const seen = await server.get(`${path}/${theirs.id}`, other.token);
+    expect((await json<Answer>(seen)).data.matched).toBe(0);
+    expect((await create({ subscription_id: subscriptions[0] }, other.token)).status).toBe(400);
+  });
+
+  test("with the token of a user replays only events of that user", async () => {
+    await subscribe(server, app, ["kicks.gifted"], 1002);
+    await sent(2);
+    await sent(1, "kicks.gifted", { broadcaster_user_id: 1002 });
+    const { access_token } = await userTokens(server, app, { userId: 1002 });
+    const { data: made } = await create({}, access_token);
+    expect(await ended(made.id)).toMatchObject({ matched: 1 });
+    const listed = async (token: string) =>
+      (await json<{ data: Replay[] }>(await server.get(path, token))).data.map(({ id }) => id);
+    await create({ dry_run: true });
+    expect(await listed(access_token)).toEqual([made.id]);
+    expect(await listed(app.token)).toHaveLength(2);
+    expect((await create({ subscription_id: subscriptions[0] }, access_token)).status).toBe(400);
+  });
+});

@@ -74,6 +74,6 @@ export const deliveryPages = { maxResults: 100, defaultResults: 25, maxCursor: 2
 export function noReceiver(): DomainError {
   return new DomainError(
     "conflict",
-    "The application is disabled or has no webhook URL: ask the platform to set one",
+    "The application is disabled, has no webhook URL, or uses only the event stream, which can be read once more",
   );
 }

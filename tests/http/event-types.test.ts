@@ -101,6 +101,11 @@ describe("a registered event type", () => {
       version: 1,
       data: { winner: "a", tickets: 2 },
     });
+    const tested = await server.post("/public/v1/events/test", { event: "raffle.won" }, app.token);
+    expect([tested.status, receiver.received.at(-1)?.body]).toEqual([
+      200,
+      expect.stringContaining("ninja_fox"),
+    ]);
     await receiver.stop();
   });
 

@@ -318,6 +318,27 @@ describe("how an application gets its events", () => {
     expect(client.events).toHaveLength(1);
   });
 
+  test("stream: its subscriptions are well without a URL, and what can be read once more is not sent again", async () => {
+    const receiver = new Receiver();
+    const app = await server.application({ delivery: "stream" });
+    const [id = ""] = await subscribe(server, app, [followed]);
+    const client = await new StreamClient(server, app.token, [followed]).connected();
+    await publish(server, event(followed));
+    const [first] = await client.arrived(1);
+    client.close();
+    const health = await json(await server.get(`${subscriptionsPath}/${id}`, app.token));
+    expect(health).toMatchObject({ data: { status: "enabled", disabled_reason: null, pending: 0 } });
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: receiver.url });
+    const delivery = `/public/v1/events/deliveries/${first?.data.headers["webhook-id"]}`;
+    expect(await json(await server.get(delivery, app.token))).toMatchObject({
+      data: { status: "delivered", attempts: [] },
+    });
+    const again = await server.get(`${delivery}/retry`, app.token, { method: "POST" });
+    expect([again.status, (await json<{ code: string }>(again)).code]).toEqual([409, "conflict"]);
+    expect(receiver.received).toEqual([]);
+    await receiver.stop();
+  });
+
   test("stream: a delivery that is due once more is not sent either, and can be read still", async () => {
     const data = temporaryDirectory();
     const own = await startServer({ data: data.path });

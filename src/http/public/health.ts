@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
+import { usesOnlyStream } from "../../domain/applications.ts";
+import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -73,11 +74,12 @@ export function healthRoutes(app: PublicListener, { store }: PublicDeps): void {
       const { pending, oldest_pending_at } = await store.deliveries.backlog(application_id, id);
       const { sequence, ...record } = found;
       const hasUrl = application !== null && application.webhook_url !== null;
+      const isWell = application !== null && usesOnlyStream(application);
       const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
       const data = {
         ...record,
-        status: hasUrl ? endpointStatus(endpoint) : "disabled",
-        disabled_reason: hasUrl ? endpoint.disabled_reason : "no_webhook_url",
+        // A stream cannot fail.
+        ...(isWell ? { status: "enabled", disabled_reason: null } : healthOf(endpoint, hasUrl)),
         pending,
         oldest_pending_at: timeOrNull(oldest_pending_at),
         last_success_at: timeOrNull(endpoint.last_success_at),
@@ -115,4 +117,10 @@ export function healthRoutes(app: PublicListener, { store }: PublicDeps): void {
       errors: ["not_found"],
     }),
   );
+}
+
+function healthOf(endpoint: Endpoint, hasUrl: boolean) {
+  return hasUrl
+    ? { status: endpointStatus(endpoint), disabled_reason: endpoint.disabled_reason }
+    : { status: "disabled", disabled_reason: "no_webhook_url" };
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
+import { Catalogue } from "./domain/events/catalogue.ts";
+import { eventTypeOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts";
@@ -9,8 +11,10 @@ import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
 import type { PlatformJwtReader } from "./http/platform-jwt.ts";
 import { publicApp } from "./http/public/app.ts";
+import { EventStreams } from "./http/public/event-streams.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
+import { StreamPositions } from "./http/public/stream-position.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -19,7 +23,7 @@ import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
-import { publicKeyForms } from "./webhooks/signature.ts";
+import { publicKeyForms, readSigningKey } from "./webhooks/signature.ts";
 
 /** A running server. */
 export interface App {
@@ -68,8 +72,20 @@ export async function startApp(options: AppOptions): Promise<App> {
     const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
     const cursors = new Cursors(cursorKey);
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const publisher = createPublisher(engine.publish, clock);
-    const { pem, standardWebhooks } = publicKeyForms((await store.settings.get(signingKeySetting)) ?? "");
+    const catalogue = await loadCatalogue(store);
+    const publisher = createPublisher(engine.publish, clock, catalogue);
+    const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
+    const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
+    const streams = new EventStreams({
+      store,
+      authenticator: access.authenticator,
+      positions: new StreamPositions(cursorKey),
+      signingKey: readSigningKey(signingKeyPem),
+      log,
+      now: clock,
+      limit: config.streamLimit,
+      keptMs: Math.min(config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays) * day,
+    });
     let publicUrl = config.publicUrl ?? "";
     let adminUrl = "";
     let isReady = false;
@@ -77,6 +93,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const api = publicApp({
       store,
       engine,
+      catalogue,
       log,
       now: clock,
       ranking,
@@ -85,12 +102,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       cursors,
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
+      streams,
       publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
       publicUrl: () => publicUrl,
       loginUrl: config.loginUrl,
     });
     const admin = adminApp({
       store,
+      catalogue,
       engine,
       data,
       publisher,
@@ -105,6 +124,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       publicUrl: () => publicUrl,
       adminUrl: () => adminUrl,
     });
+    engine.onStreamed((applicationIds) => streams.wake(applicationIds));
     const ready = readyAnswers({ access, profiles }, ranking);
     const publicListening = listen(api, config.host, config.port, ready);
     listening.push(publicListening);
@@ -124,6 +144,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       async stop() {
         isReady = false;
+        // A listener waits for the answers under way, and these would never end by themselves.
+        streams.close();
         await Promise.all(listening.map((one) => one.stop(drainMs)));
         await engine.stop(drainMs);
         await log.flush();
@@ -166,6 +188,13 @@ function engineOf({ config, log, now, steady, random = Math.random }: AppOptions
   // Nothing can be written or delivered any more: whoever runs this process is to start it again.
   const failed = () => void log.flush().then(() => process.exit(1));
   return startEngineThread({ program, settings, logLevel, log, failed });
+}
+
+/** The event types that are built in, and those that are registered. */
+export async function loadCatalogue(store: Pick<Store, "eventTypes">): Promise<Catalogue> {
+  const catalogue = new Catalogue();
+  for (const type of await store.eventTypes.all()) catalogue.put(await eventTypeOf(type));
+  return catalogue;
 }
 
 async function loadRanking(store: Store, now: () => number): Promise<Ranking> {

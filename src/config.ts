@@ -20,6 +20,8 @@ export interface Config {
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
+  /** Event streams that an application may have open. */
+  readonly streamLimit: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   /** The platform's own login and consent page; null: users cannot log in. */
@@ -151,6 +153,12 @@ const settings: Settings = {
     help: "subscriptions for each application",
     read: integer(0, 1_000_000),
   },
+  streamLimit: {
+    value: "N",
+    default: "100",
+    help: "event streams that an application may have open at the same time",
+    read: integer(1, 10_000),
+  },
   trustedProxies: {
     value: "LIST",
     default: "",
@@ -255,9 +263,12 @@ function readFlags(args: readonly string[], mistakes: string[]): Record<string, 
   );
 }
 
+/** What commands other than those that serve read, and may well be set beside them. */
+const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
+
 /** Names in the environment that look like settings and are none, most likely misspelt. */
 export function unknownVariables(env: Environment): string[] {
-  const known = new Set(names.map(variableOf));
+  const known = new Set([...names.map(variableOf), ...commandVariables]);
   return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !known.has(name));
 }
 

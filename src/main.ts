@@ -5,6 +5,7 @@ import { dev } from "./cli/dev.ts";
 import { events } from "./cli/events.ts";
 import { exportCommand } from "./cli/export.ts";
 import { importCommand } from "./cli/import.ts";
+import { listen } from "./cli/listen.ts";
 import { serve } from "./cli/serve.ts";
 import { tokens } from "./cli/tokens.ts";
 import { ConfigError } from "./config.ts";
@@ -17,6 +18,7 @@ const commands: Readonly<Record<string, Command>> = {
   export: exportCommand,
   apps,
   tokens,
+  listen,
   events,
   deliveries,
 };

@@ -26,6 +26,7 @@ describe("settings", () => {
       allowPrivateWebhooks: false,
       webhookProxy: null,
       rateLimit: 800,
+      streamLimit: 100,
       subscriptionLimit: 10_000,
       trustedProxies: [],
       loginUrl: null,

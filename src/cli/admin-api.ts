@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { loadCatalogue } from "../app.ts";
 import { platformData } from "../batch/platform-data.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
@@ -45,12 +46,14 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const { store } = engine;
   try {
     const key = newSecret("onair_admin_");
+    const catalogue = await loadCatalogue(store);
     const app = adminApp({
       store,
       engine,
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
-      publisher: createPublisher(engine.publish, Date.now),
       cursors: new Cursors(key),
+      publisher: createPublisher(engine.publish, Date.now, catalogue),
+      catalogue,
       authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,

@@ -17,6 +17,7 @@ The applications of third parties, at a running server or in a data directory th
   rotate-webhook-secret ID      likewise; both sign meanwhile
 
   --name NAME                   for create and change, as are the next ones
+  --delivery MODE               how it gets its events: webhook (the default), stream, or both
   --webhook-url URL             where its events are sent; "" for nowhere
   --scope SCOPE                 what its tokens may be for; may be repeated (default: everything)
   --redirect-uri URI            where its users may be sent back to; may be repeated
@@ -36,6 +37,7 @@ const options = {
   ...targetOptions,
   json: { type: "boolean" },
   name: { type: "string" },
+  delivery: { type: "string" },
   "webhook-url": { type: "string" },
   scope: { type: "string", multiple: true },
   "redirect-uri": { type: "string", multiple: true },
@@ -50,6 +52,7 @@ type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
 const fieldOptions = [
   "name",
+  "delivery",
   "webhook-url",
   "scope",
   "redirect-uri",
@@ -120,6 +123,7 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const url = values["webhook-url"];
   return {
     ...(name !== undefined && { name }),
+    ...(values.delivery !== undefined && { delivery: values.delivery }),
     ...(url !== undefined && { webhook_url: url || null }),
     ...(scope && { scopes: scope }),
     ...(uris && { redirect_uris: uris }),

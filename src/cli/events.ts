@@ -1,25 +1,37 @@
 import type { BatchReport } from "../batch/apply.ts";
 import type { Environment } from "../config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
+import type { RegisteredEventType } from "../domain/events/registered.ts";
 import { withAdminApi } from "./admin-api.ts";
 import { type Command, UsageError } from "./command.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { print, table } from "./print.ts";
 import { tellReport } from "./report.ts";
+import { readAssignment } from "./set-path.ts";
 import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+import { registeredTypes, type TriggerOptions, trigger } from "./trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
+       onair events trigger <type> [--set path=value …] [options]
        onair events types [name] [--json]
 
 publish takes events from a file of NDJSON, one on each line, like
 {"name": "channel.followed", "version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a
 data directory that nobody serves, whose server sends them when it starts. "-" reads standard input.
-types lists what can be published; with a name it shows an example.
+trigger publishes one event, made of the type's example: what the platform would publish, and so for all who subscribed.
+types lists what can be published, with --url or --data also what the platform registered; with a name it shows an
+example.
 
   --idempotency-key KEY
                  publish the file only once: the same again under this key sends nothing
+  --set PATH=VALUE
+                 for trigger: changes the example, like sender.username=maya or giftees[0].user_id=7; may be
+                 repeated. A value that is JSON is what it says, any other is text
+  --broadcaster ID
+                 for trigger: whose channel it happens in (default: the platform's first user)
+  --version N    for trigger (default: the newest)
 ${targetHelp}
-  --json         print the report, or the types with their schemas, as JSON
+  --json         print the report, the event, or the types with their schemas, as JSON
 
 Refused lines are told with number and reason, and the rest is published. Exit code: 0 when every line was taken, 1
 when some were refused or it failed, 2 for wrong usage.
@@ -29,19 +41,38 @@ const options = {
   ...targetOptions,
   json: { type: "boolean" },
   "idempotency-key": { type: "string" },
+  set: { type: "string", multiple: true },
+  broadcaster: { type: "string" },
+  version: { type: "string" },
 } as const;
 
+type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+
 export const events: Command = {
-  summary: "publish events, list their types",
+  summary: "publish events, trigger samples of them, list their types",
   help,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [action, word, ...more] = positionals;
     if (more.length > 0) throw new UsageError(`"${more[0]}" is not expected here`);
-    if (action === "types") return types(word, values.json ?? false);
     const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);
-    if (action !== "publish") mistakes.push("the action must be one of publish, types");
+    if (action === "types") {
+      if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+      const isAsked = values.url !== undefined || values.data !== undefined;
+      const more = isAsked ? await withAdminApi(target, registeredTypes) : [];
+      return types([...builtIn, ...more], word, values.json ?? false);
+    }
+    if (action !== "trigger" && (values.set || values.broadcaster || values.version)) {
+      mistakes.push("--set, --broadcaster and --version are for trigger");
+    }
+    if (action === "trigger") {
+      const sample = readSample(word, values, mistakes);
+      if (mistakes.length > 0 || !sample) throw new UsageError(mistakes.join("\n"));
+      await trigger(target, sample);
+      return 0;
+    }
+    if (action !== "publish") mistakes.push("the action must be one of publish, trigger, types");
     else if (word === undefined) mistakes.push("the file is missing");
     if (mistakes.length > 0 || word === undefined) throw new UsageError(mistakes.join("\n"));
     sizeOf(word); // throws where it cannot be read
@@ -58,12 +89,47 @@ export const events: Command = {
   },
 };
 
-async function types(name: string | undefined, json: boolean): Promise<number> {
-  const found = builtInEventTypes.filter((type) => name === undefined || type.name === name);
+function readSample(name: string | undefined, values: Values, mistakes: string[]): TriggerOptions | null {
+  const { set = [], json = false } = values;
+  const number = (option: "broadcaster" | "version") => {
+    const text = values[option];
+    if (text === undefined || /^[1-9][0-9]{0,14}$/.test(text)) return text && Number(text);
+    mistakes.push(`--${option} must be a number`);
+    return undefined;
+  };
+  const assignments = set.flatMap((text) => {
+    try {
+      return [readAssignment(text)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      mistakes.push(error.message);
+      return [];
+    }
+  });
+  const [broadcaster, version] = [number("broadcaster") || undefined, number("version") || undefined];
+  if (values["idempotency-key"] !== undefined) mistakes.push("--idempotency-key is for publish");
+  if (name === undefined) {
+    mistakes.push("the type of the event is missing");
+    return null;
+  }
+  return { name, version, broadcaster, assignments, json };
+}
+
+type ShownType = Pick<RegisteredEventType, "name" | "version" | "description" | "schema"> & {
+  readonly example: unknown;
+};
+
+const builtIn: readonly ShownType[] = builtInEventTypes.map((type) => {
+  const { name, version, description, payload: schema, example } = type;
+  return { name, version, description, schema, example };
+});
+
+async function types(all: readonly ShownType[], name: string | undefined, json: boolean): Promise<number> {
+  const found = all.filter((type) => name === undefined || type.name === name);
   if (found.length === 0) throw new UsageError(`There is no event ${name}; "onair events types" lists them`);
   if (json) {
-    const shown = found.map(({ name, version, description, payload, example }) => {
-      return { name, version, description, schema: payload, example };
+    const shown = found.map(({ name, version, description, schema, example }) => {
+      return { name, version, description, schema, example };
     });
     await print(JSON.stringify(shown));
   } else if (name === undefined) {

@@ -131,6 +131,7 @@ async function keepApplication(
       id: credentials.client_id,
       name: "Dev app",
       client_type: "confidential",
+      delivery: "both",
       webhook_url: webhookUrl,
       webhook_secret: credentials.webhook_secret,
       scopes,

@@ -31,7 +31,8 @@ export function isReceiverUrl(url: string): boolean {
   return urlForm.test(url);
 }
 
-const reasons: Readonly<Record<Exclude<Verdict, "ok">, string>> = {
+/** Why a delivery was refused, for people. */
+export const verdictReasons: Readonly<Record<Exclude<Verdict, "ok">, string>> = {
   missing_header: "a webhook header is missing",
   bad_timestamp: "webhook-timestamp is no number",
   timestamp_too_old: "webhook-timestamp is too old",
@@ -65,8 +66,8 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
     });
     if (verdict !== "ok") {
       const type = printable(headers.get("onair-event-type") ?? "a request").slice(0, 100);
-      line(style("red", "refused "), `${type}: ${reasons[verdict]}`);
-      return new Response(`${reasons[verdict]}\n`, { status: 401 });
+      line(style("red", "refused "), `${type}: ${verdictReasons[verdict]}`);
+      return new Response(`${verdictReasons[verdict]}\n`, { status: 401 });
     }
     const { type, broadcaster, text } = summaryOf(body);
     const attempt = Number(headers.get("onair-attempt"));

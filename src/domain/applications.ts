@@ -9,11 +9,19 @@ import type { Scope } from "./tokens.ts";
 export const clientTypes = ["confidential", "public"] as const;
 export type ClientType = (typeof clientTypes)[number];
 
+/**
+ * How an application gets its events: sent to its webhook URL, on the event stream, or both. On the stream nothing is
+ * sent to a URL, and none is needed.
+ */
+export const deliveryModes = ["webhook", "stream", "both"] as const;
+export type DeliveryMode = (typeof deliveryModes)[number];
+
 /** A third-party program that calls the API and receives webhooks. */
 export interface Application {
   readonly id: string;
   readonly name: string;
   readonly client_type: ClientType;
+  readonly delivery: DeliveryMode;
   readonly webhook_url: string | null;
   /** Readable, because every delivery is signed with it: `whsec_…`. */
   readonly webhook_secret: string;
@@ -32,7 +40,10 @@ export interface Application {
 }
 
 /** The hash stays out of `Application`, so that no answer can carry it. */
-export interface NewApplication extends Omit<Application, "retired_webhook_secrets" | "disabled"> {
+export interface NewApplication
+  extends Omit<Application, "delivery" | "retired_webhook_secrets" | "disabled"> {
+  /** `webhook` where left out. */
+  readonly delivery?: DeliveryMode;
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
 }
@@ -41,7 +52,14 @@ export interface NewApplication extends Omit<Application, "retired_webhook_secre
 export type ApplicationChanges = Partial<
   Pick<
     Application,
-    "name" | "webhook_url" | "scopes" | "redirect_uris" | "rate_limit" | "subscription_limit" | "disabled"
+    | "name"
+    | "delivery"
+    | "webhook_url"
+    | "scopes"
+    | "redirect_uris"
+    | "rate_limit"
+    | "subscription_limit"
+    | "disabled"
   >
 >;
 
@@ -85,6 +103,19 @@ export function retire(
     "conflict",
     `${kept.length} earlier secrets would be good at once, ${rotationLimits.maxRetired} may be: wait until one has expired, or rotate without overlap`,
   );
+}
+
+type Receiving = Pick<Application, "delivery" | "webhook_url">;
+
+/** Whether the stream is all that it uses; without a URL, `both` comes to that. */
+export function usesOnlyStream({ delivery, webhook_url }: Receiving): boolean {
+  return delivery === "stream" || (delivery === "both" && webhook_url === null);
+}
+
+/** Whether anything is delivered to it, in whatever way. */
+export function receives(application: Receiving & Pick<Application, "disabled">): boolean {
+  const { delivery, disabled, webhook_url } = application;
+  return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
 /** The secrets that sign a delivery at a time, the newest first. */

@@ -49,6 +49,14 @@ export interface DueDelivery {
   readonly event: SentEvent;
 }
 
+/** A delivery as the event stream sends it. */
+export interface StreamedDelivery
+  extends Pick<DueDelivery, "seq" | "id" | "subscription_id" | "sequence" | "attempts"> {
+  readonly published_at: number;
+  /** With its body as text, which is read once and sent once. */
+  readonly event: Omit<SentEvent, "body"> & { readonly body: string };
+}
+
 /** How long each stage of an attempt took, in milliseconds; null for one that was not needed or not reached. */
 export interface AttemptTimings {
   readonly dnsMs: number | null;

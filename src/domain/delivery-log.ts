@@ -74,6 +74,6 @@ export const deliveryPages = { maxResults: 100, defaultResults: 25, maxCursor: 2
 export function noReceiver(): DomainError {
   return new DomainError(
     "conflict",
-    "The application is disabled or has no webhook URL: ask the platform to set one",
+    "Nothing is sent to a webhook of this application: it has no webhook URL, gets its events on the stream alone, or is disabled",
   );
 }

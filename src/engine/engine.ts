@@ -1,3 +1,4 @@
+import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
 import { hour, minute, second } from "../domain/time.ts";
@@ -33,9 +34,13 @@ export interface Engine {
   /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
   test(applicationId: string, sample: Sample): Promise<SampleExchange>;
   standing(): Promise<Standing>;
+  /** Tells from now on which applications have something new on their event stream. */
+  onStreamed(listener: StreamedListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
+
+export type StreamedListener = (applicationIds: readonly string[]) => void;
 
 export interface EngineOptions {
   readonly settings: EngineSettings;
@@ -81,9 +86,13 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
       ],
       log,
     );
+    let listener: StreamedListener = () => {};
     return {
       store: watched(store, dispatcher),
-      publish: publishing(store, dispatcher),
+      publish: publishing(store, dispatcher, (ids) => listener(ids)),
+      onStreamed(told) {
+        listener = told;
+      },
       enable: (id) => dispatcher.enable(id),
       wake: async (id) => dispatcher.wake(id),
       async test(id, sample) {
@@ -145,13 +154,13 @@ function tidying(store: Store): Service {
   };
 }
 
-/** The applications as the dispatcher sees them: one that is disabled, or has no URL, is to it as one that is gone. */
+/** The applications as the dispatcher sees them: one that receives nothing is to it as one that is gone. */
 function receivingOnly({ applications }: Store): Store["applications"] {
   return {
     ...applications,
     async find(id) {
       const application = await applications.find(id);
-      return application?.disabled || application?.webhook_url === null ? null : application;
+      return application && receives(application) ? application : null;
     },
   };
 }
@@ -169,8 +178,9 @@ export function watched(
       async update(id, changes, now) {
         const changed = await applications.update(id, changes, now);
         dispatcher.applicationChanged(id);
-        // Another URL is another endpoint, of which nothing is known.
-        if (changed && changes.webhook_url !== undefined) await dispatcher.enable(id);
+        // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
+        const isAnother = changes.webhook_url !== undefined || changes.delivery === "stream";
+        if (changed && isAnother) await dispatcher.enable(id);
         return changed;
       },
       async rotateWebhookSecret(id, secret, rotation) {

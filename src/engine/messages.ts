@@ -21,6 +21,8 @@ export type FromEngine =
   | { readonly started: true }
   | { readonly failed: PlainError }
   | { readonly answers: readonly Answer[] }
+  /** Applications that have something new on their event stream. */
+  | { readonly streamed: readonly string[] }
   | { readonly log: Uint8Array<ArrayBuffer> };
 
 export type Answer =

@@ -1,7 +1,7 @@
 import { errorFields, type Log, type LogLevel } from "../log.ts";
 import { openReader } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import type { Engine, EngineSettings } from "./engine.ts";
+import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import {
   type Answer,
   type Call,
@@ -32,8 +32,9 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   loginRequests: ["find"],
   consents: ["ofUser"],
   subscriptions: ["ofApplication", "find", "count"],
-  deliveries: ["page", "find", "backlog"],
   replays: ["find", "page"],
+  eventTypes: ["all"],
+  deliveries: ["last", "lastBefore", "streamed", "page", "find", "backlog"],
   endpoints: ["find", "failing"],
   settings: ["get"],
 };
@@ -47,9 +48,11 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const worker = new Worker(program);
   const send = (message: ToEngine) => worker.postMessage(message);
   const calls = new Calls((made) => send({ calls: made }));
+  let streamed: StreamedListener = () => {};
   await new Promise<void>((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<FromEngine>) => {
       if ("answers" in data) calls.answered(data.answers);
+      else if ("streamed" in data) streamed(data.streamed);
       else if ("log" in data) log.raw(data.log);
       else if ("failed" in data) reject(thrownError(data.failed));
       else resolve();
@@ -74,6 +77,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     wake: (id) => calls.make("wake", [id]),
     test: (id, sample) => calls.make("test", [id, sample]),
     standing: () => calls.make("standing", []),
+    onStreamed(listener) {
+      streamed = listener;
+    },
     async stop(graceMs) {
       await reader.close();
       await calls.make("stop", [graceMs]);

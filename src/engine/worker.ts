@@ -29,6 +29,19 @@ function answer(one: Answer): void {
   answers.push(one);
 }
 
+const streamed = new Set<string>();
+
+/** So do the applications with something new on their event stream. */
+function tellStreamed(applicationIds: readonly string[]): void {
+  if (streamed.size === 0) {
+    setImmediate(() => {
+      send({ streamed: [...streamed] });
+      streamed.clear();
+    });
+  }
+  for (const id of applicationIds) streamed.add(id);
+}
+
 async function make({ id, method, args }: Call): Promise<void> {
   try {
     answer({ id, value: await callMethod(method, args) });
@@ -68,6 +81,7 @@ self.onmessage = async ({ data }: MessageEvent<ToEngine>) => {
       steady: performance.now.bind(performance),
       random: Math.random,
     });
+    started.onStreamed(tellStreamed);
     engine = {
       ...started,
       async stop(graceMs) {

@@ -84,6 +84,10 @@ export function authenticator(
       }
       return caller;
     },
+    /** How often `forget` was called: callers that were found good before may be so no more. */
+    get timesForgotten(): number {
+      return timesForgotten;
+    },
     /** To be called after a token or an application was changed or removed. */
     forget(): void {
       timesForgotten++;

@@ -21,6 +21,13 @@ export interface Exchange {
   budget: Budget | null;
 }
 
+/** The connections of a listener. */
+export interface Peers {
+  requestIP(request: Request): { readonly address: string } | null;
+  /** Closes the connection of a request after so long without anything going over it; 0: never. */
+  timeout(request: Request, seconds: number): void;
+}
+
 /** What all exchanges of one listener have in common. */
 export interface Shared {
   readonly log: Log;
@@ -30,7 +37,7 @@ export interface Shared {
   /** For `replyReady`, where an answer has no others than those and its budget. */
   readonly ready: Headers;
   /** Knows who sent a request, once the listener accepts connections. */
-  peers: { requestIP(request: Request): { readonly address: string } | null } | null;
+  peers: Peers | null;
   /** Whose word about the peer is taken; null: nobody's. */
   readonly trustedProxies: TrustedProxies | null;
 }

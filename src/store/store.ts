@@ -7,6 +7,7 @@ import type {
   NewEvent,
   PublishedEvent,
   Retention,
+  StreamedDelivery,
 } from "../domain/deliveries.ts";
 import type {
   Backlog,
@@ -17,6 +18,7 @@ import type {
   SentDelivery,
 } from "../domain/delivery-log.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import type { NewEventType, RegisteredEventType } from "../domain/events/registered.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
 import type { NewReplay, Replay } from "../domain/replays.ts";
@@ -38,6 +40,23 @@ export class BatchRefused extends Error {
   constructor(readonly results: BatchResult) {
     super("Nothing of the batch was kept");
   }
+}
+
+/** What publishing an event has made. */
+export interface StoredEvent extends PublishedEvent {
+  readonly taken: readonly DueDelivery[];
+  readonly streamed: readonly string[];
+}
+
+/** A part of what is on the event stream of an application. */
+export interface StreamedDeliveries {
+  readonly deliveries: readonly StreamedDelivery[];
+  /** So many more have a body that is no longer kept. */
+  readonly lost: number;
+  /** The number up to which these are all. */
+  readonly upTo: number;
+  /** Whether there was nothing behind it. */
+  readonly isAll: boolean;
 }
 
 /** A subscription that was asked for: its id, or why there is none. */
@@ -214,14 +233,30 @@ export interface Store {
      * Keeps the event together with one delivery per subscription. The same id again answers as before and keeps
      * nothing; rejects with `conflict` where that id was another event's, with `invalid_parameter` where the
      * broadcaster does not exist. `takes` is asked for each delivery, inside the transaction, whether the dispatcher
-     * takes it at once; these are `taken`, in order, and the others are left for `claim`.
+     * takes it at once; these are `taken`, in order, and the others are left for `claim`. `streamed`: the applications
+     * that have new deliveries on their event stream; where that is all they use, these are final.
      */
-    publish(
-      event: NewEvent,
-      takes: (applicationId: string) => boolean,
-    ): Promise<PublishedEvent & { readonly taken: readonly DueDelivery[] }>;
+    publish(event: NewEvent, takes: (applicationId: string) => boolean): Promise<StoredEvent>;
+  };
+  readonly eventTypes: {
+    /**
+     * Keeps a type, or changes its description, example and time to live. Rejects with `conflict` where its schema is
+     * another one than that of the same version before, or there are too many types.
+     */
+    put(type: NewEventType, now: number): Promise<RegisteredEventType>;
+    all(): Promise<RegisteredEventType[]>;
+    /**
+     * With its subscriptions; false where there is none. Rejects with `conflict` where an event of it was published.
+     */
+    remove(name: string, version: number): Promise<boolean>;
   };
   readonly deliveries: {
+    /** The highest number given so far, 0 before the first. */
+    last(): Promise<number>;
+    /** The number of the last delivery of events published before a time. */
+    lastBefore(time: number): Promise<number>;
+    /** What an application is to get on its event stream behind a number, in order; some at a time. */
+    streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
     /** To be called before a dispatcher begins: what an earlier one had taken can be claimed again. */
     takeUp(): Promise<void>;
     /** Applications with deliveries to claim and when the earliest of each is due. */

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { type Application, webhookSecrets } from "../domain/applications.ts";
-import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import type { Attempt, AttemptResult, DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
 import type { Log } from "../log.ts";
 import { type Decision, nextStep } from "./retry.ts";
 import type { SendRequest, SendResult } from "./sender.ts";
@@ -8,7 +8,7 @@ import { sign } from "./signature.ts";
 
 /** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
 export function signedHeaders(
-  delivery: DueDelivery,
+  delivery: DueDelivery | StreamedDelivery,
   application: Application,
   signingKey: KeyObject,
   now: number,
@@ -88,8 +88,11 @@ export function resultOf(
   };
 }
 
+/** How a delivery may end without being sent. */
+export type Unsent = "delivered" | "expired" | "canceled";
+
 /** What is recorded of a delivery to which nothing was sent. */
-export function unsent(delivery: DueDelivery, status: "expired" | "canceled", at: number): AttemptResult {
+export function unsent(delivery: DueDelivery, status: Unsent, at: number): AttemptResult {
   const { seq, attempts } = delivery;
   return { seq, at, attempts, attempt: null, status, next_attempt_at: null };
 }

@@ -1,11 +1,11 @@
 import type { KeyObject } from "node:crypto";
-import type { Application } from "../domain/applications.ts";
+import { type Application, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
-import { logAttempt, notMade, requestOf, resultOf, unsent } from "./attempt.ts";
+import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, countNotice, countResult, newCounts } from "./counts.ts";
 import { follow } from "./health.ts";
@@ -189,9 +189,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
     const { application } = lane;
-    const isExpired = delivery.expires_at !== null && delivery.expires_at <= at;
-    if (!application || !delivery.isWanted || isExpired) {
-      const result = unsent(delivery, application && delivery.isWanted ? "expired" : "canceled", at);
+    const ending = endingOf(delivery, application, at);
+    if (ending || !application) {
+      const result = unsent(delivery, ending ?? "canceled", at);
       countResult(counts, result);
       recorder.add(result);
       return;
@@ -370,4 +370,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return { inFlight, queued: room.queued, unrecorded: recorder.unrecorded, heldUp, counts };
     },
   };
+}
+
+/** How a delivery ends to which nothing is sent; null: it is to be sent. */
+function endingOf(
+  { isWanted, expires_at }: DueDelivery,
+  application: Application | null | undefined,
+  at: number,
+): Unsent | null {
+  if (!application || !isWanted) return "canceled";
+  // It can be read, which is all that there is to deliver, also where it was asked for once more.
+  if (usesOnlyStream(application)) return "delivered";
+  return expires_at !== null && expires_at <= at ? "expired" : null;
 }

@@ -3,7 +3,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { invalidFields } from "../domain/errors.ts";
-import { checkPayload, findEventType } from "../domain/events/catalogue.ts";
+import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
+import type { EventType } from "../domain/events/event-type.ts";
 import { Id } from "../domain/fields.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
@@ -37,14 +38,14 @@ export interface Publisher {
 }
 
 /** @param keep takes an event that fits its type: `publishing` here, or in another thread */
-export function createPublisher(keep: Publish, now: () => number): Publisher {
+export function createPublisher(keep: Publish, now: () => number, catalogue = new Catalogue()): Publisher {
   return {
     async publish(input) {
-      const event = readEvent(input);
+      const { event, type } = readEvent(input, catalogue);
       const publishedAt = now();
       const { name, version, broadcaster_user_id, data } = event;
       const body = { type: name, version, timestamp: isoTime(publishedAt), data };
-      const timeToLiveMs = findEventType(name, version)?.timeToLiveMs ?? null;
+      const { timeToLiveMs } = type;
       return keep({
         id: event.id ?? newId(),
         name,
@@ -64,14 +65,23 @@ export function createPublisher(keep: Publish, now: () => number): Publisher {
 /** Keeps an event with its deliveries and has them sent. */
 export type Publish = (event: NewEvent) => Promise<PublishedEvent>;
 
-/** What is published goes to the dispatcher straight from memory where it has room for it. */
-export function publishing(store: Pick<Store, "events">, dispatcher: Pick<Dispatcher, "reserve">): Publish {
+/**
+ * What is published goes to the dispatcher straight from memory where it has room for it.
+ *
+ * @param streamed told of the applications that have something new on their event stream
+ */
+export function publishing(
+  store: Pick<Store, "events">,
+  dispatcher: Pick<Dispatcher, "reserve">,
+  streamed: (applicationIds: readonly string[]) => void = () => {},
+): Publish {
   return async (event) => {
     const reservation = dispatcher.reserve();
     let taken: readonly DueDelivery[] = [];
     try {
       const published = await store.events.publish(event, reservation.takes);
       taken = published.taken;
+      if (published.streamed.length > 0) streamed(published.streamed);
       return { id: published.id, deliveries: published.deliveries };
     } finally {
       reservation.end(taken);
@@ -79,15 +89,14 @@ export function publishing(store: Pick<Store, "events">, dispatcher: Pick<Dispat
   };
 }
 
-function readEvent(input: unknown): EventInput {
+function readEvent(input: unknown, catalogue: Catalogue): { event: EventInput; type: EventType } {
   const wrong = problems(check, input, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
   const event = input as EventInput;
-  const type = findEventType(event.name, event.version);
+  const type = catalogue.find(event.name, event.version);
   if (!type) {
-    const known = findEventType(event.name, 1) !== undefined;
     throw invalidFields([
-      known
+      catalogue.has(event.name)
         ? { in: "body", field: "version", message: `is not one of event ${event.name}` }
         : {
             in: "body",
@@ -98,5 +107,5 @@ function readEvent(input: unknown): EventInput {
   }
   const misfits = checkPayload(type, event.data);
   if (misfits.length > 0) throw invalidFields(misfits);
-  return event;
+  return { event, type };
 }

@@ -154,6 +154,29 @@ describe.skipIf(!built)("dist/onair", () => {
     expect(new Webhook(secret).verify(delivery?.body ?? "", delivery?.headers ?? {})).toMatchObject({ data });
   });
 
+  test("checks events of a registered type, and streams them", async () => {
+    const { api, admin } = client(server);
+    const schema = { type: "object", required: ["winner"] };
+    const type = { version: 1, schema, example: { winner: "a" } };
+    expect((await admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
+    expect((await admin("PATCH", `/admin/v1/applications/${application}`, { delivery: "both" })).status).toBe(
+      200,
+    );
+    const events = [{ name: "raffle.won", version: 1 }];
+    await api("POST", "/public/v1/events/subscriptions", token, { events, broadcaster_user_id: 1001 });
+    const stream = await get("/public/v1/events/stream");
+    const event = { ...events[0], broadcaster_user_id: 1001 };
+    expect((await admin("POST", "/admin/v1/events", { ...event, data: {} })).status).toBe(400);
+    expect((await admin("POST", "/admin/v1/events", { ...event, data: { winner: "b" } })).status).toBe(202);
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const bytes of stream.body ?? []) {
+      text += decoder.decode(bytes, { stream: true });
+      if (text.includes("event: raffle.won\n")) break;
+    }
+    expect(text).toContain('{\\"winner\\":\\"b\\"}');
+  });
+
   test("has the admin reference inside", async () => {
     for (const path of ["/docs", "/openapi.json"])
       expect((await fetch(server.adminUrl + path)).status).toBe(200);

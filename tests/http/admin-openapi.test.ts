@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
 import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log.ts";
@@ -54,6 +54,7 @@ describe("the admin document", () => {
       data,
       publisher,
       cursors: new Cursors("key"),
+      catalogue: new Catalogue(),
       authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,
@@ -170,7 +171,17 @@ async function calls(): Promise<Call[]> {
   const of = (rest = "") => `/admin/v1/applications/{id}${rest}`;
   const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
   const event = { name: "channel.followed", version: 1, broadcaster_user_id: 7, data };
+  const raffle = { version: 1, schema: { type: "object" }, example: { winner: "maya" } };
+  const type = "/admin/v1/event-types/raffle.won";
   return [
+    ["PUT /admin/v1/event-types/{name}", 200, type, raffle],
+    ["PUT /admin/v1/event-types/{name}", 400, type, { ...raffle, schema: {} }],
+    ["PUT /admin/v1/event-types/{name}", 409, type, { ...raffle, schema: { type: "object", title: "x" } }],
+    ["GET /admin/v1/event-types", 200, "/admin/v1/event-types"],
+    ["DELETE /admin/v1/event-types/{name}", 400, type],
+    ["DELETE /admin/v1/event-types/{name}", 404, `${type}?version=2`],
+    ["DELETE /admin/v1/event-types/{name}", 409, "/admin/v1/event-types/channel.followed?version=1"],
+    ["DELETE /admin/v1/event-types/{name}", 204, `${type}?version=1`],
     ["PUT /admin/v1/users/{id}", 200, "/admin/v1/users/7", { username: "maya" }],
     ["PUT /admin/v1/users/{id}", 400, "/admin/v1/users/7", {}],
     ["PUT /admin/v1/users/{id}", 409, "/admin/v1/users/8", { username: "maya" }],

@@ -261,6 +261,7 @@ describe("POST /admin/v1/applications", () => {
       id: expect.any(String),
       name: "Bot",
       client_type: "confidential",
+      delivery: "webhook",
       client_id: body["id"],
       client_secret: expect.stringMatching(/^onair_cs_/),
       webhook_url: "http://127.0.0.1:9/x",

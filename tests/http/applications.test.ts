@@ -83,6 +83,7 @@ describe("listing", () => {
       id,
       name: "Exact",
       client_type: "confidential",
+      delivery: "webhook",
       client_id: id,
       webhook_url: null,
       scopes: ["users:read", "events:subscribe"],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { publicApp } from "../../src/http/public/app.ts";
 import { Profiles } from "../../src/http/public/profiles.ts";
@@ -63,7 +63,9 @@ describe("the document", () => {
       ...Object.values(operation.responses),
     ]);
     const types = new Set(all.flatMap((part) => Object.keys(part?.content ?? {})));
-    expect(types).toEqual(new Set(["application/json", "application/x-www-form-urlencoded"]));
+    expect(types).toEqual(
+      new Set(["application/json", "application/x-www-form-urlencoded", "text/event-stream"]),
+    );
     const form = operations(document).filter(({ operation }) => {
       return operation.requestBody?.content["application/x-www-form-urlencoded"];
     });
@@ -113,6 +115,8 @@ describe("the operations", () => {
       cursors: new Cursors("key"),
       engine: server.app.engine,
       defaultSubscriptionLimit: 1,
+      catalogue: new Catalogue(),
+      streams: { open: async () => new ReadableStream() },
       publicKey: { public_key: "", standard_webhooks: "" },
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);

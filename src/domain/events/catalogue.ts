@@ -28,6 +28,47 @@ export const builtInEventTypes: readonly EventType[] = [
   kicksGifted,
 ];
 
+/** All event types of an installation: those that are built in, then those that operators registered. */
+export class Catalogue {
+  #registered: readonly EventType[] = [];
+
+  /** Every type; another list after every change. */
+  get types(): readonly EventType[] {
+    return this.#types;
+  }
+  #types: readonly EventType[] = builtInEventTypes;
+
+  /** The type of exactly this name and version. */
+  find(name: string, version: number): EventType | undefined {
+    return this.#types.find((type) => type.name === name && type.version === version);
+  }
+
+  /** Whether there is any version of it. */
+  has(name: string): boolean {
+    return this.#types.some((type) => type.name === name);
+  }
+
+  /** Adds a registered type, or puts it in the place of the same version. */
+  put(type: EventType): void {
+    this.#set([...this.#without(type.name, type.version), type]);
+  }
+
+  remove(name: string, version: number): void {
+    this.#set(this.#without(name, version));
+  }
+
+  #without(name: string, version: number): EventType[] {
+    return this.#registered.filter((type) => type.name !== name || type.version !== version);
+  }
+
+  #set(registered: EventType[]): void {
+    this.#registered = registered.sort((a, b) =>
+      a.name < b.name ? -1 : a.name > b.name ? 1 : a.version - b.version,
+    );
+    this.#types = [...builtInEventTypes, ...this.#registered];
+  }
+}
+
 /** The built-in type of exactly this name and version. */
 export function findEventType(name: string, version: number): EventType | undefined {
   return builtInEventTypes.find((type) => type.name === name && type.version === version);
@@ -38,6 +79,7 @@ export function findEventType(name: string, version: number): EventType | undefi
  * fields start with `data`. Compiles the type's schema on first use.
  */
 export function checkPayload(type: EventType, data: unknown): FieldProblem[] {
+  if (type.check) return type.check(data);
   return problems(compiled(type), data, { in: "body", prefix: "data", of: type.name });
 }
 

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from "@sinclair/typebox";
+import type { FieldProblem } from "../errors.ts";
 
 /** A kind of event that the platform publishes and applications subscribe to. */
 export interface EventType<Payload extends TSchema = TSchema> {
@@ -12,4 +13,6 @@ export interface EventType<Payload extends TSchema = TSchema> {
   readonly example: Static<Payload>;
   /** How long an undelivered event is worth retrying; null: for the whole retry schedule. */
   readonly timeToLiveMs: number | null;
+  /** Checks payloads of a registered type, whose schema is not one of TypeBox. */
+  readonly check?: (data: unknown) => FieldProblem[];
 }

@@ -1,4 +1,5 @@
 import type { PlatformData } from "../../batch/platform-data.ts";
+import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
@@ -16,6 +17,7 @@ import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
+import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
@@ -31,6 +33,7 @@ export interface AdminDeps {
   readonly data: PlatformData;
   readonly publisher: Publisher;
   readonly cursors: Cursors;
+  readonly catalogue: Catalogue;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
@@ -60,6 +63,7 @@ export function adminApp(deps: AdminDeps) {
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
+  eventTypeRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

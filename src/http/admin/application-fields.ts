@@ -4,6 +4,7 @@ import {
   type ApplicationChanges,
   type ClientType,
   clientTypes,
+  deliveryModes,
 } from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { nullable, oneLine } from "../../domain/fields.ts";
@@ -21,6 +22,13 @@ import { closed } from "./reference.ts";
 
 const fields = {
   name: oneLine(1, 100),
+  delivery: Type.Union(
+    deliveryModes.map((one) => Type.Literal(one)),
+    {
+      description:
+        "How it gets its events: sent to its webhook URL, on the event stream, or both. With `stream` nothing is sent to its URL any more, and what is pending can be read from the stream.",
+    },
+  ),
   webhook_url: nullable(Type.String({ maxLength: 2048 }), {
     description: "Where its events are sent; null: nowhere, and what is pending is canceled.",
   }),
@@ -63,6 +71,7 @@ const shownFields = {
   name: Type.String(),
   client_id: Type.String({ description: "The same as `id`." }),
   client_type,
+  delivery: others.delivery,
   webhook_url: others.webhook_url,
   scopes: Type.Array(Type.String()),
   redirect_uris: Type.Array(Type.String()),
@@ -91,6 +100,7 @@ export const exampleApplication = {
   name: "My bot",
   client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
   client_type: "confidential",
+  delivery: "webhook",
   webhook_url: "https://bot.example/webhook",
   scopes: ["users:read", "events:subscribe"],
   redirect_uris: [],
@@ -124,7 +134,8 @@ export function checkFields(
 ): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
   const wrong: FieldProblem[] = [];
   const refuse = (field: string, message: string) => wrong.push({ in: "body", field, message });
-  const { name, webhook_url, scopes: asked, redirect_uris, rate_limit, subscription_limit, disabled } = input;
+  const { name, delivery, webhook_url, scopes: asked, redirect_uris } = input;
+  const { rate_limit, subscription_limit, disabled } = input;
   const granted = asked && parseScopes(asked.join(" "));
   if (granted === null) refuse("scopes", `may hold ${scopes.join(" and ")}`);
   const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
@@ -136,6 +147,7 @@ export function checkFields(
   if (wrong.length > 0) throw invalidFields(wrong);
   return {
     ...(name !== undefined && { name: name.toWellFormed() }),
+    ...(delivery && { delivery }),
     ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
     ...(granted && { scopes: granted }),
     ...(redirect_uris && { redirect_uris }),
@@ -149,13 +161,14 @@ type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets">;
 
 /** An application as it is told: none of its secrets. */
 export function shown(application: Shown) {
-  const { id, name, client_type, webhook_url, scopes, redirect_uris, rate_limit } = application;
+  const { id, name, client_type, delivery, webhook_url, scopes, redirect_uris, rate_limit } = application;
   const { subscription_limit, disabled, created_at, updated_at } = application;
   return {
     id,
     name,
     client_id: id,
     client_type,
+    delivery,
     webhook_url,
     scopes,
     redirect_uris,

@@ -70,6 +70,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
         id: newId(),
         name: input.name.toWellFormed(),
         client_type,
+        delivery: checked.delivery ?? "webhook",
         webhook_url: checked.webhook_url ?? null,
         webhook_secret,
         scopes: asked,

@@ -19,7 +19,10 @@ import { component, documentSchema, type Json } from "../public/reference-schema
 export const closed = { additionalProperties: false };
 
 export type AdminErrorCode =
-  | Exclude<ErrorCode, "subscription_failed" | "insufficient_scope" | "method_not_allowed" | "rate_limited">
+  | Exclude<
+      ErrorCode,
+      "subscription_failed" | "stream_disabled" | "insufficient_scope" | "method_not_allowed" | "rate_limited"
+    >
   | "internal_error";
 
 /** A body: as JSON, as NDJSON, or either. */

@@ -12,12 +12,14 @@ import { type PublicDeps, preflight, publicListener } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { docsRoutes } from "./docs.ts";
+import type { EventStreams } from "./event-streams.ts";
 import { eventRoutes, type PublicKey } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
 import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
 import { replayRoutes } from "./replays.ts";
+import { streamRoute } from "./stream.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
@@ -30,6 +32,7 @@ export function publicApp(
     defaultSubscriptionLimit: number;
     publicKey: PublicKey;
     engine: Pick<Engine, "test">;
+    streams: Pick<EventStreams, "open">;
   },
 ) {
   const app = publicListener(deps);
@@ -40,7 +43,8 @@ export function publicApp(
   deliveryRoutes(app, deps, deps.cursors);
   replayRoutes(app, deps);
   testRoute(app, deps, deps.engine);
-  eventRoutes(app, deps.publicKey);
+  eventRoutes(app, deps, deps.publicKey);
+  streamRoute(app, deps, deps.streams);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);
   introspectRoute(app, deps, introspectDetail);

@@ -1,3 +1,4 @@
+import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
@@ -10,6 +11,7 @@ import type { Profiles } from "./profiles.ts";
 export interface PublicDeps {
   readonly store: Store;
   readonly access: Access;
+  readonly catalogue: Catalogue;
   /** To be told of every change of a user. */
   readonly profiles: Profiles;
   readonly log: Log;
@@ -41,7 +43,7 @@ const crossOrigin = {
 };
 
 export const preflight = {
-  "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, X-Request-Id",
+  "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Request-Id",
   "access-control-max-age": "86400",
 };
 

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
-import { replyJson } from "../exchange.ts";
-import type { PublicListener } from "./base.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
+import { reply, replyJson } from "../exchange.ts";
+import type { PublicDeps, PublicListener } from "./base.ts";
 import { answer, Message, operation } from "./reference.ts";
 
 const closed = { additionalProperties: false };
@@ -33,25 +34,33 @@ export interface PublicKey {
 }
 
 /** The catalogue of events, and the key that verifies their signatures. */
-export function eventRoutes(app: PublicListener, publicKey: PublicKey): void {
-  const types = builtInEventTypes.map(({ name, version, description, payload, example }) => {
-    return { name, version, description, schema: plainSchema(payload), example };
-  });
+export function eventRoutes(
+  app: PublicListener,
+  { catalogue }: Pick<PublicDeps, "catalogue">,
+  publicKey: PublicKey,
+): void {
+  let made: { readonly of: readonly EventType[]; readonly body: string } | null = null;
+  const list = () => {
+    const { types } = catalogue;
+    if (made?.of !== types)
+      made = { of: types, body: JSON.stringify({ data: types.map(shown), message: "OK" }) };
+    return made.body;
+  };
 
   app.get(
     "/public/v1/events/types",
-    ({ exchange }) => replyJson(exchange, 200, { data: types, message: "OK" }),
+    ({ exchange }) => reply(exchange, 200, list()),
     operation({
       id: "getEventTypes",
       tag: "Events",
       summary: "Get Event Types",
       description:
-        "The events that can be subscribed to, each with the JSON Schema of its payload and an example.",
+        "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
       access: "anyone",
       answers: {
         200: answer("All event types.", {
           schema: Type.Object({ data: Type.Array(EventTypeSchema), message: Message }, closed),
-          example: { data: types.slice(1, 2), message: "OK" },
+          example: { data: builtInEventTypes.slice(1, 2).map(shown), message: "OK" },
         }),
       },
     }),
@@ -83,7 +92,11 @@ export function eventRoutes(app: PublicListener, publicKey: PublicKey): void {
   );
 }
 
+function shown({ name, version, description, payload, example }: EventType) {
+  return { name, version, description, schema: plainSchema(payload), example };
+}
+
 /** A schema without the keywords that only our own checks understand: strict validators refuse unknown ones. */
-function plainSchema(schema: object): Record<string, unknown> {
+export function plainSchema(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === "errorMessage" ? undefined : value)));
 }

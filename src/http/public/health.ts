@@ -72,12 +72,14 @@ export function healthRoutes(app: PublicListener, { store }: PublicDeps): void {
       const application = await store.applications.find(application_id);
       const { pending, oldest_pending_at } = await store.deliveries.backlog(application_id, id);
       const { sequence, ...record } = found;
-      const hasUrl = application !== null && application.webhook_url !== null;
+      // On the event stream nothing is sent to a URL, and none is needed.
+      const isReached =
+        application !== null && (application.delivery !== "webhook" || application.webhook_url !== null);
       const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
       const data = {
         ...record,
-        status: hasUrl ? endpointStatus(endpoint) : "disabled",
-        disabled_reason: hasUrl ? endpoint.disabled_reason : "no_webhook_url",
+        status: isReached ? endpointStatus(endpoint) : "disabled",
+        disabled_reason: isReached ? endpoint.disabled_reason : "no_webhook_url",
         pending,
         oldest_pending_at: timeOrNull(oldest_pending_at),
         last_success_at: timeOrNull(endpoint.last_success_at),

@@ -23,6 +23,8 @@ export interface Answer {
   readonly description: string;
   readonly schema?: TSchema;
   readonly example?: unknown;
+  /** In place of JSON it is a stream of server-sent events like this. */
+  readonly eventStream?: string;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
 }
@@ -40,6 +42,7 @@ export interface Operation {
   readonly access: Scope | "anyone";
   readonly params?: TObject;
   readonly query?: TObject;
+  readonly headers?: TObject;
   readonly body?: {
     readonly schema: TSchema;
     readonly example: unknown;
@@ -65,6 +68,7 @@ export function operationDetail(of: Operation): Json & { responses: Record<numbe
   const parameters = [
     ...parametersOf("path", of.params),
     ...parametersOf("query", of.query),
+    ...parametersOf("header", of.headers),
     ...(of.notModified ? [ifNoneMatch] : []),
   ];
   return {
@@ -133,8 +137,11 @@ const cacheHeaders: Json = {
 
 function answersOf(of: Operation): Record<number, Json> {
   const always = { ...commonHeaders, ...(of.notModified && cacheHeaders) };
-  const answers = Object.entries(of.answers).map(([status, { description, schema, example, budget }]) => {
-    const content = schema && { "application/json": { schema: documentSchema(schema), example } };
+  const answers = Object.entries(of.answers).map(([status, given]) => {
+    const { description, schema, example, eventStream, budget } = given;
+    const content = schema
+      ? { "application/json": { schema: documentSchema(schema), example } }
+      : eventStream && { "text/event-stream": { schema: { type: "string" }, example: eventStream } };
     return [
       status,
       { description, headers: { ...always, ...(budget && budgetHeaders) }, ...(content && { content }) },
@@ -149,7 +156,7 @@ function answersOf(of: Operation): Record<number, Json> {
 
 function errorsOf(of: Operation): PublicErrorCode[] {
   const codes: PublicErrorCode[] = [];
-  if (of.params || of.query || of.body) codes.push("invalid_parameter");
+  if (of.params || of.query || of.headers || of.body) codes.push("invalid_parameter");
   if (of.body) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
   if (of.access !== "anyone") codes.push("missing_token", "invalid_token", "insufficient_scope");
   return [...codes, ...(of.errors ?? []), "rate_limited", "internal_error", "unavailable"];

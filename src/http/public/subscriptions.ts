@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { findEventType } from "../../domain/events/catalogue.ts";
+import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
@@ -100,7 +100,7 @@ interface Item {
 /** Get, create and delete event subscriptions. */
 export function subscriptionRoutes(
   app: PublicListener,
-  { store, now }: PublicDeps,
+  { store, now, catalogue }: PublicDeps,
   defaultLimit: number,
 ): void {
   const granted = async ({ grant }: Exchange): Promise<{ grant: Grant; application: Application }> => {
@@ -148,7 +148,9 @@ export function subscriptionRoutes(
       const { grant, application } = await granted(exchange);
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
       const wanted = body.events.map(({ name, version }) => ({ name, version }));
-      const refusals = wanted.map(({ name, version }) => refusal(name, version, broadcaster, application));
+      const refusals = wanted.map(({ name, version }) =>
+        refusal(name, version, broadcaster, application, catalogue),
+      );
       const keys = wanted
         .filter((_, i) => refusals[i] === null)
         .map(({ name, version }) => ({
@@ -230,14 +232,15 @@ function refusal(
   version: number,
   broadcaster: number | null,
   application: Application,
+  catalogue: Catalogue,
 ): string | null {
-  if (!findEventType(name, version)) {
-    return findEventType(name, 1)
+  if (!catalogue.find(name, version)) {
+    return catalogue.has(name)
       ? `Event ${name} has no version ${version}`
       : "There is no event of this name; GET /public/v1/events/types lists them";
   }
   if (broadcaster === null) return `Event ${name} belongs to a channel: broadcaster_user_id is required`;
-  if (application.webhook_url === null)
+  if (application.webhook_url === null && application.delivery === "webhook")
     return "This application has no webhook URL; ask the platform to set one";
   return null;
 }

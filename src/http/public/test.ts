@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { invalidFields } from "../../domain/errors.ts";
-import { findEventType } from "../../domain/events/catalogue.ts";
 import { nullable } from "../../domain/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
@@ -64,7 +63,11 @@ const TestSchema = Type.Object(
 );
 
 /** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
-export function testRoute(app: PublicListener, { now }: PublicDeps, engine: Pick<Engine, "test">): void {
+export function testRoute(
+  app: PublicListener,
+  { now, catalogue }: PublicDeps,
+  engine: Pick<Engine, "test">,
+): void {
   const limiter = rateLimiter(now);
 
   app.post(
@@ -72,9 +75,9 @@ export function testRoute(app: PublicListener, { now }: PublicDeps, engine: Pick
     async ({ exchange, request }) => {
       const body = request.body === null ? {} : await readJson(request, testBody);
       const { event = defaultEvent, version = 1 } = body;
-      const type = findEventType(event, version);
+      const type = catalogue.find(event, version);
       if (!type) {
-        const field = findEventType(event, 1) ? "version" : "event";
+        const field = catalogue.has(event) ? "version" : "event";
         const message = "is not a known one; GET /public/v1/events/types lists them";
         throw invalidFields([{ in: "body", field, message }]);
       }

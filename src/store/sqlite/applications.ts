@@ -1,12 +1,20 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { type Application, type RetiredSecret, type Rotation, retire } from "../../domain/applications.ts";
+import {
+  type Application,
+  type RetiredSecret,
+  type Rotation,
+  receives,
+  retire,
+  usesOnlyStream,
+} from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
+import type { DeliveryModes } from "./delivery-modes.ts";
 import { applications, settings } from "./schema.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
@@ -14,6 +22,7 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   name: applications.name,
   client_type: applications.client_type,
   client_secret_hash: applications.client_secret_hash,
+  delivery: applications.delivery,
   webhook_url: applications.webhook_url,
   webhook_secret: applications.webhook_secret,
   retired_webhook_secrets: applications.retired_webhook_secrets,
@@ -30,8 +39,10 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
 export function applicationStore(
   db: Database,
   orm: BunSQLiteDatabase,
-  commit: Commit,
+  commitNow: Commit,
+  deliveryModes: DeliveryModes,
 ): Store["applications"] {
+  const commit = deliveryModes.forgottenBy(commitNow);
   const cancel = deliveryCanceler(db);
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
@@ -81,8 +92,10 @@ export function applicationStore(
       }),
     update: (id, changes, now) =>
       commit(() => {
-        if (changes.disabled || changes.webhook_url === null) cancel.ofApplication(id, now);
-        return change(id, changes, now);
+        const changed = change(id, changes, now);
+        if (changed && !receives(changed)) cancel.ofApplication(id, now);
+        else if (changed && usesOnlyStream(changed)) cancel.leftToStream(id, now);
+        return changed;
       }),
     remove: (id, now) =>
       commit(() => {

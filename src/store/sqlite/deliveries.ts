@@ -5,6 +5,7 @@ import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog } from "./delivery-log.ts";
 import { retrier } from "./requeue.ts";
+import { deliveryStream } from "./stream.ts";
 
 interface DueRow {
   readonly seq: number;
@@ -136,6 +137,7 @@ export function deliveryStore(
   };
 
   return {
+    ...deliveryStream(db),
     takeUp: () =>
       commit(() => {
         claimed.clear();

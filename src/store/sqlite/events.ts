@@ -6,6 +6,7 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
+import type { DeliveryModes } from "./delivery-modes.ts";
 import { events, users } from "./schema.ts";
 
 interface Receiver {
@@ -14,7 +15,12 @@ interface Receiver {
   readonly sequence: number;
 }
 
-export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["events"] {
+export function eventStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+  modes: DeliveryModes,
+): Store["events"] {
   const byId = orm
     .select({ fingerprint: events.fingerprint, deliveries: events.deliveries })
     .from(events)
@@ -40,6 +46,9 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?) RETURNING seq`,
   );
+  const markPublished = db.prepare<null, [string, number]>(
+    "UPDATE event_types SET is_published = TRUE WHERE name = ? AND version = ? AND NOT is_published",
+  );
   const setCount = db.prepare<null, [number, number]>("UPDATE events SET deliveries = ? WHERE seq = ?");
   const addDelivery = db.prepare<
     null,
@@ -48,6 +57,14 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
     `INSERT INTO deliveries
        (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at, expires_at)
      VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
+  );
+  const addStreamed = db.prepare<
+    null,
+    [number, string, number, string, string, number, number, number | null]
+  >(
+    `INSERT INTO deliveries
+       (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, finished_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, 'delivered', 0, ?, ?)`,
   );
   // Events outlive their deliveries, so that no number is given twice even when all deliveries are gone.
   let nextDelivery =
@@ -62,22 +79,42 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
     const earlier = byId.get({ id });
     if (earlier) {
-      if (earlier.fingerprint.equals(fingerprint)) return { id, deliveries: earlier.deliveries, taken: [] };
+      if (earlier.fingerprint.equals(fingerprint)) {
+        return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
+      }
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
     if (!userExists.get({ id: broadcaster_user_id })) {
       const message = `is not a known user`;
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
+    markPublished.run(name, version);
     const first = nextDelivery;
     const row = addEvent.get(id, name, version, broadcaster_user_id, body, fingerprint, first, published_at);
     if (!row) throw new Error("INSERT returned no row");
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
+    const streamed = new Set<string>();
     // One by one: ten thousand rows at once are megabytes to be collected.
     for (const receiver of subscribers.iterate(broadcaster_user_id, name, version)) {
       const { id: subscription_id, app_id: application_id, sequence } = receiver;
       const [seq, delivery] = [nextDelivery++, newId()];
+      const mode = modes.of(application_id);
+      if (mode !== "webhook") streamed.add(application_id);
+      if (mode === "stream") {
+        // With that it can be read, which is all that there is to deliver.
+        addStreamed.run(
+          seq,
+          delivery,
+          row.seq,
+          application_id,
+          subscription_id,
+          sequence,
+          published_at,
+          expires_at,
+        );
+        continue;
+      }
       const isTaken = takes(application_id);
       const due = isTaken ? null : 0;
       addDelivery.run(seq, delivery, row.seq, application_id, subscription_id, sequence, due, expires_at);
@@ -87,7 +124,7 @@ export function eventStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
     }
     const count = nextDelivery - first;
     if (count > 0) setCount.run(count, row.seq);
-    return { id, deliveries: count, taken };
+    return { id, deliveries: count, taken, streamed: [...streamed] };
   };
 
   return { publish: (event, takes) => commit(() => publish(event, takes)) };

@@ -6,7 +6,8 @@ import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
 import admin from "../../../drizzle/0003_admin.sql" with { type: "text" };
 import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
 import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
-import wasItSent from "../../../drizzle/0006_was_it_sent.sql" with { type: "text" };
+import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
+import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import { StoreError } from "./faults.ts";
 
 export interface Migration {
@@ -22,7 +23,8 @@ export const migrations: readonly Migration[] = [
   { name: "0003_admin", sql: admin },
   { name: "0004_oauth", sql: oauth },
   { name: "0005_search_trigrams", sql: searchTrigrams },
-  { name: "0006_was_it_sent", sql: wasItSent },
+  { name: "0006_stream", sql: stream },
+  { name: "0007_was_it_sent", sql: wasItSent },
 ];
 
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");

@@ -51,7 +51,7 @@ export function requeuer(db: Database) {
 /** Throws `conflict` where nothing can be sent to an application now. */
 export function receiverCheck(db: Database) {
   const find = db.prepare<{ receives: 0 | 1; disabled_reason: string | null }, [string]>(
-    `SELECT a.webhook_url IS NOT NULL AND NOT a.disabled AS receives, e.disabled_reason
+    `SELECT a.webhook_url IS NOT NULL AND NOT a.disabled AND a.delivery <> 'stream' AS receives, e.disabled_reason
      FROM applications a LEFT JOIN endpoints e ON e.application_id = a.id WHERE a.id = ?`,
   );
   return (applicationId: string): void => {

@@ -9,7 +9,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { ClientType, RetiredSecret } from "../../domain/applications.ts";
+import type { ClientType, DeliveryMode, RetiredSecret } from "../../domain/applications.ts";
 import type { LoginAnswer } from "../../domain/authorizations.ts";
 import type { Tag } from "../../domain/categories.ts";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
@@ -101,6 +101,7 @@ export const applications = sqliteTable("applications", {
   client_type: text().$type<ClientType>().notNull().default("confidential"),
   /** Empty for a public client. */
   client_secret_hash: blob({ mode: "buffer" }).notNull(),
+  delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
   webhook_url: text(),
   webhook_secret: text().notNull(),
   retired_webhook_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
@@ -262,6 +263,25 @@ export const events = sqliteTable(
     published_at: integer().notNull(),
   },
   (table) => [index("events_published").on(table.published_at)],
+);
+
+/** The event types that operators registered. */
+export const eventTypes = sqliteTable(
+  "event_types",
+  {
+    name: text().notNull(),
+    version: integer().notNull(),
+    description: text().notNull(),
+    /** JSON Schema of the payload. */
+    schema: text({ mode: "json" }).$type<Readonly<Record<string, unknown>>>().notNull(),
+    example: text({ mode: "json" }).$type<Readonly<Record<string, unknown>>>().notNull(),
+    time_to_live_seconds: integer(),
+    /** Whether an event of it was ever published. */
+    is_published: integer({ mode: "boolean" }).notNull().default(false),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.name, table.version] })],
 );
 
 /** How many deliveries share one region of `deliveries_application`: 2 to the power of this. */

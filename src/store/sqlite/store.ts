@@ -6,7 +6,9 @@ import { categoryStore } from "./categories.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
+import { deliveryModes } from "./delivery-modes.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
+import { eventTypeStore } from "./event-types.ts";
 import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
@@ -36,17 +38,19 @@ export function openReader(directory: string): Store {
 function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
+  const modes = deliveryModes(db);
   return {
     users: userStore(db, orm, commit),
     categories: categoryStore(orm, commit),
     channels: channelStore(orm, commit),
     livestreams: livestreamStore(db, orm, commit),
-    applications: applicationStore(db, orm, commit),
+    applications: applicationStore(db, orm, commit, modes),
     tokens: tokenStore(orm, commit),
     loginRequests: loginRequestStore(orm, commit),
     consents: consentStore(db, orm, commit),
     subscriptions: subscriptionStore(db, orm, commit),
-    events: eventStore(db, orm, commit),
+    events: eventStore(db, orm, commit, modes),
+    eventTypes: eventTypeStore(orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
     replays: replayStore(db, orm, commit),
     endpoints: endpointStore(orm, commit, keepEndpoint),

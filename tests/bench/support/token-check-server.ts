@@ -3,6 +3,7 @@
  * bun token-check-server.ts <checked|unchecked> <data directory, new>
  */
 import type { Application } from "../../../src/domain/applications.ts";
+import { Catalogue } from "../../../src/domain/events/catalogue.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import { hour, isoTime } from "../../../src/domain/time.ts";
 import { newSecret, secretHash } from "../../../src/domain/tokens.ts";
@@ -25,6 +26,7 @@ const application: Application = {
   id: newId(),
   name: "Bench",
   client_type: "confidential",
+  delivery: "webhook",
   webhook_url: null,
   webhook_secret: "whsec_",
   scopes: ["users:read"],
@@ -71,6 +73,8 @@ const app = publicApp({
   cursors: new Cursors("key"),
   engine: { test: () => Promise.reject(new Error("nothing is sent here")) },
   defaultSubscriptionLimit: 1,
+  catalogue: new Catalogue(),
+  streams: { open: async () => new ReadableStream() },
   publicKey: { public_key: "", standard_webhooks: "" },
 });
 const { url } = listen(app, "127.0.0.1", 0, readyAnswers({ access, profiles }, ranking));

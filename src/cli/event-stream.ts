@@ -1,0 +1,117 @@
+import { second } from "../domain/time.ts";
+import { type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
+
+/** One thing that came of the event stream of an application. */
+export interface Streamed {
+  readonly type: string;
+  /** Where to go on behind it. */
+  readonly id: string;
+  readonly data: string;
+}
+
+export interface EventStreamOptions {
+  /** The public listener, without a trailing slash. */
+  readonly url: string;
+  readonly token: string;
+  /** Begin behind this id; null: now. */
+  readonly lastId: string | null;
+  readonly signal: AbortSignal;
+  /** Told of every connection. */
+  connected(): void;
+  /** Told why there is none, and when it is tried again. */
+  interrupted(reason: string, retryMs: number): void;
+}
+
+/** The server breaks a silence after 15 seconds; after three times that nobody is there. */
+const longestSilenceMs = 45 * second;
+const longestWaitMs = 30 * second;
+
+/** The stream refuses this caller, and will again. */
+export class StreamRefused extends Error {}
+
+/**
+ * Follows the event stream of an application until the signal, through any interruption: it connects again and goes on
+ * where it was. Throws `StreamRefused` where the server refuses it for good.
+ */
+export async function* followStream(options: EventStreamOptions): AsyncGenerator<Streamed> {
+  const { signal } = options;
+  let lastId = options.lastId ?? "";
+  let retryMs = second;
+  for (let failures = 0; !signal.aborted; ) {
+    let reason = "The stream ended";
+    try {
+      for await (const event of connection(options, lastId)) {
+        failures = 0;
+        lastId = event.lastId || lastId;
+        retryMs = event.retryMs ?? retryMs;
+        if (event.data !== null) yield { type: event.type, id: lastId, data: event.data };
+      }
+    } catch (error) {
+      if (error instanceof StreamRefused) throw error;
+      reason = error instanceof Error ? error.message : String(error);
+    }
+    if (signal.aborted) return;
+    const waitMs = Math.min(retryMs * 2 ** failures++, longestWaitMs);
+    options.interrupted(reason, waitMs);
+    await sleep(waitMs, signal);
+  }
+}
+
+async function* connection(options: EventStreamOptions, lastId: string): AsyncGenerator<ServerSentEvent> {
+  const silence = new AbortController();
+  let timer: Timer | undefined;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(new Error("Nothing was heard for 45 seconds")), longestSilenceMs);
+  };
+  heard();
+  try {
+    const answer = await connect(options, lastId, AbortSignal.any([options.signal, silence.signal]));
+    options.connected();
+    for await (const event of serverSentEvents(answer)) {
+      heard();
+      yield event;
+    }
+  } finally {
+    clearTimeout(timer);
+    silence.abort();
+  }
+}
+
+async function connect(
+  { url, token }: EventStreamOptions,
+  lastId: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const response = await fetch(`${url}/public/v1/events/stream`, {
+    headers: { authorization: `Bearer ${token}`, ...(lastId && { "last-event-id": lastId }) },
+    redirect: "manual",
+    signal,
+    timeout: false,
+  });
+  const type = response.headers.get("content-type") ?? "";
+  if (response.ok && response.body && type.startsWith("text/event-stream")) return response.body;
+  const text = await response.text();
+  const message = `${url} answered ${response.status}: ${messageOf(text) ?? "that is no event stream"}`;
+  if (response.status === 429 || response.status >= 500) throw new Error(message);
+  throw new StreamRefused(message);
+}
+
+function messageOf(text: string): string | null {
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === "string" ? message : null;
+  } catch {
+    return null;
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,202 @@
+import type { KeyObject } from "node:crypto";
+import type { Environment } from "../config.ts";
+import { verdictReasons } from "../dev/receiver.ts";
+import { summaryOf } from "../dev/summary.ts";
+import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal.ts";
+import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
+import { type Command, UsageError } from "./command.ts";
+import { followStream, type Streamed } from "./event-stream.ts";
+import { type Forwarded, forward, type StreamedDelivery } from "./forward.ts";
+import { onTermination } from "./serve.ts";
+import { readArguments } from "./target.ts";
+
+const help = `Usage: onair listen [options]
+
+Receives the events of an application over the event stream, from any machine, verifies the platform's signature of each
+and prints it. With --forward it sends them on to a local program as webhooks, one after the other, and prints what that
+answered. Goes on where it was after any interruption. The application needs the delivery "stream" or "both".
+
+  --url URL      the public listener (ONAIR_URL, default: http://127.0.0.1:8080)
+  --token TOKEN  an access token with the scope events:subscribe (better: ONAIR_TOKEN, which other users of the
+                 machine cannot see)
+  --forward URL  the local program, like http://localhost:3000/webhook
+  --secret SECRET
+                 whsec_…, which signs what is forwarded (ONAIR_WEBHOOK_SECRET; default: one made for this run, and
+                 shown). The application's own secret is never asked for and never sent
+  --from ID      begin behind this id of the stream; without it with what happens from now on
+  --json         print each event as one line of JSON
+
+Ends with Ctrl-C. Exit code: 0 when it was ended, 1 when the server refused it, 2 for wrong usage.
+`;
+
+const options = {
+  url: { type: "string" },
+  token: { type: "string" },
+  forward: { type: "string" },
+  secret: { type: "string" },
+  from: { type: "string" },
+  json: { type: "boolean" },
+} as const;
+
+interface Settings {
+  readonly url: string;
+  readonly token: string;
+  readonly forwardUrl: string | null;
+  readonly secret: string;
+  readonly isSecretNew: boolean;
+  readonly from: string | null;
+  readonly json: boolean;
+}
+
+export const listen: Command = {
+  summary: "receive events over the stream, print them, forward them to a local program",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const settings = readSettings(args, env);
+    const { url, token, forwardUrl, secret, from, json } = settings;
+    const stop = new AbortController();
+    const { signal } = stop;
+    void onTermination().then(() => stop.abort());
+    const publicKey = await platformKey(url);
+    // Notices go beside the lines of JSON, not among them.
+    const terminal = terminalOn(json ? process.stderr : process.stdout, env);
+    if (forwardUrl && settings.isSecretNew) {
+      terminal.print(`Forwards to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
+    }
+    const stream = followStream({
+      url,
+      token,
+      lastId: from,
+      signal,
+      connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Ctrl-C ends it.`)),
+      interrupted: (reason, retryMs) =>
+        terminal.line(terminal.style("yellow", `${printable(reason)}; again in ${retryMs / 1000} s`)),
+    });
+    for await (const streamed of stream) {
+      const received = read(streamed, publicKey);
+      if (!json) printReceived(terminal, streamed, received);
+      const isSent = received.kind === "delivery" && forwardUrl !== null;
+      const forwarded = isSent ? await forward(received.delivery, { url: forwardUrl, secret, signal }) : null;
+      if (json) process.stdout.write(`${JSON.stringify(asJson(streamed, received, forwarded))}\n`);
+      else if (forwarded) printForwarded(terminal, forwarded);
+    }
+    return 0;
+  },
+};
+
+function readSettings(args: readonly string[], env: Environment): Settings {
+  const { values, positionals } = readArguments(args, options);
+  const mistakes = positionals.map((word) => `"${word}" is not expected here`);
+  const url = httpUrl(values.url ?? env["ONAIR_URL"] ?? "http://127.0.0.1:8080", "--url", mistakes);
+  const forwardUrl = values.forward === undefined ? null : httpUrl(values.forward, "--forward", mistakes);
+  const token = values.token ?? env["ONAIR_TOKEN"] ?? "";
+  if (!/^[\x21-\x7e]+$/.test(token))
+    mistakes.push("an access token is needed, in ONAIR_TOKEN or with --token");
+  const given = values.secret ?? env["ONAIR_WEBHOOK_SECRET"];
+  if (given !== undefined && !isWebhookSecret(given)) {
+    mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
+  }
+  if (values.from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(values.from)) {
+    mistakes.push("--from must be an id of the stream");
+  }
+  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+  return {
+    url: url.replace(/\/+$/, ""),
+    token,
+    forwardUrl,
+    secret: given ?? newWebhookSecret(),
+    isSecretNew: given === undefined,
+    from: values.from ?? null,
+    json: values.json ?? false,
+  };
+}
+
+function httpUrl(text: string, option: string, mistakes: string[]): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  mistakes.push(`${option} must be an http URL`);
+  return "";
+}
+
+/** The key that verifies the platform's own signatures, for which no secret is needed. */
+async function platformKey(url: string): Promise<KeyObject> {
+  const response = await fetch(`${url}/public/v1/public-key`, { redirect: "manual" }).catch((error) => {
+    const code = error instanceof Error && "code" in error ? error.code : error;
+    throw new Error(`${url} cannot be reached (${code}). Is the server running?`);
+  });
+  const answer = (await response.json().catch(() => null)) as { data?: { public_key?: string } } | null;
+  const key = answer?.data?.public_key;
+  if (!key) throw new Error(`${url} is not the public listener of an On Air server`);
+  return readPublicKey(key);
+}
+
+/** What an event of the stream turned out to be. */
+type Received =
+  | { readonly kind: "delivery"; readonly delivery: StreamedDelivery }
+  | { readonly kind: "gap"; readonly from: string; readonly to: string }
+  | { readonly kind: "unverified"; readonly reason: string };
+
+function read({ type, data }: Streamed, publicKey: KeyObject): Received {
+  const value = parsed(data);
+  if (!value) return { kind: "unverified", reason: "not what On Air sends" };
+  if (type === "gap") return { kind: "gap", from: value.from ?? "", to: value.to ?? "" };
+  const { headers = {}, body = "" } = value;
+  const verdict = verify({
+    id: headers["webhook-id"],
+    timestamp: headers["webhook-timestamp"],
+    signature: headers["webhook-signature"],
+    body,
+    publicKey,
+    now: Date.now(),
+  });
+  return verdict === "ok"
+    ? { kind: "delivery", delivery: { headers, body } }
+    : { kind: "unverified", reason: verdictReasons[verdict] };
+}
+
+function parsed(data: string): {
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly from?: string;
+  readonly to?: string;
+} | null {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return null;
+  }
+}
+
+function printReceived({ style, line }: Terminal, { type }: Streamed, received: Received): void {
+  const time = style("dim", clockTime(Date.now()));
+  if (received.kind === "gap") {
+    const { from, to } = received;
+    line(`${time} ${style("yellow", "gap")} what was published from ${from} to ${to} is no longer kept`);
+  } else if (received.kind === "unverified") {
+    line(`${time} ${style("red", "refused ")} ${printable(type)}: ${received.reason}`);
+  } else {
+    const { headers, body } = received.delivery;
+    const { broadcaster, text } = summaryOf(body);
+    const said = text ? `${broadcaster}: ${text}` : body;
+    const about = style("dim", `#${headers["onair-sequence"]} ${headers["webhook-id"]}`);
+    line(
+      `${time} ${style("green", "verified")} ${style("cyan", printable(type))} ${about} ${printable(said)}`,
+    );
+  }
+}
+
+function printForwarded({ style, line }: Terminal, { status, durationMs, answer }: Forwarded): void {
+  const isGood = status !== null && status >= 200 && status < 300;
+  const text = printable(answer).trim();
+  const result = style(isGood ? "green" : "red", status === null ? "failed" : String(status));
+  line(`         → ${result} in ${durationMs} ms${text ? `: ${text}` : ""}`);
+}
+
+function asJson({ type, id }: Streamed, received: Received, forwarded: Forwarded | null): object {
+  if (received.kind === "gap") return { type, id, from: received.from, to: received.to };
+  if (received.kind === "unverified") return { type, id, verified: false, reason: received.reason };
+  const { headers, body } = received.delivery;
+  const sent = forwarded && {
+    forwarded: { status: forwarded.status, duration_ms: forwarded.durationMs, answer: forwarded.answer },
+  };
+  return { type, id, verified: true, headers, body: JSON.parse(body), ...sent };
+}

@@ -1,0 +1,60 @@
+/** One event of a stream of them. */
+export interface ServerSentEvent {
+  /** `message` where none was named. */
+  readonly type: string;
+  /** null for a frame without any, which is no event but may carry an id. */
+  readonly data: string | null;
+  /** The last id that the stream has given, "" before the first. */
+  readonly lastId: string;
+  /** How long to wait before connecting again; null where nothing was said. */
+  readonly retryMs: number | null;
+}
+
+/** A line longer than that is no event of ours. */
+const longestFrame = 8 * 1024 * 1024;
+
+/**
+ * Reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6), and frames
+ * without data, too. Throws where one is longer than 8 Mi characters.
+ */
+export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  let lastId = "";
+  for await (const lines of frames(stream)) {
+    let type = "";
+    let retryMs: number | null = null;
+    const data: string[] = [];
+    for (const line of lines) {
+      const colon = line.indexOf(":");
+      const field = colon === -1 ? line : line.slice(0, colon);
+      const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+      if (field === "data") data.push(value);
+      else if (field === "event") type = value;
+      else if (field === "id" && !value.includes("\0")) lastId = value;
+      else if (field === "retry" && /^[0-9]{1,9}$/.test(value)) retryMs = Number(value);
+    }
+    yield { type: type || "message", data: data.length > 0 ? data.join("\n") : null, lastId, retryMs };
+  }
+}
+
+/** The lines of each frame; the last one counts only if a blank line ends it. */
+async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder(); // takes a byte order mark away
+  let rest = "";
+  let lines: string[] = [];
+  for await (const bytes of stream) {
+    rest += decoder.decode(bytes, { stream: true });
+    for (;;) {
+      const end = /\r\n|\n|\r/.exec(rest);
+      // A CR at the end may be half of a CRLF.
+      if (!end || (end[0] === "\r" && end.index === rest.length - 1)) break;
+      const line = rest.slice(0, end.index);
+      rest = rest.slice(end.index + end[0].length);
+      if (line !== "") lines.push(line);
+      else if (lines.length > 0) {
+        yield lines;
+        lines = [];
+      }
+    }
+    if (rest.length > longestFrame) throw new Error("The stream sends a line without an end");
+  }
+}

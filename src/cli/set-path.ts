@@ -1,0 +1,76 @@
+import { UsageError } from "./command.ts";
+
+/** One `--set path=value`. */
+export interface Assignment {
+  /** Names of fields, and places in lists. */
+  readonly path: readonly (string | number)[];
+  readonly value: unknown;
+}
+
+const pathForm = /^[^.[\]=]+(\.[^.[\]=]+|\[(0|[1-9][0-9]{0,5})\])*$/;
+
+/**
+ * Reads `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is JSON is what it says,
+ * and any other is text; text that looks like JSON is put in quotes: `content="5"`. Throws `UsageError`.
+ */
+export function readAssignment(text: string): Assignment {
+  const equals = text.indexOf("=");
+  const path = equals === -1 ? text : text.slice(0, equals);
+  if (equals === -1 || !pathForm.test(path)) {
+    throw new UsageError(`--set ${path} must be a path and a value, like sender.username=maya or list[0]=5`);
+  }
+  const parts = [...path.matchAll(/\[([0-9]+)\]|([^.[\]]+)/g)];
+  return {
+    path: parts.map(([, place, name = ""]) => (place === undefined ? name : Number(place))),
+    value: readValue(text.slice(equals + 1)),
+  };
+}
+
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * A copy of `sample` with the values at their paths. The last part of a path may be a new field, or the place behind the
+ * end of a list; everything before it must be there. Throws `UsageError`.
+ */
+export function withAssignments(sample: unknown, assignments: readonly Assignment[]): unknown {
+  const copy: unknown = structuredClone(sample);
+  for (const { path, value } of assignments) assign(copy, path, value);
+  return copy;
+}
+
+function assign(root: unknown, path: readonly (string | number)[], value: unknown): void {
+  let target = root;
+  for (const [i, part] of path.entries()) {
+    const isLast = i === path.length - 1;
+    if (!hasPlace(target, part, isLast)) {
+      const shown = shownPath(path.slice(0, i + 1));
+      const why = typeof part === "number" ? "it is no list that is so long" : "the sample has no such field";
+      throw new UsageError(`--set ${shownPath(path)}: there is no ${shown}, ${why}`);
+    }
+    // Defined and not assigned, so that no field is a setter, whatever its name.
+    if (isLast) {
+      const property = { value, writable: true, enumerable: true, configurable: true };
+      Object.defineProperty(target, part, property);
+    } else target = (target as Record<string | number, unknown>)[part];
+  }
+}
+
+function hasPlace(target: unknown, part: string | number, isLast: boolean): target is object {
+  if (Array.isArray(target)) {
+    return typeof part === "number" && part < target.length + (isLast ? 1 : 0);
+  }
+  if (typeof target !== "object" || target === null || typeof part === "number") return false;
+  return isLast || Object.hasOwn(target, part);
+}
+
+function shownPath(path: readonly (string | number)[]): string {
+  return path
+    .map((part, i) => (typeof part === "number" ? `[${part}]` : `${i > 0 ? "." : ""}${part}`))
+    .join("");
+}

@@ -1,0 +1,105 @@
+import { builtInEventTypes } from "../domain/events/catalogue.ts";
+import type { RegisteredEventType } from "../domain/events/registered.ts";
+import type { User } from "../domain/users.ts";
+import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { UsageError } from "./command.ts";
+import { print } from "./print.ts";
+import { type Assignment, withAssignments } from "./set-path.ts";
+import type { Target } from "./target.ts";
+
+export interface TriggerOptions {
+  readonly name: string;
+  /** The newest where left out. */
+  readonly version?: number | undefined;
+  /** Whose channel it happens in; somebody's where left out. */
+  readonly broadcaster?: number | undefined;
+  readonly assignments: readonly Assignment[];
+  readonly json: boolean;
+}
+
+type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
+
+/** Publishes the example of an event type as the platform would. */
+export async function trigger(target: Target, options: TriggerOptions): Promise<void> {
+  const { name, assignments, json } = options;
+  await withAdminApi(target, async (api) => {
+    const type = await findType(api, options);
+    const broadcaster = await findBroadcaster(api, options.broadcaster ?? assignedBroadcaster(assignments));
+    const event = {
+      name,
+      version: type.version,
+      broadcaster_user_id: broadcaster.id,
+      data: withAssignments(inChannelOf(broadcaster, type.example), assignments),
+    };
+    const answer = await api.send({ method: "POST", path: "/admin/v1/events", json: event });
+    const published = (await answer.json()) as { id: string; deliveries: number };
+    if (json) return print(JSON.stringify({ ...published, ...event }));
+    const { id, deliveries } = published;
+    const whose = `${broadcaster.username} (${broadcaster.id})`;
+    const receivers = deliveries === 1 ? "1 subscription" : `${deliveries} subscriptions`;
+    await print(`${name} of ${whose} is published as ${id}, for ${receivers}`);
+    if (deliveries === 0)
+      await print("Nobody has subscribed to it for this broadcaster; --broadcaster names another");
+  });
+}
+
+interface SampleType {
+  readonly version: number;
+  readonly example: unknown;
+}
+
+/** The version that was asked for, or else the newest. */
+async function findType(api: AdminApi, { name, version }: TriggerOptions): Promise<SampleType> {
+  const builtIn = builtInEventTypes.filter((type) => type.name === name);
+  const versions: SampleType[] =
+    builtIn.length > 0 ? builtIn : (await registeredTypes(api)).filter((type) => type.name === name);
+  const found = versions.filter((type) => version === undefined || type.version === version);
+  const newest = found.sort((a, b) => b.version - a.version)[0];
+  if (newest) return newest;
+  const what = versions.length > 0 ? `version ${version} of ${name}` : `event ${name}`;
+  throw new UsageError(`There is no ${what}; "onair events types" lists what there is`);
+}
+
+/** The types that the platform registered. */
+export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
+  const answer = await api.send({ method: "GET", path: "/admin/v1/event-types" });
+  return ((await answer.json()) as { data: RegisteredEventType[] }).data;
+}
+
+function assignedBroadcaster(assignments: readonly Assignment[]): number | undefined {
+  const id = assignments.findLast(({ path }) => path.join(".") === "broadcaster.user_id")?.value;
+  return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? id : undefined;
+}
+
+/** The user of this id, or else the first that the platform has reported. */
+async function findBroadcaster(api: AdminApi, id: number | undefined): Promise<Broadcaster> {
+  if (id !== undefined) {
+    const answer = await api.send({ method: "GET", path: `/admin/v1/users/${id}` });
+    return ((await answer.json()) as { user: Broadcaster }).user;
+  }
+  const answer = await api.send({ method: "GET", path: "/admin/v1/users/batch" });
+  const line = await firstLine(answer);
+  if (line === "") throw new Error("The platform has no users yet; import some");
+  return JSON.parse(line) as Broadcaster;
+}
+
+/** Of a long answer no more is read. */
+async function firstLine({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.includes("\n")) break;
+  }
+  return text.split("\n", 1)[0] ?? "";
+}
+
+/** The example, with its broadcaster the one in whose channel it happens. */
+function inChannelOf({ id, username, is_verified, profile_picture }: Broadcaster, example: unknown): unknown {
+  const { broadcaster, ...rest } = example as { broadcaster?: unknown };
+  if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return example;
+  const channel_slug = username.toLowerCase();
+  const person = { user_id: id, username, is_verified, profile_picture: profile_picture ?? "", channel_slug };
+  const known = Object.entries(person).filter(([field]) => field in broadcaster);
+  return { broadcaster: { ...broadcaster, ...Object.fromEntries(known) }, ...rest };
+}

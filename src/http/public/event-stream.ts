@@ -1,0 +1,124 @@
+import type { StreamPosition } from "./stream-position.ts";
+
+/** Why a stream ended. */
+export type Ending = "client" | "stalled" | "not_allowed" | "failed" | "stopping";
+
+/** A part of a stream, and where it leads to. */
+export interface StreamPart {
+  /** null where there is nothing to send. */
+  readonly bytes: Uint8Array | null;
+  readonly position: StreamPosition;
+  /** Whether there was nothing behind it. */
+  readonly isAll: boolean;
+}
+
+export interface EventStreamOptions {
+  readonly position: StreamPosition;
+  /** Sent before anything else. */
+  readonly opening: Uint8Array;
+  /** What comes behind the position; a heartbeat at least where it is reminded. null: nothing more may be sent. */
+  next(position: StreamPosition, isReminded: boolean): Promise<StreamPart | null>;
+  /** Called once. */
+  ended(reason: Ending): void;
+}
+
+/** One open stream. Only when its reader has taken a part, the next one is made: it never holds more than one. */
+export class EventStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  /** When it last gave its reader something, by `performance.now()`. */
+  gaveAt = performance.now();
+  readonly #options: EventStreamOptions;
+  #position: StreamPosition;
+  #opening: Uint8Array | null;
+  #isBehind = true;
+  #isReminded = false;
+  #isPulled = false;
+  #isEnded = false;
+  #waiting: (() => void) | null = null;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#position = options.position;
+    this.#opening = options.opening;
+    this.readable = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#end("client"),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  /** Whether its reader has taken everything that it was given. */
+  get isTaken(): boolean {
+    return this.#isPulled;
+  }
+
+  /** There may be something new. */
+  wake(): void {
+    this.#isBehind = true;
+    this.#waiting?.();
+  }
+
+  /** Something is to be sent, if only a heartbeat. */
+  remind(): void {
+    this.#isReminded = true;
+    this.#waiting?.();
+  }
+
+  end(reason: Exclude<Ending, "client">): void {
+    if (!this.#isEnded) this.#controller?.close();
+    this.#end(reason);
+  }
+
+  #end(reason: Ending): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#waiting?.();
+    this.#options.ended(reason);
+  }
+
+  async #pull(): Promise<void> {
+    this.#isPulled = true;
+    try {
+      const bytes = this.#opening ?? (await this.#found());
+      this.#opening = null;
+      if (bytes === null || this.#isEnded) return;
+      this.gaveAt = performance.now();
+      this.#controller?.enqueue(bytes);
+    } catch {
+      this.end("failed");
+    } finally {
+      this.#isPulled = false;
+    }
+  }
+
+  /** Waits until there is something to send; null: the stream has ended. */
+  async #found(): Promise<Uint8Array | null> {
+    while (!this.#isEnded) {
+      if (!this.#isBehind && !this.#isReminded) {
+        await new Promise<void>((resolve) => {
+          this.#waiting = resolve;
+        });
+        this.#waiting = null;
+        continue;
+      }
+      const isReminded = this.#isReminded;
+      this.#isBehind = false;
+      this.#isReminded = false;
+      const part = await this.#options.next(this.#position, isReminded);
+      if (part === null) {
+        this.end("not_allowed");
+        return null;
+      }
+      this.#position = part.position;
+      if (!part.isAll) this.#isBehind = true;
+      if (part.bytes) return part.bytes;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,230 @@
+import type { KeyObject } from "node:crypto";
+import type { Application } from "../../domain/applications.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { second } from "../../domain/time.ts";
+import { errorFields, type Log } from "../../log.ts";
+import type { Store } from "../../store/store.ts";
+import type { Authenticator, Caller } from "../auth.ts";
+import { type Ending, EventStream, type StreamPart } from "./event-stream.ts";
+import { deliveryFrame, gapFrame, heartbeatFrame, openingFrame } from "./stream-frames.ts";
+import type { StreamPosition, StreamPositions } from "./stream-position.ts";
+
+export interface EventStreamsOptions {
+  readonly store: Pick<Store, "deliveries">;
+  readonly authenticator: Pick<Authenticator, "authenticate" | "timesForgotten">;
+  readonly positions: StreamPositions;
+  /** The platform's Ed25519 key. */
+  readonly signingKey: KeyObject;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Open at the same time, for each application. */
+  readonly limit: number;
+  /** For so long everything is kept that a stream can go back to. */
+  readonly keptMs: number;
+  /** A stream with nothing to say says so after this time. */
+  readonly heartbeatMs?: number;
+  /** A reader that takes nothing for so long is cut off. */
+  readonly stalledMs?: number;
+}
+
+/** Who opens a stream, and from where. */
+export interface StreamRequest {
+  readonly caller: Caller;
+  /** The header `Last-Event-ID`; null begins now. */
+  readonly lastId: string | null;
+  /** It is asked again for its token before anything is sent. */
+  readonly request: Request;
+  /** Has the connection closed soon, although its peer does not take what was sent. */
+  cut(): void;
+}
+
+/** Open at the same time, of all applications. */
+const mostOpen = 10_000;
+const tryAgainAfterSeconds = 5;
+const encoder = new TextEncoder();
+
+/**
+ * All open event streams. Each holds its position and nothing else: what is new is read from the log when there is
+ * something new and the reader has taken what it was given before, so that a slow one costs no memory. Streams of one
+ * application that stand at the same place share what is read and signed for them.
+ */
+export class EventStreams {
+  readonly #options: EventStreamsOptions;
+  readonly #open = new Map<string, Set<EventStream>>();
+  readonly #timer: Timer;
+  #count = 0;
+  #isClosed = false;
+  #timesForgotten = 0;
+  /** What is being read in this turn of the event loop. */
+  #reads = new Map<string, Promise<StreamPart>>();
+
+  constructor(options: EventStreamsOptions) {
+    this.#options = options;
+    const { heartbeatMs = 15 * second, stalledMs = 30 * second } = options;
+    const check = () => this.#check(heartbeatMs, stalledMs);
+    this.#timer = setInterval(check, Math.min(second, heartbeatMs, stalledMs));
+    this.#timer.unref();
+  }
+
+  /** How many are open. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * Opens a stream. Throws `stream_disabled` where the application does not use it, `invalid_parameter` for an id that
+   * was not made here, `rate_limited` where the application has too many open, `unavailable` while the server stops.
+   */
+  async open({ caller, lastId, request, cut }: StreamRequest): Promise<ReadableStream<Uint8Array>> {
+    const { application } = caller;
+    if (application.delivery === "webhook") {
+      const message = "This application gets its events by webhook only; ask the platform for its stream";
+      throw new DomainError("stream_disabled", message);
+    }
+    const { position, frames } = await this.#start(application.id, lastId);
+    const streams = this.#open.get(application.id) ?? new Set();
+    this.#checkRoom(streams.size);
+    const stream = new EventStream({
+      position,
+      opening: encoder.encode(frames),
+      next: (from, isReminded) => this.#next(request, from, isReminded),
+      ended: (reason) => {
+        this.#ended(stream, application.id, reason);
+        if (reason === "stalled") cut();
+      },
+    });
+    this.#open.set(application.id, streams.add(stream));
+    this.#count++;
+    return stream.readable;
+  }
+
+  /** These applications have something new. */
+  wake(applicationIds: readonly string[]): void {
+    // What was read before may lack it.
+    this.#reads.clear();
+    for (const id of applicationIds) for (const stream of this.#open.get(id) ?? []) stream.wake();
+  }
+
+  /** Ends all streams, and takes no more. */
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const stream of this.#all()) stream.end("stopping");
+  }
+
+  #all(): EventStream[] {
+    return [...this.#open.values()].flatMap((streams) => [...streams]);
+  }
+
+  #checkRoom(open: number): void {
+    const { limit } = this.#options;
+    const later = { retryAfterSeconds: tryAgainAfterSeconds };
+    if (open >= limit) {
+      const message = `This application has ${open} event streams open, and ${limit} is its limit; close one first`;
+      throw new DomainError("rate_limited", message, later);
+    }
+    if (this.#isClosed) throw new DomainError("unavailable", "The server is stopping", later);
+    if (this.#count >= mostOpen) {
+      throw new DomainError("unavailable", "Too many event streams are open", later);
+    }
+  }
+
+  #ended(stream: EventStream, applicationId: string, reason: Ending): void {
+    const streams = this.#open.get(applicationId);
+    if (!streams?.delete(stream)) return;
+    if (streams.size === 0) this.#open.delete(applicationId);
+    this.#count--;
+    this.#options.log.info("stream.closed", { application_id: applicationId, reason });
+  }
+
+  #check(heartbeatMs: number, stalledMs: number): void {
+    const now = performance.now();
+    const { timesForgotten } = this.#options.authenticator;
+    const isDoubtful = timesForgotten !== this.#timesForgotten;
+    this.#timesForgotten = timesForgotten;
+    for (const stream of this.#all()) {
+      // With its next look at the log comes one at its token.
+      if (isDoubtful) stream.wake();
+      const quietMs = now - stream.gaveAt;
+      if (!stream.isTaken && quietMs >= stalledMs) stream.end("stalled");
+      else if (stream.isTaken && quietMs >= heartbeatMs) stream.remind();
+    }
+  }
+
+  /** Where a stream begins, and the frames that say so. */
+  async #start(
+    applicationId: string,
+    lastId: string | null,
+  ): Promise<{ position: StreamPosition; frames: string }> {
+    const { store, positions, keptMs, now: clock } = this.#options;
+    const now = clock();
+    const last = await store.deliveries.last();
+    if (lastId === null) {
+      const position = { seq: last, at: now };
+      return { position, frames: openingFrame(positions.make(position, applicationId)) };
+    }
+    const known = positions.read(lastId, applicationId);
+    if (!known) throw unknownId();
+    const keptSince = now - keptMs;
+    // A number that was not given yet is of a database that was since restored from a backup.
+    if (known.at >= keptSince && known.seq <= last) return { position: known, frames: openingFrame(lastId) };
+    const at = Math.max(known.at, keptSince);
+    const position = { seq: await store.deliveries.lastBefore(at), at };
+    const id = positions.make(position, applicationId);
+    return { position, frames: openingFrame(id) + gapFrame(id, known.at, Math.max(at, known.at)) };
+  }
+
+  /** What comes behind a position; null where nothing more may be sent. */
+  async #next(request: Request, from: StreamPosition, isReminded: boolean): Promise<StreamPart | null> {
+    const caller = await this.#options.authenticator.authenticate(request).catch(() => null);
+    if (!caller?.grant.scopes.includes("events:subscribe")) return null;
+    const { grant, application } = caller;
+    if (application.delivery === "webhook") return null;
+    const part = await this.#readShared(application, grant.userId, from);
+    if (part.bytes || !isReminded) return part;
+    const frame = heartbeatFrame(this.#options.positions.make(part.position, application.id));
+    return { ...part, bytes: encoder.encode(frame) };
+  }
+
+  #readShared(application: Application, userId: number | null, from: StreamPosition): Promise<StreamPart> {
+    const key = `${application.id} ${userId} ${from.seq}`;
+    let read = this.#reads.get(key);
+    if (!read) {
+      if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
+      read = this.#read(application, userId, from);
+      this.#reads.set(key, read);
+    }
+    return read;
+  }
+
+  async #read(application: Application, userId: number | null, from: StreamPosition): Promise<StreamPart> {
+    const { store, positions, signingKey, log, now: clock } = this.#options;
+    const now = clock();
+    const { id: applicationId } = application;
+    try {
+      const found = await store.deliveries.streamed(applicationId, from.seq, userId);
+      const { deliveries, lost, upTo, isAll } = found;
+      const frames = deliveries.map((delivery) => {
+        const id = positions.make({ seq: delivery.seq, at: delivery.published_at }, applicationId);
+        return deliveryFrame(id, delivery, { application, signingKey, now });
+      });
+      // Only where retention has overtaken a reader that was on its way.
+      if (lost > 0) {
+        const to = Math.max(from.at, deliveries[0]?.published_at ?? now);
+        frames.unshift(gapFrame(positions.make(from, applicationId), from.at, to));
+      }
+      const bytes = frames.length > 0 ? encoder.encode(frames.join("")) : null;
+      const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
+      return { bytes, position: { seq: upTo, at }, isAll };
+    } catch (error) {
+      log.error("stream_failed", { application_id: applicationId, ...errorFields(error) });
+      throw error;
+    }
+  }
+}
+
+function unknownId(): DomainError {
+  const message = "is not an id of this stream; leave it out to begin now";
+  const errors = [{ in: "header" as const, field: "Last-Event-ID", message }];
+  return new DomainError("invalid_parameter", `Last-Event-ID ${message}`, { errors });
+}

@@ -1,0 +1,80 @@
+import { Type } from "@sinclair/typebox";
+import { originals, reply } from "../exchange.ts";
+import type { PublicDeps, PublicListener } from "./base.ts";
+import type { EventStreams } from "./event-streams.ts";
+import { answer, operation } from "./reference.ts";
+
+const StreamHeaders = Type.Object({
+  "Last-Event-ID": Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9_-]{22}$",
+      description:
+        "The last `id` that you got: the stream goes on behind it. Without it the stream begins now.",
+    }),
+  ),
+});
+
+const exampleId = "3fYx0oJ1mHqk5s2Wb8cZtQ";
+const exampleBody = {
+  type: "channel.followed",
+  version: 1,
+  timestamp: "2026-01-14T16:08:06.123Z",
+  data: { broadcaster: { user_id: 1001 }, follower: { user_id: 2002 } },
+};
+const exampleHeaders = {
+  "webhook-id": "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
+  "webhook-timestamp": "1768406886",
+  "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  "onair-event-type": "channel.followed",
+  "onair-event-version": "1",
+  "onair-event-id": "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
+  "onair-subscription-id": "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+  "onair-sequence": "42",
+  "onair-attempt": "1",
+};
+const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringify(exampleBody) });
+const example = `retry: 1000\nid: ${exampleId}\n\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
+
+const headers = {
+  "content-type": "text/event-stream",
+  // Proxies that gather answers before they pass them on would hold it back.
+  "x-accel-buffering": "no",
+};
+
+/** `GET /public/v1/events/stream`: deliveries as server-sent events. */
+export function streamRoute(
+  app: PublicListener,
+  { access }: PublicDeps,
+  streams: Pick<EventStreams, "open">,
+): void {
+  app.get(
+    "/public/v1/events/stream",
+    async ({ exchange, request }) => {
+      const caller = await access.authenticator.authenticate(request);
+      const connection = originals.get(request);
+      // A HEAD request stands behind it, which must not hold a stream open.
+      if (connection) return reply(exchange, 200, "", headers);
+      const { peers } = exchange.shared;
+      const stream = await streams.open({
+        caller,
+        lastId: request.headers.get("last-event-id") || null,
+        request,
+        cut: () => peers?.timeout(request, 1),
+      });
+      // The listener's own limit counts from the request, however much was sent since.
+      peers?.timeout(request, 0);
+      return reply(exchange, 200, stream, headers);
+    },
+    operation({
+      id: "streamEvents",
+      tag: "Events",
+      summary: "Stream Events",
+      description:
+        "The events of your subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks; with a user token, those whose broadcaster is that user. The platform has to allow your application the stream.\n\n`event` is the type and `data` a JSON object: `headers`, exactly as a webhook would have them, and `body`, the exact text of a webhook's body, so that what verifies webhooks verifies this. `id` is where to go on: send the last one as `Last-Event-ID` when you connect again. Delivery is at least once, and `webhook-id` tells what you have already. An event `gap` with `from` and `to` says that what was published between them is no longer kept. A comment comes every 15 seconds of silence. A reader that takes nothing for 30 seconds is cut off, and a stream whose token ends is ended.",
+      access: "events:subscribe",
+      headers: StreamHeaders,
+      answers: { 200: answer("The stream.", { eventStream: example }) },
+      errors: ["stream_disabled"],
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+import type { Database } from "bun:sqlite";
+import type { DeliveryMode } from "../../domain/applications.ts";
+import type { Commit } from "./commit.ts";
+
+/**
+ * Which applications use the event stream, kept in memory: the fan-out asks for each subscriber, and a look-up for each
+ * would cost a tenth of it.
+ */
+export interface DeliveryModes {
+  of(applicationId: string): DeliveryMode;
+  /** Runs work that changes applications; what is known of them is read anew by and after it. */
+  forgottenBy(commit: Commit): Commit;
+}
+
+export function deliveryModes(db: Database): DeliveryModes {
+  const others = db.prepare<{ id: string; delivery: DeliveryMode }, []>(
+    `SELECT id, CASE WHEN webhook_url IS NULL THEN 'stream' ELSE delivery END AS delivery
+     FROM applications WHERE delivery <> 'webhook' AND NOT disabled`,
+  );
+  let known: Map<string, DeliveryMode> | null = null;
+  const forget = () => {
+    known = null;
+  };
+  return {
+    of(applicationId) {
+      known ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
+      return known.get(applicationId) ?? "webhook";
+    },
+    // Within the transaction, for what follows there, and behind it, because it may have been undone.
+    forgottenBy: (commit) => (work) =>
+      commit(() => {
+        const result = work();
+        forget();
+        return result;
+      }).finally(forget),
+  };
+}

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { fromSource, run } from "../support/process.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { startServer, type TestApplication, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+let server: TestServer;
+let app: TestApplication;
+
+beforeAll(async () => {
+  server = await startServer();
+  await server.load("users", users);
+  app = await server.application({ delivery: "stream" });
+  await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
+});
+afterAll(() => server.stop());
+
+/** `onair listen` in a process of its own. */
+class Listener {
+  output = "";
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+
+  constructor(args: readonly string[], token = app.token, url = server.app.publicUrl) {
+    this.#child = Bun.spawn([...fromSource, "listen", "--url", url, ...args], {
+      env: { PATH: process.env["PATH"], ONAIR_TOKEN: token },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    void this.#gather(this.#child.stdout);
+    void this.#gather(this.#child.stderr);
+  }
+
+  async #gather(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) this.output += decoder.decode(bytes, { stream: true });
+  }
+
+  async shows(text: string | RegExp, times = 1): Promise<string> {
+    const form = typeof text === "string" ? new RegExp(RegExp.escape(text), "g") : text;
+    await until(() => (this.output.match(form)?.length ?? 0) >= times);
+    return this.output;
+  }
+
+  async end(): Promise<number> {
+    this.#child.kill("SIGINT");
+    return this.#child.exited;
+  }
+}
+
+test("prints what happens, verified, and ends with Ctrl-C", async () => {
+  const listener = new Listener([]);
+  await listener.shows("Listening to");
+  await publish(server, event("channel.followed"));
+  const output = await listener.shows("verified");
+  expect(output).toMatch(/verified channel\.followed #\d+ [0-9A-Z]{26} \S+: \S+ follows/);
+  expect(await listener.end()).toBe(0);
+  expect(output).not.toContain(app.webhook_secret);
+  expect(output).not.toContain(app.token);
+});
+
+test("forwards to a local program as the webhook would have come, signed with a secret of this run", async () => {
+  const receiver = new Receiver(() => new Response("got it", { status: 200 }));
+  const listener = new Listener(["--forward", receiver.url]);
+  await listener.shows("Listening to");
+  const secret = /signed with (whsec_\S+) /.exec(listener.output)?.[1] ?? "";
+  const { body } = await publish(server, event("channel.followed"));
+  const [sent] = await receiver.arrived(1);
+  if (!sent) throw new Error("nothing arrived");
+  expect(new Webhook(secret).verify(sent.body, sent.headers)).toEqual(JSON.parse(sent.body));
+  expect(() => new Webhook(app.webhook_secret).verify(sent.body, sent.headers)).toThrow();
+  expect(sent.headers["webhook-signature"]).toMatch(/^v1,\S+ v1a,\S+$/);
+  expect(sent.headers).toMatchObject({
+    "content-type": "application/json",
+    "user-agent": expect.stringMatching(/^onair\//),
+    "onair-event-type": "channel.followed",
+    "onair-event-id": body["id"],
+    "onair-attempt": "1",
+  });
+  expect(sent.headers["authorization"]).toBeUndefined();
+  await listener.shows(/→ 200 in \d+ ms: got it/g);
+  await listener.end();
+  await receiver.stop();
+});
+
+test("--secret is the one that the local program knows", async () => {
+  const secret = `whsec_${btoa("a".repeat(32))}`;
+  const receiver = new Receiver();
+  const listener = new Listener(["--forward", receiver.url, "--secret", secret]);
+  await listener.shows("Listening to");
+  await publish(server, event("channel.followed"));
+  const [sent] = await receiver.arrived(1);
+  expect(new Webhook(secret).verify(sent?.body ?? "", sent?.headers ?? {})).toBeDefined();
+  expect(listener.output).not.toContain(secret);
+  await listener.end();
+  await receiver.stop();
+});
+
+test("--json: a line for each event with the answer of the local program, and it goes on when that is down", async () => {
+  const receiver = new Receiver();
+  const { url } = receiver;
+  await receiver.stop();
+  const listener = new Listener(["--json", "--forward", url]);
+  await listener.shows("Listening to");
+  await publish(server, event("channel.followed"));
+  await publish(server, event("chat.message.sent"));
+  await listener.shows(/^\{.*\}$/gm, 2);
+  await listener.end();
+  const lines = listener.output
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line));
+  expect(lines).toMatchObject([
+    {
+      type: "channel.followed",
+      id: expect.stringMatching(/^[A-Za-z0-9_-]{22}$/),
+      verified: true,
+      headers: { "onair-event-type": "channel.followed" },
+      body: { type: "channel.followed", version: 1 },
+      forwarded: { status: null, duration_ms: expect.any(Number), answer: expect.stringMatching(/refused/i) },
+    },
+    { type: "chat.message.sent" },
+  ]);
+});
+
+test("goes on where it was when the server was away for a while", async () => {
+  const data = temporaryDirectory();
+  const free = String(await freePort());
+  const first = await startServer({ data: data.path, args: ["--port", free] });
+  await first.load("users", users);
+  const mine = await first.application({ delivery: "stream" });
+  await subscribe(first, mine, ["channel.followed"]);
+  const listener = new Listener(["--json"], mine.token, first.app.publicUrl);
+  await listener.shows("Listening to");
+  await publish(first, event("channel.followed", { id: "before" }));
+  await listener.shows('"before"');
+  await first.stop();
+  await listener.shows("again in");
+  const second = await startServer({ data: data.path, args: ["--port", free] });
+  await publish(second, event("channel.followed", { id: "after" }));
+  await listener.shows('"after"');
+  expect(listener.output.match(/"before"/g)).toHaveLength(1);
+  expect(await listener.end()).toBe(0);
+  await second.stop();
+  data.remove();
+});
+
+async function freePort(): Promise<number> {
+  const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const { port = 0 } = probe;
+  await probe.stop(true);
+  return port;
+}
+
+test("a refusal ends it with what the server says", async () => {
+  const webhookOnly = await server.application();
+  const refused = await run(["listen", "--url", server.app.publicUrl], {
+    env: { ONAIR_TOKEN: webhookOnly.token },
+  });
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("answered 403: This application gets"),
+  });
+  const unknown = await run(["listen", "--url", server.app.publicUrl, "--token", "x"]);
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("answered 401") });
+  const admin = await run(["listen", "--url", server.app.adminUrl, "--token", "x"]);
+  expect(admin).toMatchObject({ code: 1, stderr: expect.stringContaining("is not the public listener") });
+  const nobody = await run(["listen", "--url", "http://127.0.0.1:9", "--token", "x"]);
+  expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot be reached") });
+});
+
+test.each([
+  [[], "an access token is needed"],
+  [["--token", "x", "--url", "ftp://a"], "--url must be an http URL"],
+  [["--token", "x", "--forward", "localhost:3000"], "--forward must be an http URL"],
+  [["--token", "x", "--secret", "whsec_short"], "--secret must be whsec_"],
+  [["--token", "x", "--from", "a b"], "--from must be an id"],
+  [["--token", "x", "word"], '"word" is not expected here'],
+  [["--nothing"], "Unknown option"],
+])("%p is wrong usage: %s", async (args, message) => {
+  const { code, stderr } = await run(["listen", ...args]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { serverSentEvents } from "../../src/cli/server-sent-events.ts";
+
+async function read(text: string, size = text.length): Promise<unknown[]> {
+  const bytes = new TextEncoder().encode(text);
+  async function* chunks() {
+    for (let i = 0; i < bytes.length; i += Math.max(1, size)) yield bytes.subarray(i, i + Math.max(1, size));
+  }
+  const events = [];
+  for await (const event of serverSentEvents(chunks())) events.push(event);
+  return events;
+}
+
+const event = (data: string | null, more: object = {}) => ({
+  type: "message",
+  data,
+  lastId: "",
+  retryMs: null,
+  ...more,
+});
+
+test.each<[string, string, unknown[]]>([
+  ["nothing", "", []],
+  ["one line", "data: a\n\n", [event("a")]],
+  ["lines that end otherwise", "data: a\r\n\r\ndata: b\r\rdata: c\n\n", [event("a"), event("b"), event("c")]],
+  ["lines that belong together", "data: a\ndata: b\n\n", [event("a\nb")]],
+  ["only the first space belongs to the colon", "data:a\n\ndata:  b\n\n", [event("a"), event(" b")]],
+  ["a name", "event: x\ndata: a\n\n", [event("a", { type: "x" })]],
+  [
+    "a name does not last, an id does",
+    "id: 1\nevent: x\ndata: a\n\ndata: b\n\n",
+    [event("a", { type: "x", lastId: "1" }), event("b", { lastId: "1" })],
+  ],
+  ["an id without data", "id: 7\n\n", [event(null, { lastId: "7" })]],
+  ["an id with NUL is none", "id: a\0b\ndata: a\n\n", [event("a")]],
+  ["retry", "retry: 250\ndata: a\n\nretry: soon\ndata: b\n\n", [event("a", { retryMs: 250 }), event("b")]],
+  ["comments and unknown fields", ": hello\n\ndata: a\nfoo: bar\nfoo\n\n", [event(null), event("a")]],
+  ["empty data", "data\n\n", [event("")]],
+  ["what no blank line ends does not count", "data: a\n\ndata: b\n", [event("a")]],
+  ["characters of several bytes", "data: 星🎉\n\n", [event("星🎉")]],
+  ["a byte order mark", "\ufeffdata: a\n\n", [event("a")]],
+])("%s, however it is divided", async (_, text, events) => {
+  for (const size of [text.length * 4, 1, 2, 3, 7]) expect(await read(text, size)).toEqual(events);
+});
+
+test("a line without an end is given up", async () => {
+  expect(read(`data: ${"x".repeat(9_000_000)}`)).rejects.toThrow("without an end");
+});

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { run } from "../support/process.ts";
+import { subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+let server: TestServer;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  server = await startServer();
+  await server.load("users", users);
+  receiver = new Receiver();
+  const app = await server.application({ webhook_url: receiver.url });
+  await subscribe(
+    server,
+    app,
+    builtInEventTypes.map(({ name }) => name),
+    1002,
+  );
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+});
+
+const trigger = (...args: string[]) =>
+  run(["events", "trigger", ...args, "--url", server.app.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
+
+describe("onair events trigger", () => {
+  test("publishes the example in the channel of the broadcaster, changed as told, and it is delivered", async () => {
+    const { code, stdout } = await trigger(
+      "chat.message.sent",
+      "--broadcaster",
+      "1002",
+      "--set",
+      "content=Hello there",
+      "--set",
+      "sender.username=maya",
+    );
+    expect(code).toBe(0);
+    const user = users.find(({ id }) => id === 1002);
+    expect(stdout).toContain(`chat.message.sent of ${user?.username} (1002) is published as `);
+    expect(stdout).toContain("for 1 subscription\n");
+    const [sent] = await receiver.arrived(1);
+    expect(JSON.parse(sent?.body ?? "")).toMatchObject({
+      type: "chat.message.sent",
+      data: {
+        broadcaster: { user_id: 1002, username: user?.username },
+        sender: { username: "maya" },
+        content: "Hello there",
+      },
+    });
+  });
+
+  test.each(builtInEventTypes.map(({ name }) => name))(
+    "%s fits its type in anybody's channel",
+    async (name) => {
+      const { code, stdout } = await trigger(name, "--json", "--set", "broadcaster.user_id=1002");
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        deliveries: 1,
+        name,
+        broadcaster_user_id: 1002,
+        data: { broadcaster: { user_id: 1002 } },
+      });
+    },
+  );
+
+  test("without a broadcaster takes the platform's first user, and says when nobody listens", async () => {
+    const { code, stdout } = await trigger("channel.followed");
+    expect(code).toBe(0);
+    expect(stdout).toContain("(1001) is published as ");
+    expect(stdout).toContain("Nobody has subscribed to it for this broadcaster");
+  });
+
+  test("knows registered types and takes the newest version", async () => {
+    for (const version of [1, 2]) {
+      const example = { winner: `winner of ${version}` };
+      await server.admin("PUT", "/admin/v1/event-types/raffle.won", {
+        version,
+        schema: { type: "object" },
+        example,
+      });
+    }
+    const newest = await trigger("raffle.won", "--json", "--set", "tickets=3");
+    expect(JSON.parse(newest.stdout)).toMatchObject({
+      version: 2,
+      data: { winner: "winner of 2", tickets: 3 },
+    });
+    const first = await trigger("raffle.won", "--json", "--version", "1");
+    expect(JSON.parse(first.stdout)).toMatchObject({ version: 1, data: { winner: "winner of 1" } });
+  });
+
+  test("events types lists registered ones where it is told the server", async () => {
+    const type = { version: 1, schema: { type: "object" }, example: { color: "red" } };
+    await server.admin("PUT", "/admin/v1/event-types/light.changed", type);
+    const env = { ONAIR_ADMIN_KEY: adminKey };
+    const listed = await run(["events", "types", "--url", server.app.adminUrl], { env });
+    expect(listed.stdout).toMatch(/^channel\.followed +1 /m);
+    expect(listed.stdout).toMatch(/^light\.changed +1/m);
+    expect((await run(["events", "types"])).stdout).not.toContain("light.changed");
+  });
+
+  test("into a directory that nobody serves, whose server sends it when it starts", async () => {
+    const data = temporaryDirectory();
+    const first = await startServer({ data: data.path });
+    await first.load("users", users);
+    const late = new Receiver();
+    await subscribe(first, await first.application({ webhook_url: late.url }), ["channel.followed"]);
+    await first.stop();
+    const { code, stdout } = await run(["events", "trigger", "channel.followed", "--data", data.path]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("for 1 subscription")]);
+    const second = await startServer({ data: data.path });
+    await late.arrived(1);
+    await second.stop();
+    await late.stop();
+    data.remove();
+  });
+
+  test.each([
+    [["no.such"], 2, "There is no event no.such"],
+    [["channel.followed", "--version", "7"], 2, "There is no version 7 of channel.followed"],
+    [["channel.followed", "--set", "follower"], 2, "must be a path and a value"],
+    [["channel.followed", "--set", "nobody.username=a"], 2, "there is no nobody"],
+    [["channel.followed", "--set", "follower.username=a b"], 1, "data.follower.username must be"],
+    [["channel.followed", "--set", "color=red"], 1, "data.color is not a field of channel.followed"],
+    [["channel.followed", "--broadcaster", "x"], 2, "--broadcaster must be a number"],
+    [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
+    [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is for publish"],
+    [[], 2, "the type of the event is missing"],
+  ])("%p: exit code %i, %s", async (args, code, message) => {
+    const before = receiver.received.length;
+    const answer = await trigger(...args);
+    expect([answer.code, answer.stderr]).toEqual([code, expect.stringContaining(message)]);
+    expect(receiver.received.length).toBe(before);
+  });
+});

@@ -1,0 +1,198 @@
+import { afterEach, expect, test } from "bun:test";
+import { connect } from "node:net";
+import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
+import { EventStreams } from "../../src/http/public/event-streams.ts";
+import { StreamPositions } from "../../src/http/public/stream-position.ts";
+import { createLog } from "../../src/log.ts";
+import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
+import { until } from "../support/until.ts";
+
+const signingKey = readSigningKey(newSigningKey());
+const positions = new StreamPositions("secret");
+const application = {
+  id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  name: "Test",
+  client_type: "confidential" as const,
+  delivery: "stream" as const,
+  webhook_url: null,
+  webhook_secret: newWebhookSecret(),
+  retired_webhook_secrets: [],
+  scopes: ["events:subscribe" as const],
+  redirect_uris: [],
+  rate_limit: null,
+  subscription_limit: null,
+  disabled: false,
+  created_at: "",
+  updated_at: "",
+};
+const grant = { applicationId: application.id, userId: null, scopes: application.scopes, expiresAt: 1e15 };
+
+function delivery(seq: number): StreamedDelivery {
+  const body = JSON.stringify({ seq, filling: "x".repeat(10_000) });
+  const event = { id: `event-${seq}`, name: "channel.followed", version: 1, body };
+  return { seq, id: `d${seq}`, subscription_id: "s", sequence: seq, attempts: 0, published_at: seq, event };
+}
+
+/** A log of deliveries without an end, as many in one read as `perRead` says. */
+function endlessLog(perRead: number) {
+  const log = { last: 0, reads: 0 };
+  const deliveries = {
+    last: async () => log.last,
+    lastBefore: async () => 0,
+    async streamed(_: string, after: number) {
+      log.reads++;
+      const upTo = Math.min(after + perRead, log.last);
+      const found = Array.from({ length: upTo - after }, (_, i) => delivery(after + 1 + i));
+      return { deliveries: found, lost: 0, upTo, isAll: upTo === log.last };
+    },
+  };
+  return { log, store: { deliveries: deliveries as never } };
+}
+
+let streams: EventStreams;
+afterEach(() => streams.close());
+
+function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: number } = {}) {
+  const { log, store } = endlessLog(perRead);
+  streams = new EventStreams({
+    store,
+    authenticator: { authenticate: async () => ({ grant, application }), timesForgotten: 0 },
+    positions,
+    signingKey,
+    log: createLog("off"),
+    now: Date.now,
+    limit: 100,
+    keptMs: 1e15,
+    ...options,
+  });
+  const cuts: number[] = [];
+  const open = (i = 0, lastId: string | null = null) =>
+    streams.open({
+      caller: { grant, application },
+      lastId,
+      request: new Request("http://localhost/"),
+      cut: () => cuts.push(i),
+    });
+  const publish = (upTo: number) => {
+    log.last = upTo;
+    streams.wake([application.id]);
+  };
+  return { log, cuts, open, publish };
+}
+
+const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
+
+test("a reader that takes nothing is given nothing more, and is cut off", async () => {
+  const { log, cuts, open, publish } = start(10, { stalledMs: 20 });
+  const reader = (await open()).getReader();
+  expect(text((await reader.read()).value)).toStartWith("retry: 1000\nid: ");
+  publish(1_000_000);
+  const { value } = await reader.read();
+  expect(text(value)).toContain('"webhook-id":"d1"');
+  const readsBefore = log.reads;
+  await until(() => cuts.length > 0);
+  expect(log.reads).toBe(readsBefore);
+  expect(streams.count).toBe(0);
+  expect((await reader.read()).done).toBe(true);
+});
+
+test("behind a connection that nobody reads, the log is not read either", async () => {
+  const { log, open, publish } = start(10);
+  const listener = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async () => new Response(await open()),
+  });
+  const socket = connect(listener.port ?? 0, "127.0.0.1");
+  let received = 0;
+  socket.on("data", ({ length }) => {
+    received += length;
+  });
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await until(() => received > 0);
+  socket.pause();
+  publish(10_000_000);
+  // Until the buffers of the kernel are full.
+  let reads = -1;
+  await until(async () => {
+    const before = reads;
+    reads = log.reads;
+    await Bun.sleep(50);
+    return before === log.reads;
+  });
+  expect(reads).toBeLessThan(1_000);
+  socket.resume();
+  await until(() => log.reads > reads + 100);
+  socket.destroy();
+  await until(() => streams.count === 0);
+  await listener.stop(true);
+});
+
+test("a slow reader does not hold up another one", async () => {
+  const { open, publish } = start(10);
+  const [slow, fast] = [(await open()).getReader(), (await open()).getReader()];
+  await slow.read();
+  await fast.read();
+  publish(1_000);
+  for (let ids = 0; ids < 1_000; ) ids += text((await fast.read()).value).match(/^id: /gm)?.length ?? 0;
+  await slow.cancel();
+  expect(streams.count).toBe(1);
+});
+
+test("silence is broken by a heartbeat, which is no event but carries the position", async () => {
+  const { open } = start(10, { heartbeatMs: 5 });
+  const reader = (await open()).getReader();
+  await reader.read();
+  expect(text((await reader.read()).value)).toMatch(/^: heartbeat\nid: [A-Za-z0-9_-]{22}\n\n$/);
+});
+
+test("streams at the same place share what is read for them", async () => {
+  const { log, open, publish } = start(10);
+  const readers = await Promise.all(Array.from({ length: 50 }, async (_, i) => (await open(i)).getReader()));
+  await Promise.all(readers.map((reader) => reader.read()));
+  const waiting = readers.map((reader) => reader.read());
+  await until(() => log.reads > 0);
+  await new Promise(setImmediate);
+  const before = log.reads;
+  publish(1);
+  const parts = await Promise.all(waiting);
+  expect(new Set(parts.map(({ value }) => text(value))).size).toBe(1);
+  expect(log.reads).toBe(before + 1);
+});
+
+test("a position ahead of the log, as after a restore from a backup, is answered with a gap", async () => {
+  const { open, publish } = start(10);
+  publish(1);
+  const reader = (await open(0, positions.make({ seq: 99, at: Date.now() }, application.id))).getReader();
+  expect(text((await reader.read()).value)).toMatch(
+    /^retry: 1000\nid: \S+\n\nid: \S+\nevent: gap\ndata: \{"from":/,
+  );
+  expect(text((await reader.read()).value)).toContain('"webhook-id":"d1"');
+});
+
+test("closing ends all streams and refuses new ones", async () => {
+  const { open } = start(10);
+  const reader = (await open()).getReader();
+  await reader.read();
+  streams.close();
+  expect((await reader.read()).done).toBe(true);
+  expect(open()).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("a position is read only for the application that it was made for", () => {
+  const position = { seq: 2 ** 40 + 1, at: Date.parse("2026-01-14T16:00:00Z") };
+  const id = positions.make(position, application.id);
+  expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  expect(positions.read(id, application.id)).toEqual(position);
+  expect(positions.read(id, "another")).toBeNull();
+  expect(new StreamPositions("another secret").read(id, application.id)).toBeNull();
+  for (const wrong of [
+    "",
+    "x",
+    `${id}A`,
+    id.slice(1),
+    id.replace(/.$/, (end) => (end === "A" ? "B" : "A")),
+  ]) {
+    expect(positions.read(wrong, application.id)).toBeNull();
+  }
+});

@@ -1,0 +1,314 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { publish } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const schema = {
+  type: "object",
+  properties: {
+    winner: { type: "string", minLength: 1 },
+    tickets: { type: "integer", minimum: 1 },
+    prizes: { type: "array", items: { type: "object", properties: { name: { type: "string" } } } },
+  },
+  required: ["winner", "tickets"],
+  additionalProperties: false,
+};
+const raffle = { version: 1, schema, example: { winner: "ninja_fox", tickets: 3 } };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.load("users", users);
+});
+afterAll(() => server.stop());
+
+interface ListedType {
+  readonly name: string;
+  readonly version: number;
+  readonly description: string;
+  readonly schema: object;
+  readonly example: object;
+}
+
+interface Answer {
+  readonly code?: string;
+  readonly message: string;
+  readonly errors?: readonly { field: string; message: string }[];
+  readonly event_type?: Record<string, unknown>;
+}
+
+async function put(name: string, body: unknown, of = server) {
+  const answer = await of.admin("PUT", `/admin/v1/event-types/${name}`, body);
+  return { status: answer.status, body: await json<Answer>(answer) };
+}
+
+async function remove(name: string, version: number): Promise<[number, string]> {
+  const answer = await server.admin("DELETE", `/admin/v1/event-types/${name}?version=${version}`);
+  return [answer.status, answer.status === 204 ? "" : (await json<Answer>(answer)).message];
+}
+
+async function listed(of = server): Promise<ListedType[]> {
+  const { data } = await json<{ data: ListedType[] }>(await of.get("/public/v1/events/types"));
+  return data;
+}
+const listedVersions = async (name: string) =>
+  (await listed()).filter((type) => type.name === name).map(({ version }) => version);
+
+async function subscribe(token: string, name: string, version: number): Promise<{ error?: string }> {
+  const body = { events: [{ name, version }], broadcaster_user_id: 1001 };
+  const answer = await server.post("/public/v1/events/subscriptions", body, token);
+  const { data } = await json<{ data: { error?: string }[] }>(answer);
+  return data[0] ?? {};
+}
+
+const event = (name: string, version: number, data: unknown) => ({
+  name,
+  version,
+  broadcaster_user_id: 1001,
+  data,
+});
+
+describe("a registered event type", () => {
+  test("is listed, subscribed to, published, checked and delivered like one that is built in", async () => {
+    const receiver = new Receiver();
+    const app = await server.application({ webhook_url: receiver.url });
+    expect(await subscribe(app.token, "raffle.won", 1)).toMatchObject({ error: expect.any(String) });
+    expect((await publish(server, event("raffle.won", 1, raffle.example))).status).toBe(400);
+
+    const { status, body } = await put("raffle.won", { ...raffle, description: "Somebody won." });
+    expect(status).toBe(200);
+    expect(body.event_type).toEqual({
+      name: "raffle.won",
+      ...raffle,
+      description: "Somebody won.",
+      time_to_live_seconds: null,
+      is_published: false,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: expect.stringMatching(/Z$/),
+    });
+    expect(await listed()).toContainEqual({ name: "raffle.won", ...raffle, description: "Somebody won." });
+
+    expect(await subscribe(app.token, "raffle.won", 1)).toMatchObject({
+      subscription_id: expect.any(String),
+    });
+    const published = await publish(server, event("raffle.won", 1, { winner: "a", tickets: 2 }));
+    expect(published).toMatchObject({ status: 202, body: { deliveries: 1 } });
+    const [sent] = await receiver.arrived(1);
+    expect(sent?.headers["onair-event-type"]).toBe("raffle.won");
+    expect(JSON.parse(sent?.body ?? "")).toMatchObject({
+      type: "raffle.won",
+      version: 1,
+      data: { winner: "a", tickets: 2 },
+    });
+    await receiver.stop();
+  });
+
+  test.each<[string, unknown, [field: string, message: string][]]>([
+    [
+      "nothing",
+      {},
+      [
+        ["data.winner", "is required"],
+        ["data.tickets", "is required"],
+      ],
+    ],
+    [
+      "wrong types",
+      { winner: 1, tickets: "2" },
+      [
+        ["data.winner", "must be string"],
+        ["data.tickets", "must be integer"],
+      ],
+    ],
+    [
+      "an unknown field",
+      { winner: "a", tickets: 1, color: 1 },
+      [["data.color", "is not a field of raffle.checked"]],
+    ],
+    [
+      "something within a list",
+      { winner: "a", tickets: 1, prizes: [{ name: "a" }, { name: 2 }] },
+      [["data.prizes[1].name", "must be string"]],
+    ],
+  ])("refuses a payload with %s", async (_, data, problems) => {
+    await put("raffle.checked", raffle);
+    const { status, body } = await publish(server, event("raffle.checked", 1, data));
+    expect(status).toBe(400);
+    const errors = body["errors"] as { field: string; message: string }[];
+    expect(errors.map(({ field, message }) => [field, message])).toEqual(problems);
+  });
+
+  test("versions stand beside each other, each with its own schema and subscriptions", async () => {
+    const receiver = new Receiver();
+    const app = await server.application({ webhook_url: receiver.url });
+    const second = { type: "object", required: ["winners"] };
+    await put("raffle.two", raffle);
+    await put("raffle.two", { version: 2, schema: second, example: { winners: [] } });
+    expect(await listedVersions("raffle.two")).toEqual([1, 2]);
+    await subscribe(app.token, "raffle.two", 2);
+    expect((await publish(server, event("raffle.two", 1, raffle.example))).body).toMatchObject({
+      deliveries: 0,
+    });
+    expect((await publish(server, event("raffle.two", 2, raffle.example))).status).toBe(400);
+    const done = await publish(server, event("raffle.two", 2, { winners: ["a"] }));
+    expect(done.body).toMatchObject({ deliveries: 1 });
+    const [sent] = await receiver.arrived(1);
+    expect(sent?.headers["onair-event-version"]).toBe("2");
+    await receiver.stop();
+    const missing = await publish(server, event("raffle.two", 3, {}));
+    expect(missing.body).toMatchObject({ errors: [{ field: "version" }] });
+  });
+
+  test("its time to live is that of its deliveries", async () => {
+    await put("raffle.short", { ...raffle, time_to_live_seconds: 1 });
+    const receiver = new Receiver(() => new Response(null, { status: 500 }));
+    const app = await server.application({ webhook_url: receiver.url });
+    await subscribe(app.token, "raffle.short", 1);
+    await publish(server, event("raffle.short", 1, raffle.example));
+    await receiver.arrived(1);
+    await receiver.stop();
+    // It would be tried again in 5 seconds, when it is no longer worth it.
+    const { pending } = await pendingOf(server);
+    expect(pending).not.toContain(app.id);
+  });
+
+  test("is known to the next server, and its checks with it", async () => {
+    const data = temporaryDirectory();
+    const first = await startServer({ data: data.path });
+    await put("raffle.kept", raffle, first);
+    await first.stop();
+    const second = await startServer({ data: data.path });
+    await second.load("users", users);
+    expect((await listed(second)).some(({ name }) => name === "raffle.kept")).toBe(true);
+    expect((await publish(second, event("raffle.kept", 1, {}))).status).toBe(400);
+    expect((await publish(second, event("raffle.kept", 1, raffle.example))).status).toBe(202);
+    await second.stop();
+    data.remove();
+  });
+});
+
+async function pendingOf({ app }: TestServer) {
+  for (;;) {
+    const pending = (await app.store.deliveries.pending()).map(({ application_id }) => application_id);
+    const { inFlight, queued, unrecorded } = await app.engine.standing();
+    if (inFlight + queued + unrecorded === 0) return { pending };
+    await Bun.sleep(1);
+  }
+}
+
+describe("what receivers rely on does not change", () => {
+  test("description, example and time to live of a version may change", async () => {
+    await put("raffle.changed", raffle);
+    await publish(server, event("raffle.changed", 1, raffle.example));
+    const changes = { description: "New.", example: { winner: "b", tickets: 9 }, time_to_live_seconds: 60 };
+    const { status, body } = await put("raffle.changed", { ...raffle, ...changes });
+    expect(status).toBe(200);
+    expect(body.event_type).toMatchObject({ ...changes, is_published: true });
+    expect((await listed()).find(({ name }) => name === "raffle.changed")).toMatchObject({
+      description: "New.",
+      example: changes.example,
+    });
+  });
+
+  test("the same schema in another order is the same", async () => {
+    await put("raffle.order", raffle);
+    const turned = Object.fromEntries(Object.entries(schema).reverse());
+    expect((await put("raffle.order", { ...raffle, schema: turned })).status).toBe(200);
+  });
+
+  test.each<[string, object]>([
+    ["a field more", { ...schema, properties: { ...schema.properties, color: { type: "string" } } }],
+    ["a field less that is required", { ...schema, required: ["winner"] }],
+    ["other bounds", { ...schema, properties: { ...schema.properties, tickets: { type: "integer" } } }],
+    ["a title", { ...schema, title: "Raffle" }],
+  ])(
+    "its schema with %s is refused with the reason, published or not, and changes nothing",
+    async (_, other) => {
+      await put("raffle.settled", raffle);
+      const { status, body } = await put("raffle.settled", { ...raffle, schema: other });
+      expect([status, body.code]).toEqual([409, "conflict"]);
+      expect(body.message).toContain("The schema of raffle.settled version 1 is settled");
+      expect(body.message).toContain("register version 2");
+      expect(await listed()).toContainEqual({ name: "raffle.settled", ...raffle, description: "" });
+      expect(
+        (await publish(server, event("raffle.settled", 1, { ...raffle.example, color: "red" }))).status,
+      ).toBe(400);
+    },
+  );
+
+  test("it is deleted while nothing of it was published, with its subscriptions", async () => {
+    const app = await server.application({ delivery: "stream" });
+    await put("raffle.gone", raffle);
+    await subscribe(app.token, "raffle.gone", 1);
+    expect(await remove("raffle.gone", 2)).toEqual([404, expect.any(String)]);
+    expect(await remove("raffle.gone", 1)).toEqual([204, ""]);
+    expect(await listedVersions("raffle.gone")).toEqual([]);
+    expect((await publish(server, event("raffle.gone", 1, raffle.example))).status).toBe(400);
+    const left = await json<{ data: unknown[] }>(
+      await server.get("/public/v1/events/subscriptions", app.token),
+    );
+    expect(left.data).toEqual([]);
+    expect((await put("raffle.gone", { ...raffle, schema: { type: "object" } })).status).toBe(200);
+  });
+
+  test("it stays when something was published, even to nobody", async () => {
+    await put("raffle.published", raffle);
+    await publish(server, event("raffle.published", 1, raffle.example));
+    expect(await remove("raffle.published", 1)).toEqual([409, expect.stringContaining("were published")]);
+    expect(await listedVersions("raffle.published")).toEqual([1]);
+  });
+});
+
+describe("what is refused", () => {
+  test.each<[string, unknown, string]>([
+    ["no version", { schema, example: raffle.example }, "version"],
+    ["version 0", { ...raffle, version: 0 }, "version"],
+    ["no schema", { version: 1, example: {} }, "schema"],
+    ["a schema that is no object", { ...raffle, schema: [] }, "schema"],
+    ["a schema of no object", { ...raffle, schema: { type: "string" } }, "schema"],
+    ["a schema that is none", { ...raffle, schema: { type: "object", properties: 1 } }, "schema"],
+    ["an unknown keyword", { ...raffle, schema: { type: "object", propertees: {} } }, "schema"],
+    [
+      "a pattern that is none",
+      { ...raffle, schema: { type: "object", patternProperties: { "(": {} } } },
+      "schema",
+    ],
+    [
+      "a reference to elsewhere",
+      { ...raffle, schema: { type: "object", $ref: "http://127.0.0.1:9/x" } },
+      "schema",
+    ],
+    [
+      "another draft",
+      { ...raffle, schema: { type: "object", $schema: "http://json-schema.org/draft-04/schema#" } },
+      "schema",
+    ],
+    ["an asynchronous schema", { ...raffle, schema: { type: "object", $async: true } }, "schema"],
+    [
+      "a schema too large",
+      { ...raffle, schema: { type: "object", description: "x".repeat(70_000) } },
+      "schema",
+    ],
+    ["an example that does not fit", { ...raffle, example: { winner: "a" } }, "example.tickets"],
+    ["a time to live of nothing", { ...raffle, time_to_live_seconds: 0 }, "time_to_live_seconds"],
+    ["a description of two lines", { ...raffle, description: "a\nb" }, "description"],
+  ])("%s", async (_, body, field) => {
+    const answer = await put("raffle.refused", body);
+    expect([answer.status, answer.body.code]).toEqual([400, "invalid_parameter"]);
+    expect(answer.body.errors?.[0]?.field).toBe(field);
+    expect(await listedVersions("raffle.refused")).toEqual([]);
+  });
+
+  test.each(["raffle", "Raffle.won", "raffle..won", ".won", "gap", `a.${"b".repeat(100)}`])(
+    "the name %s",
+    async (name) => {
+      expect((await put(name, raffle)).status).toBe(400);
+    },
+  );
+
+  test("the name of a type that is built in, whatever the version", async () => {
+    expect((await put("channel.followed", { ...raffle, version: 2 })).status).toBe(409);
+    expect(await remove("channel.followed", 1)).toEqual([409, "channel.followed is built in"]);
+  });
+});

@@ -92,8 +92,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const api = publicApp({
       store,
-      engine,
       catalogue,
+      engine,
       log,
       now: clock,
       ranking,

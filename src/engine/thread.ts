@@ -32,9 +32,9 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   loginRequests: ["find"],
   consents: ["ofUser"],
   subscriptions: ["ofApplication", "find", "count"],
-  replays: ["find", "page"],
   eventTypes: ["all"],
-  deliveries: ["last", "lastBefore", "streamed", "page", "find", "backlog"],
+  deliveries: ["page", "find", "backlog", "last", "lastBefore", "streamed"],
+  replays: ["find", "page"],
   endpoints: ["find", "failing"],
   settings: ["get"],
 };

@@ -84,6 +84,16 @@ function subscriptionCalls(token: string): Call[] {
   ];
 }
 
+function streamCalls(streaming: string): Call[] {
+  const operation = "GET /public/v1/events/stream";
+  const path = "/public/v1/events/stream";
+  return [
+    { operation, status: 200, path, token: streaming },
+    { operation, status: 403, path, token: application.token },
+    { operation, status: 400, path, token: streaming, init: { headers: { "last-event-id": "x" } } },
+  ];
+}
+
 const deliveries = "/public/v1/events/deliveries";
 
 /** Of an application to which something was sent. */
@@ -137,16 +147,6 @@ async function replayCalls(token: string): Promise<Call[]> {
     { ...get, status: 404, path: `${path}/none` },
     { ...cancel, status: 204, path: `${path}/${data.id}` },
     { ...cancel, status: 404, path: `${path}/none` },
-  ];
-}
-
-function streamCalls(streaming: string): Call[] {
-  const operation = "GET /public/v1/events/stream";
-  const path = "/public/v1/events/stream";
-  return [
-    { operation, status: 200, path, token: streaming },
-    { operation, status: 403, path, token: application.token },
-    { operation, status: 400, path, token: streaming, init: { headers: { "last-event-id": "x" } } },
   ];
 }
 
@@ -263,8 +263,8 @@ test("every route answers as the document says", async () => {
   const calls = [
     ...userCalls(token),
     ...subscriptionCalls(token),
-    ...(await deliveryCalls(token)),
     ...streamCalls((await server.application({ delivery: "stream" })).token),
+    ...(await deliveryCalls(token)),
     ...openCalls(),
     ...tokenCalls(application, refresh_token),
   ];

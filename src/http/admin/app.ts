@@ -32,8 +32,8 @@ export interface AdminDeps {
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
-  readonly cursors: Cursors;
   readonly catalogue: Catalogue;
+  readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
@@ -60,10 +60,10 @@ export function adminApp(deps: AdminDeps) {
   dataRoutes(app, deps.store, deps.data);
   livestreamRoutes(app, deps.store, deps.data);
   eventRoutes(app, deps);
+  eventTypeRoutes(app, deps);
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
-  eventTypeRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

@@ -31,20 +31,20 @@ export function publicApp(
     cursors: Cursors;
     defaultSubscriptionLimit: number;
     publicKey: PublicKey;
-    engine: Pick<Engine, "test">;
     streams: Pick<EventStreams, "open">;
+    engine: Pick<Engine, "test">;
   },
 ) {
   const app = publicListener(deps);
   userRoutes(app, deps);
   categoryRoutes(app, deps, deps.ranking, deps.cursors);
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
+  eventRoutes(app, deps, deps.publicKey);
+  streamRoute(app, deps, deps.streams);
   healthRoutes(app, deps);
   deliveryRoutes(app, deps, deps.cursors);
   replayRoutes(app, deps);
   testRoute(app, deps, deps.engine);
-  eventRoutes(app, deps, deps.publicKey);
-  streamRoute(app, deps, deps.streams);
   tokenRoute(app, deps, tokenDetail);
   revokeRoute(app, deps, revokeDetail);
   introspectRoute(app, deps, introspectDetail);

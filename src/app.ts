@@ -73,7 +73,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const cursors = new Cursors(cursorKey);
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const catalogue = await loadCatalogue(store);
-    const publisher = createPublisher(engine.publish, clock, catalogue);
+    const publisher = createPublisher(engine, clock, catalogue);
     const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     const streams = new EventStreams({

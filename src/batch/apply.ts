@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { DomainError } from "../domain/errors.ts";
+import { DomainError, inOneLine } from "../domain/errors.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../store/store.ts";
 import { type Line, lineGroups } from "./lines.ts";
 
@@ -156,8 +156,6 @@ function readLine<Input>({ bytes }: Line, read: ReadLine<Input>): { input: Input
     return { input: read(bytes) };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    const fields = error.details.errors ?? [];
-    if (fields.length === 0) return error.message;
-    return fields.map(({ field, message }) => `${field} ${message}`).join("; ");
+    return inOneLine(error);
   }
 }

@@ -48,6 +48,12 @@ export class DomainError extends Error {
   }
 }
 
+/** What an error says of all that is wrong, in one line. */
+export function inOneLine({ message, details }: DomainError): string {
+  const fields = details.errors ?? [];
+  return fields.map(({ field, message: wrong }) => `${field} ${wrong}`).join("; ") || message;
+}
+
 /** The error for wrong fields: its message is the first field's, so that a person who reads only that is helped. */
 export function invalidFields(errors: readonly FieldProblem[]): DomainError {
   const first = errors[0];

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service, supervise } from "../supervisor.ts";
 import { version } from "../version.ts";
 import { createDispatcher, type Dispatcher, type Standing } from "../webhooks/dispatcher.ts";
-import { type Publish, publishing } from "../webhooks/publisher.ts";
+import { type Publishing, publishing } from "../webhooks/publisher.ts";
 import { replaying } from "../webhooks/replays.ts";
 import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
@@ -26,7 +26,8 @@ export interface EngineSettings {
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
 export interface Engine {
   readonly store: Store;
-  readonly publish: Publish;
+  readonly publish: Publishing["publish"];
+  readonly publishAll: Publishing["publishAll"];
   /** Sends to a disabled or failing endpoint again. */
   enable(applicationId: string): Promise<void>;
   /** Has deliveries of an application looked at that may be due now. */
@@ -89,7 +90,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     let listener: StreamedListener = () => {};
     return {
       store: watched(store, dispatcher),
-      publish: publishing(store, dispatcher, (ids) => listener(ids)),
+      ...publishing(store, dispatcher, (ids) => listener(ids)),
       onStreamed(told) {
         listener = told;
       },

@@ -22,7 +22,7 @@ export function idleEngine(directory: string): Engine {
   };
   return {
     store: watched(store, dispatcher),
-    publish: publishing(store, dispatcher),
+    ...publishing(store, dispatcher),
     onStreamed() {},
     enable: dispatcher.enable,
     async wake() {},

@@ -73,6 +73,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   return {
     store: sharedStore(reader, calls),
     publish: (event) => calls.make("publish", [event]),
+    publishAll: (events) => calls.make("publishAll", [events]),
     enable: (id) => calls.make("enable", [id]),
     wake: (id) => calls.make("wake", [id]),
     test: (id, sample) => calls.make("test", [id, sample]),

@@ -237,6 +237,11 @@ export interface Store {
      * that have new deliveries on their event stream; where that is all they use, these are final.
      */
     publish(event: NewEvent, takes: (applicationId: string) => boolean): Promise<StoredEvent>;
+    /** Keeps all of these events or none: then it rejects with `BatchRefused`. */
+    publishAll(
+      events: readonly NewEvent[],
+      takes: (applicationId: string) => boolean,
+    ): Promise<Pick<StoredEvent, "taken" | "streamed"> & { readonly published: readonly PublishedEvent[] }>;
   };
   readonly eventTypes: {
     /**

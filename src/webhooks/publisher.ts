@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
-import { invalidFields } from "../domain/errors.ts";
+import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import { Id } from "../domain/fields.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
 import { problems } from "../domain/validation.ts";
-import type { Store } from "../store/store.ts";
+import { BatchRefused, type Store, type StoredEvent } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
 /** An event as the platform publishes it. */
@@ -35,35 +35,56 @@ export interface Publisher {
    * Throws `invalid_parameter` with all wrong fields, `conflict` for the id of another event.
    */
   publish(input: unknown): Promise<PublishedEvent>;
+  /** All of these events or none: where one is refused it throws `BatchRefused` with the reason of each. */
+  publishAll(inputs: readonly unknown[]): Promise<readonly PublishedEvent[]>;
 }
 
 /** @param keep takes an event that fits its type: `publishing` here, or in another thread */
-export function createPublisher(keep: Publish, now: () => number, catalogue = new Catalogue()): Publisher {
+export function createPublisher(keep: Publishing, now: () => number, catalogue = new Catalogue()): Publisher {
+  const newEvent = (input: unknown): NewEvent => {
+    const { event, type } = readEvent(input, catalogue);
+    const publishedAt = now();
+    const { name, version, broadcaster_user_id, data } = event;
+    const body = { type: name, version, timestamp: isoTime(publishedAt), data };
+    const { timeToLiveMs } = type;
+    return {
+      id: event.id ?? newId(),
+      name,
+      version,
+      broadcaster_user_id,
+      body: JSON.stringify(body),
+      fingerprint: createHash("sha256")
+        .update(JSON.stringify([name, version, broadcaster_user_id, data]))
+        .digest(),
+      published_at: publishedAt,
+      expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
+    };
+  };
   return {
-    async publish(input) {
-      const { event, type } = readEvent(input, catalogue);
-      const publishedAt = now();
-      const { name, version, broadcaster_user_id, data } = event;
-      const body = { type: name, version, timestamp: isoTime(publishedAt), data };
-      const { timeToLiveMs } = type;
-      return keep({
-        id: event.id ?? newId(),
-        name,
-        version,
-        broadcaster_user_id,
-        body: JSON.stringify(body),
-        fingerprint: createHash("sha256")
-          .update(JSON.stringify([name, version, broadcaster_user_id, data]))
-          .digest(),
-        published_at: publishedAt,
-        expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
+    publish: async (input) => keep.publish(newEvent(input)),
+    async publishAll(inputs) {
+      const events: NewEvent[] = [];
+      const refusals = inputs.map((input) => {
+        try {
+          events.push(newEvent(input));
+          return null;
+        } catch (error) {
+          if (!(error instanceof DomainError)) throw error;
+          return inOneLine(error);
+        }
       });
+      if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
+      return keep.publishAll(events);
     },
   };
 }
 
-/** Keeps an event with its deliveries and has them sent. */
-export type Publish = (event: NewEvent) => Promise<PublishedEvent>;
+/** Keeps events with their deliveries and has them sent. */
+export interface Publishing {
+  publish(event: NewEvent): Promise<PublishedEvent>;
+  /** All or none: rejects with `BatchRefused`. */
+  publishAll(events: readonly NewEvent[]): Promise<readonly PublishedEvent[]>;
+}
 
 /**
  * What is published goes to the dispatcher straight from memory where it has room for it.
@@ -74,18 +95,27 @@ export function publishing(
   store: Pick<Store, "events">,
   dispatcher: Pick<Dispatcher, "reserve">,
   streamed: (applicationIds: readonly string[]) => void = () => {},
-): Publish {
-  return async (event) => {
+): Publishing {
+  const within = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
+    work: (takes: (applicationId: string) => boolean) => Promise<T>,
+  ): Promise<T> => {
     const reservation = dispatcher.reserve();
     let taken: readonly DueDelivery[] = [];
     try {
-      const published = await store.events.publish(event, reservation.takes);
-      taken = published.taken;
-      if (published.streamed.length > 0) streamed(published.streamed);
-      return { id: published.id, deliveries: published.deliveries };
+      const stored = await work(reservation.takes);
+      taken = stored.taken;
+      if (stored.streamed.length > 0) streamed(stored.streamed);
+      return stored;
     } finally {
       reservation.end(taken);
     }
+  };
+  return {
+    async publish(event) {
+      const { id, deliveries } = await within((takes) => store.events.publish(event, takes));
+      return { id, deliveries };
+    },
+    publishAll: async (events) => (await within((takes) => store.events.publishAll(events, takes))).published,
   };
 }
 

@@ -261,6 +261,42 @@ describe("publishing", () => {
     expect(errors.map(({ field }) => field).sort()).toEqual(fields);
   });
 
+  test("an atomic batch with a bad line keeps nothing and sends nothing; without it, all of it", async () => {
+    const receiver = new Receiver();
+    try {
+      await subscribe(
+        server,
+        await server.application({ webhook_url: receiver.url }),
+        ["kicks.gifted"],
+        1002,
+      );
+      const kick = (id: string, more: object = {}) =>
+        event("kicks.gifted", { broadcaster_user_id: 1002, id, ...more });
+      const post = async (...events: object[]) => {
+        const lines = events.map((one) => JSON.stringify(one)).join("\n");
+        return json<object>(await server.admin("POST", "/admin/v1/events?atomic=true", lines));
+      };
+      const unfit = { data: { gift: 1 } };
+      expect(await post(kick("all-1"), kick("all-2", unfit), kick("all-3"))).toMatchObject({
+        accepted: 0,
+        rejected: 1,
+        errors: [{ line: 2 }],
+      });
+      // Found out only inside the transaction: nothing of the first line may stay behind.
+      expect(await post(kick("all-1"), kick("all-2", { broadcaster_user_id: 5 }))).toEqual({
+        accepted: 0,
+        rejected: 1,
+        errors: [{ line: 2, message: "broadcaster_user_id is not a known user" }],
+      });
+      expect(await post(kick("all-3"), kick("all-1"))).toEqual({ accepted: 2, rejected: 0, errors: [] });
+      const arrived = await receiver.arrived(2);
+      expect(arrived.map(({ headers }) => headers["onair-event-id"]).sort()).toEqual(["all-1", "all-3"]);
+      expect(arrived.map(({ headers }) => headers["onair-sequence"]).sort()).toEqual(["1", "2"]);
+    } finally {
+      await receiver.stop();
+    }
+  });
+
   test("a bad line in the middle is refused alone", async () => {
     const lines = [
       JSON.stringify(event("channel.followed")),

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { applyBatch } from "../../batch/apply.ts";
-import { DomainError } from "../../domain/errors.ts";
+import { applyAtomically, applyBatch } from "../../batch/apply.ts";
+import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { parseJson } from "../../domain/json.ts";
@@ -9,9 +9,8 @@ import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
 import { reply } from "../exchange.ts";
 import { answer } from "../public/reference.ts";
-import { readQuery } from "../query.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
-import { BatchReportSchema } from "./batch.ts";
+import { AtomicQuery, BatchReportSchema, isAtomic } from "./batch.ts";
 import { IdempotencyHeaders, type IdOf, idempotencyKey, once } from "./idempotency.ts";
 import { adminOperation, closed } from "./reference.ts";
 
@@ -20,17 +19,6 @@ const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl
 
 /** A batch with an `Idempotency-Key`, which is held in memory as a whole. */
 const keyedBatchBytes = 8 * 1024 * 1024;
-
-/** Events are not taken all or nothing: this refuses what must not be ignored. */
-const EventsQuery = Type.Object({
-  atomic: Type.Optional(
-    Type.String({
-      pattern: "^false$",
-      errorMessage: "is not supported for events; give them ids, or the request an Idempotency-Key",
-      description: "Only `false`: each event is taken or refused by itself.",
-    }),
-  ),
-});
 
 /** As `EventInput`, but saying that the payload has fields. */
 const DocumentedEvent = Type.Object({
@@ -65,18 +53,18 @@ export interface EventRouteOptions {
 
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
 export function eventRoutes(app: AdminListener, { publisher, store, now }: EventRouteOptions): void {
-  const answered = async (request: Request): Promise<KnownAnswer> => {
+  const answered = async (request: Request, atomic: boolean): Promise<KnownAnswer> => {
     const key = idempotencyKey(request);
     const isOne = mediaType(request) === json;
     if (key === null) {
       return isOne
         ? publishOne(publisher, await readBytes(request, adminBodyBytes))
-        : publishMany(publisher, bodyStream(request));
+        : publishMany(publisher, bodyStream(request), atomic);
     }
     // What is compared by its fingerprint must be there as a whole.
     const body = await readBytes(request, isOne ? adminBodyBytes : keyedBatchBytes);
     return once(store, { key, request: body, now: now() }, (idOf) =>
-      isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], idOf),
+      isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], atomic, idOf),
     );
   };
 
@@ -84,8 +72,7 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
     "/admin/v1/events",
     async ({ exchange, request }) => {
       requireMediaType(request, json, ...ndjson);
-      readQuery(request.url, EventsQuery);
-      const { status, body } = await answered(request);
+      const { status, body } = await answered(request, isAtomic(request));
       return reply(exchange, status, body);
     },
     adminOperation({
@@ -94,7 +81,7 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
       summary: "Publish Events",
       description:
         "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict. With an `Idempotency-Key` a batch may have at most 8 MiB.",
-      query: EventsQuery,
+      query: AtomicQuery,
       headers: IdempotencyHeaders,
       body: {
         json: { schema: DocumentedEvent, example },
@@ -119,11 +106,14 @@ async function publishOne(publisher: Publisher, body: Uint8Array, idOf?: IdOf): 
 async function publishMany(
   publisher: Publisher,
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  atomic: boolean,
   idOf?: IdOf,
 ): Promise<KnownAnswer> {
   let index = 0;
   const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
-  const report = await applyBatch(chunks(stream), read, (events) => publishAll(publisher, events));
+  const report = atomic
+    ? await applyAtomically(chunks(stream), read, (events) => publishTogether(publisher, events))
+    : await applyBatch(chunks(stream), read, (events) => publishEach(publisher, events));
   return { status: 202, body: JSON.stringify(report) };
 }
 
@@ -137,13 +127,16 @@ function withId(event: unknown, id: string | undefined): unknown {
   return "id" in event ? event : { ...event, id };
 }
 
-/** Together, so that they share a commit. */
-async function publishAll(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
+async function publishTogether(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
+  return (await publisher.publishAll(events)).map(() => null);
+}
+
+/** At the same time, so that they share a commit. */
+async function publishEach(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
   const results = await Promise.allSettled(events.map((event) => publisher.publish(event)));
   return results.map((result) => {
     if (result.status === "fulfilled") return null;
     if (!(result.reason instanceof DomainError) || result.reason.code === "unavailable") throw result.reason;
-    const fields = result.reason.details.errors ?? [];
-    return fields.map(({ field, message }) => `${field} ${message}`).join("; ") || result.reason.message;
+    return inOneLine(result.reason);
   });
 }

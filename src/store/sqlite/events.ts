@@ -1,13 +1,11 @@
 import type { Database } from "bun:sqlite";
-import { eq, sql } from "drizzle-orm";
-import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DueDelivery, NewEvent } from "../../domain/deliveries.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError, inOneLine, invalidFields } from "../../domain/errors.ts";
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
-import type { Store } from "../store.ts";
+import { BatchRefused, type Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
-import { events, users } from "./schema.ts";
 
 interface Receiver {
   readonly id: string;
@@ -15,25 +13,12 @@ interface Receiver {
   readonly sequence: number;
 }
 
-export function eventStore(
-  db: Database,
-  orm: BunSQLiteDatabase,
-  commit: Commit,
-  modes: DeliveryModes,
-): Store["events"] {
-  const byId = orm
-    .select({ fingerprint: events.fingerprint, deliveries: events.deliveries })
-    .from(events)
-    .where(eq(events.id, sql.placeholder("id")))
-    .limit(1)
-    .prepare();
-  const userExists = orm
-    .select({ id: users.id })
-    .from(users)
-    .where(eq(users.id, sql.placeholder("id")))
-    .limit(1)
-    .prepare();
+export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): Store["events"] {
   // The fan-out runs once per subscriber, up to ten thousand times for one event: statements of SQLite itself.
+  const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
+    "SELECT fingerprint, deliveries FROM events WHERE id = ?",
+  );
+  const userExists = db.prepare<{ id: number }, [number]>("SELECT id FROM users WHERE id = ?");
   const subscribers = db.prepare<Receiver, [number, string, number]>(
     `UPDATE subscriptions SET sequence = sequence + 1
      WHERE broadcaster_user_id = ? AND event = ? AND version = ? RETURNING id, app_id, sequence`,
@@ -77,26 +62,25 @@ export function eventStore(
 
   const publish: Publish = (event, takes) => {
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
-    const earlier = byId.get({ id });
+    const earlier = byId.get(id);
     if (earlier) {
-      if (earlier.fingerprint.equals(fingerprint)) {
+      if (Buffer.from(earlier.fingerprint).equals(fingerprint)) {
         return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
       }
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
-    if (!userExists.get({ id: broadcaster_user_id })) {
+    if (!userExists.get(broadcaster_user_id)) {
       const message = `is not a known user`;
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
-    markPublished.run(name, version);
+    if (!builtIn.has(name)) markPublished.run(name, version);
     const first = nextDelivery;
     const row = addEvent.get(id, name, version, broadcaster_user_id, body, fingerprint, first, published_at);
     if (!row) throw new Error("INSERT returned no row");
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
     const streamed = new Set<string>();
-    // One by one: ten thousand rows at once are megabytes to be collected.
-    for (const receiver of subscribers.iterate(broadcaster_user_id, name, version)) {
+    for (const receiver of subscribers.all(broadcaster_user_id, name, version)) {
       const { id: subscription_id, app_id: application_id, sequence } = receiver;
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
@@ -127,10 +111,33 @@ export function eventStore(
     return { id, deliveries: count, taken, streamed: [...streamed] };
   };
 
-  return { publish: (event, takes) => commit(() => publish(event, takes)) };
+  const publishAll = (all: readonly NewEvent[], takes: (applicationId: string) => boolean) => {
+    const published: Published[] = [];
+    const refusals = all.map((event) => {
+      try {
+        published.push(publish(event, takes));
+        return null;
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        return inOneLine(error);
+      }
+    });
+    if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
+    return {
+      published: published.map(({ id, deliveries }) => ({ id, deliveries })),
+      taken: published.flatMap(({ taken }) => taken),
+      streamed: [...new Set(published.flatMap(({ streamed }) => streamed))],
+    };
+  };
+
+  return {
+    publish: (event, takes) => commit(() => publish(event, takes)),
+    publishAll: (all, takes) => commit(() => publishAll(all, takes)),
+  };
 }
 
-type Publish = (
-  event: NewEvent,
-  takes: (applicationId: string) => boolean,
-) => Awaited<ReturnType<Store["events"]["publish"]>>;
+/** Types of their own are marked as published; there are none of these. */
+const builtIn: ReadonlySet<string> = new Set(builtInEventTypes.map(({ name }) => name));
+
+type Published = Awaited<ReturnType<Store["events"]["publish"]>>;
+type Publish = (event: NewEvent, takes: (applicationId: string) => boolean) => Published;

@@ -49,7 +49,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     loginRequests: loginRequestStore(orm, commit),
     consents: consentStore(db, orm, commit),
     subscriptions: subscriptionStore(db, orm, commit),
-    events: eventStore(db, orm, commit, modes),
+    events: eventStore(db, commit, modes),
     eventTypes: eventTypeStore(orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),
     replays: replayStore(db, orm, commit),

@@ -1,19 +1,16 @@
 import type { KeyObject } from "node:crypto";
-import { type Application, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
-import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
 import { ClockWatch } from "./clock-watch.ts";
-import { type Counts, countNotice, countResult, newCounts } from "./counts.ts";
-import { follow } from "./health.ts";
+import { type Counts, newCounts } from "./counts.ts";
+import { createCourier } from "./courier.ts";
 import { Lane } from "./lane.ts";
 import { createRecorder } from "./recorder.ts";
-import { isOverloaded } from "./retry.ts";
 import { Room } from "./room.ts";
-import type { Sender, SendResult } from "./sender.ts";
+import type { Sender } from "./sender.ts";
 import { Turns } from "./turns.ts";
 
 export interface DispatcherOptions {
@@ -85,14 +82,12 @@ const lookUpAgainAfterMs = second;
  * ends is pending still, and is sent again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, sender, signingKey, log, now, steady, random } = options;
+  const { store, log, now, steady } = options;
   const lanes = new Map<string, Lane>();
   const counts = newCounts();
   const clock = new ClockWatch(now, steady);
   const recorder = createRecorder(store, log, () => turns.resume());
   let stopping: AbortSignal | null = null;
-  let inFlight = 0;
-  let idle: (() => void) | null = null;
 
   const isStopping = () => stopping === null || stopping.aborted;
 
@@ -116,7 +111,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (lane.needsClaim(at) && room.canClaim(lane)) void claim(lane);
     if (lane.isClaiming && lane.queue.length === 0) return false;
     // Beyond that more at once is no faster, but every endpoint may have one, so that slow ones hold up nobody.
-    const isCrowded = inFlight >= crowdedAt && lane.pace.inFlight > 0;
+    const isCrowded = courier.inFlight >= crowdedAt && lane.pace.inFlight > 0;
     if (isCrowded || !lane.mayStart(at)) {
       sleep(lane, at);
       return false;
@@ -128,7 +123,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return false;
     }
     room.left(1);
-    start(lane, delivery, at);
+    courier.start(lane, delivery, at);
     return true;
   };
   const turns = new Turns<Lane>({
@@ -136,10 +131,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     isNew: (lane) => !lane.isBehind && lane.queue.length > 0,
     mayRun(isNew) {
       if (isStopping() || recorder.unrecorded >= maxUnrecorded) return false;
-      return inFlight < (isNew ? overfullAt : fullAt);
+      return courier.inFlight < (isNew ? overfullAt : fullAt);
     },
   });
   const room = new Room<Lane>((lane) => turns.add(lane));
+  const courier = createCourier({
+    ...options,
+    recorder,
+    counts,
+    checkClock: () => checkClock(),
+    hasTurn: (lane) => turns.add(lane),
+    left: (count) => room.left(count),
+  });
 
   /** Has a lane looked at again when something will be due. */
   const sleep = (lane: Lane, at: number): void => {
@@ -187,80 +190,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   };
 
-  const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
-    const { application } = lane;
-    const ending = endingOf(delivery, application, at);
-    if (ending || !application) {
-      const result = unsent(delivery, ending ?? "canceled", at);
-      countResult(counts, result);
-      recorder.add(result);
-      return;
-    }
-    lane.pace.inFlight++;
-    inFlight++;
-    void send(delivery, application, at).then((sent) => {
-      lane.pace.inFlight--;
-      inFlight--;
-      turns.resume();
-      if (sent.class !== "canceled") ended(lane, delivery, sent, at);
-      if (inFlight === 0 && isStopping()) idle?.();
-      turns.add(lane);
-    });
-  };
-
-  const send = async (delivery: DueDelivery, application: Application, at: number): Promise<SendResult> => {
-    try {
-      return await sender.send(requestOf(delivery, application, signingKey, at));
-    } catch (error) {
-      log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
-      return notMade;
-    }
-  };
-
-  const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
-    checkClock();
-    const at = now();
-    const chance = random();
-    const { result, decision } = resultOf(delivery, sent, { startedAt, at, random: chance });
-    logAttempt(log, delivery, sent, decision);
-    countResult(counts, result);
-    recorder.add(result, () => {
-      if (result.next_attempt_at !== null) lane.retryBy(result.next_attempt_at);
-      turns.add(lane);
-    });
-    const isSuccess = sent.class === "ok";
-    const isThrottled = isOverloaded(sent.status);
-    lane.pace.learn({
-      startedAt,
-      at,
-      isSuccess,
-      isThrottled,
-      retryAfterMs: sent.retryAfterMs,
-      random: chance,
-    });
-    const notice = follow(lane, sent, at, recorder, log);
-    if (notice) countNotice(counts, notice);
-    // Memory is for those who can be sent to.
-    if (lane.isDisabled || lane.pace.resumeAt > at) letGo(lane);
-  };
-
-  /** Puts back into the store what was not started. */
-  const letGo = (lane: Lane): void => {
-    const rest = lane.queue.items();
-    lane.queue.replace([]);
-    room.left(rest.length);
-    // Recorded and not only given back, because what came from publishing was never to be claimed.
-    const at = now();
-    for (const { seq, attempts } of rest) {
-      const next_attempt_at = attempts === 0 ? 0 : at;
-      recorder.add({ seq, at, attempts, attempt: null, status: "pending", next_attempt_at }, () => {
-        if (attempts === 0) lane.isBehind = true;
-        else lane.retryBy(at);
-        turns.add(lane);
-      });
-    }
-  };
-
   /** What an endpoint did is measured in time that has passed, not in what a clock was set to. */
   const checkClock = (): void => {
     const ms = clock.jump();
@@ -290,11 +219,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         else signal.addEventListener("abort", resolve, { once: true });
       });
       for (const lane of lanes.values()) lane.setTimer(null);
-      if (inFlight > 0) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        idle = resolve;
-        await promise;
-      }
+      await courier.idle();
       recorder.giveUp();
       await recorder.settled();
       lanes.clear();
@@ -367,19 +292,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get standing() {
       const at = now();
       const heldUp = [...lanes.values()].filter((lane) => lane.isDisabled || lane.pace.resumeAt > at).length;
+      const { inFlight } = courier;
       return { inFlight, queued: room.queued, unrecorded: recorder.unrecorded, heldUp, counts };
     },
   };
-}
-
-/** How a delivery ends to which nothing is sent; null: it is to be sent. */
-function endingOf(
-  { isWanted, expires_at }: DueDelivery,
-  application: Application | null | undefined,
-  at: number,
-): Unsent | null {
-  if (!application || !isWanted) return "canceled";
-  // It can be read, which is all that there is to deliver, also where it was asked for once more.
-  if (usesOnlyStream(application)) return "delivered";
-  return expires_at !== null && expires_at <= at ? "expired" : null;
 }

@@ -20,6 +20,8 @@ export class Lane {
   /** Counts up whenever the application changes, so that an older look-up is not taken for the newest. */
   changes = 0;
   endpoint: Endpoint | null = null;
+  /** Results that are not on disk yet, and will say when to go on. */
+  unrecorded = 0;
   isLookingUp = false;
   isClaiming = false;
   /** Whether first attempts are waiting in the store: what is published must then go behind them. */
@@ -37,7 +39,7 @@ export class Lane {
   /** Whether nothing is known that would be lost with it. */
   get isIdle(): boolean {
     const waits = this.isBehind || this.isClaiming || this.retryAt !== null || this.queue.length > 0;
-    return !waits && this.pace.inFlight === 0 && !this.isDisabled;
+    return !waits && this.pace.inFlight + this.unrecorded === 0 && !this.isDisabled;
   }
 
   /** Whether what is published now may be started without going through the store. */

@@ -449,6 +449,18 @@ describe("a subscription's health", () => {
     expect((await health()).data).toMatchObject({ pending: 1 });
   });
 
+  test("is well on the event stream, where nothing is sent and nothing can be sent again", async () => {
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, {
+      delivery: "stream",
+      webhook_url: null,
+    });
+    await sent(1);
+    expect((await health()).data).toMatchObject({ status: "enabled", disabled_reason: null, sequence: 1 });
+    const delivery = await first();
+    expect(delivery).toMatchObject({ status: "delivered", attempts: [] });
+    expect((await retry(delivery.id)).status).toBe(409);
+  });
+
   test("is disabled where the application has no webhook URL", async () => {
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: null });
     expect((await health()).data).toMatchObject({ status: "disabled", disabled_reason: "no_webhook_url" });

@@ -77,6 +77,23 @@ describe("a test", () => {
     expect(bare.status).toBe(200);
   });
 
+  test("may be of a type that the operator registered", async () => {
+    const type = {
+      version: 3,
+      description: "A raid.",
+      schema: { type: "object", properties: { raiders: { type: "integer" } }, required: ["raiders"] },
+      example: { raiders: 12 },
+    };
+    const put = await server.admin("PUT", "/admin/v1/event-types/channel.raided", type);
+    expect([200, 201]).toContain(put.status);
+    expect((await tested({ event: "channel.raided", version: 3 })).data.delivered).toBe(true);
+    expect(JSON.parse(last().body)).toMatchObject({
+      type: "channel.raided",
+      version: 3,
+      data: { raiders: 12 },
+    });
+  });
+
   test("shows neither the signature nor a secret", async () => {
     const { data } = await tested();
     const text = JSON.stringify(data);

@@ -1,0 +1,144 @@
+import type { KeyObject } from "node:crypto";
+import { type Application, usesOnlyStream } from "../domain/applications.ts";
+import type { DueDelivery } from "../domain/deliveries.ts";
+import { errorFields, type Log } from "../log.ts";
+import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
+import { type Counts, countNotice, countResult } from "./counts.ts";
+import { follow } from "./health.ts";
+import type { Lane } from "./lane.ts";
+import type { Recorder } from "./recorder.ts";
+import { isOverloaded } from "./retry.ts";
+import type { Sender, SendResult } from "./sender.ts";
+
+export interface CourierOptions {
+  readonly sender: Pick<Sender, "send">;
+  readonly signingKey: KeyObject;
+  readonly recorder: Recorder;
+  readonly counts: Counts;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly checkClock: () => void;
+  /** Told of a lane that may have something to do. */
+  readonly hasTurn: (lane: Lane) => void;
+  /** Told of so many deliveries that were put back into the store without having started. */
+  readonly left: (count: number) => void;
+}
+
+/** Makes attempts, and does what follows from their outcome. */
+export interface Courier {
+  /** Attempts under way. */
+  readonly inFlight: number;
+  /** Makes one attempt of a delivery that was taken from its lane, or ends it where there is nothing to send. */
+  start(lane: Lane, delivery: DueDelivery, at: number): void;
+  /** Resolves when no attempt is under way. */
+  idle(): Promise<void>;
+}
+
+export function createCourier(options: CourierOptions): Courier {
+  const { sender, signingKey, recorder, counts, log, now, random, checkClock, hasTurn, left } = options;
+  let inFlight = 0;
+  let whenIdle: (() => void) | null = null;
+
+  const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
+    const { application } = lane;
+    const ending = endingOf(delivery, application, at);
+    if (ending || !application) {
+      const result = unsent(delivery, ending ?? "canceled", at);
+      countResult(counts, result);
+      recorder.add(result);
+      return;
+    }
+    lane.pace.inFlight++;
+    inFlight++;
+    void send(delivery, application, at).then((sent) => {
+      lane.pace.inFlight--;
+      inFlight--;
+      if (sent.class !== "canceled") ended(lane, delivery, sent, at);
+      if (inFlight === 0) whenIdle?.();
+      hasTurn(lane);
+    });
+  };
+
+  const send = async (delivery: DueDelivery, application: Application, at: number): Promise<SendResult> => {
+    try {
+      return await sender.send(requestOf(delivery, application, signingKey, at));
+    } catch (error) {
+      log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
+      return notMade;
+    }
+  };
+
+  const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
+    checkClock();
+    const at = now();
+    const chance = random();
+    const { result, decision } = resultOf(delivery, sent, { startedAt, at, random: chance });
+    logAttempt(log, delivery, sent, decision);
+    countResult(counts, result);
+    lane.unrecorded++;
+    recorder.add(result, () => {
+      lane.unrecorded--;
+      if (result.next_attempt_at !== null) lane.retryBy(result.next_attempt_at);
+      hasTurn(lane);
+    });
+    const isSuccess = sent.class === "ok";
+    const isThrottled = isOverloaded(sent.status);
+    lane.pace.learn({
+      startedAt,
+      at,
+      isSuccess,
+      isThrottled,
+      retryAfterMs: sent.retryAfterMs,
+      random: chance,
+    });
+    const notice = follow(lane, sent, at, recorder, log);
+    if (notice) countNotice(counts, notice);
+    // Memory is for those who can be sent to.
+    if (lane.isDisabled || lane.pace.resumeAt > at) letGo(lane);
+  };
+
+  /** Puts back into the store what was not started. */
+  const letGo = (lane: Lane): void => {
+    const rest = lane.queue.items();
+    lane.queue.replace([]);
+    left(rest.length);
+    // Recorded and not only given back, because what came from publishing was never to be claimed.
+    const at = now();
+    for (const { seq, attempts } of rest) {
+      const next_attempt_at = attempts === 0 ? 0 : at;
+      lane.unrecorded++;
+      recorder.add({ seq, at, attempts, attempt: null, status: "pending", next_attempt_at }, () => {
+        lane.unrecorded--;
+        if (attempts === 0) lane.isBehind = true;
+        else lane.retryBy(at);
+        hasTurn(lane);
+      });
+    }
+  };
+
+  return {
+    get inFlight() {
+      return inFlight;
+    },
+    start,
+    async idle() {
+      if (inFlight === 0) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      whenIdle = resolve;
+      await promise;
+    },
+  };
+}
+
+/** How a delivery ends to which nothing is sent; null: it is to be sent. */
+function endingOf(
+  { isWanted, expires_at }: DueDelivery,
+  application: Application | null | undefined,
+  at: number,
+): Unsent | null {
+  if (!application || !isWanted) return "canceled";
+  // It can be read, which is all that there is to deliver, also where it was asked for once more.
+  if (usesOnlyStream(application)) return "delivered";
+  return expires_at !== null && expires_at <= at ? "expired" : null;
+}

@@ -73,7 +73,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const cursors = new Cursors(cursorKey);
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const catalogue = await loadCatalogue(store);
-    const publisher = createPublisher(engine, clock, catalogue);
+    const publisher = createPublisher(engine, { now: clock, catalogue, timeToLive: config.timeToLive });
+    for (const name of Object.keys(config.timeToLive)) {
+      if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
+    }
     const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
     const streams = new EventStreams({

@@ -30,6 +30,8 @@ export interface Config {
   readonly jwksUrl: string | null;
   readonly jwtIssuer: string | null;
   readonly jwtAudience: string | null;
+  /** Seconds after which an undelivered event is not sent any more, by event type; 0: never. */
+  readonly timeToLive: Readonly<Record<string, number>>;
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
@@ -93,6 +95,22 @@ function networks(text: string): string[] {
     .filter((entry) => entry !== "");
   trustedProxies(entries);
   return entries;
+}
+
+const longestLifeSeconds = 31 * 24 * 3_600;
+
+function timesToLive(text: string): Record<string, number> {
+  const entries = text.split(",").filter((entry) => entry.trim() !== "");
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, name = "", digits] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9]{1,7})\s*$/.exec(entry) ?? [];
+      const seconds = Number(digits);
+      if (seconds <= longestLifeSeconds) return [name, seconds];
+      throw new TypeError(
+        `must be event types with seconds up to ${longestLifeSeconds}, like chat.message.sent=600, and "${entry}" is not one`,
+      );
+    }),
+  );
 }
 
 function proxyUrl(text: string): string {
@@ -179,6 +197,12 @@ const settings: Settings = {
   },
   jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
   jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
+  timeToLive: {
+    value: "TYPE=SECONDS,…",
+    default: "",
+    help: "when an undelivered event is not sent any more; 0 is never (chat.message.sent: 600, other built-in types: 0)",
+    read: timesToLive,
+  },
   keepDeliveredDays: {
     value: "DAYS",
     default: "7",

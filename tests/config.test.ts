@@ -33,6 +33,7 @@ describe("settings", () => {
       jwksUrl: null,
       jwtIssuer: null,
       jwtAudience: null,
+      timeToLive: {},
       keepDeliveredDays: 7,
       keepFailedDays: 30,
       keepBodiesDays: 7,
@@ -53,7 +54,19 @@ describe("settings", () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
+  test("times to live are given by event type", () => {
+    const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
+    expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
+  });
+
   test.each<[string, string[], Record<string, string>, RegExp[]]>([
+    [
+      "a time to live without end",
+      ["--time-to-live", "chat.message.sent=99999999"],
+      {},
+      [/^--time-to-live must be event types with seconds up to 2678400/],
+    ],
+    ["a time to live of nothing", ["--time-to-live", "=60"], {}, [/"=60" is not one$/]],
     ["a port that is none", ["--port", "x"], {}, [/^--port must be an integer from 0 to 65535$/]],
     [
       "a port over its limit, from the environment",

@@ -51,7 +51,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       store,
       engine,
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
-      publisher: createPublisher(engine, Date.now, catalogue),
+      publisher: createPublisher(engine, { now: Date.now, catalogue }),
       catalogue,
       cursors: new Cursors(key),
       authenticator: { forget() {} },

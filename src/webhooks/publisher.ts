@@ -7,7 +7,7 @@ import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import { Id } from "../domain/fields.ts";
 import { newId } from "../domain/ids.ts";
-import { isoTime } from "../domain/time.ts";
+import { isoTime, second } from "../domain/time.ts";
 import { problems } from "../domain/validation.ts";
 import { BatchRefused, type Store, type StoredEvent } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -39,14 +39,25 @@ export interface Publisher {
   publishAll(inputs: readonly unknown[]): Promise<readonly PublishedEvent[]>;
 }
 
+export interface PublisherOptions {
+  readonly now: () => number;
+  readonly catalogue?: Catalogue;
+  /** Seconds by event type, instead of what its type says; 0: without end. */
+  readonly timeToLive?: Readonly<Record<string, number>>;
+}
+
 /** @param keep takes an event that fits its type: `publishing` here, or in another thread */
-export function createPublisher(keep: Publishing, now: () => number, catalogue = new Catalogue()): Publisher {
+export function createPublisher(
+  keep: Publishing,
+  { now, catalogue = new Catalogue(), timeToLive = {} }: PublisherOptions,
+): Publisher {
   const newEvent = (input: unknown): NewEvent => {
     const { event, type } = readEvent(input, catalogue);
     const publishedAt = now();
     const { name, version, broadcaster_user_id, data } = event;
     const body = { type: name, version, timestamp: isoTime(publishedAt), data };
-    const { timeToLiveMs } = type;
+    const set = Object.hasOwn(timeToLive, name) ? timeToLive[name] : undefined;
+    const timeToLiveMs = set === undefined ? type.timeToLiveMs : set * second || null;
     return {
       id: event.id ?? newId(),
       name,

@@ -326,7 +326,8 @@ describe("retries, on a clock of their own", () => {
   let status = 500;
   const headers: Record<string, string> = {};
   const data = temporaryDirectory();
-  const start = () => startServer({ clock, data: data.path });
+  const args = ["--time-to-live", "livestream.status.updated=30"];
+  const start = () => startServer({ clock, data: data.path, args });
 
   beforeAll(async () => {
     receiver = new Receiver(({ headers: sent }) => {
@@ -336,7 +337,8 @@ describe("retries, on a clock of their own", () => {
     server = await start();
     await server.load("users", users);
     app = await server.application({ webhook_url: receiver.url });
-    await subscribe(server, app, ["channel.followed", "chat.message.sent", "kicks.gifted"]);
+    const types = ["channel.followed", "chat.message.sent", "kicks.gifted", "livestream.status.updated"];
+    await subscribe(server, app, types);
   });
   afterAll(async () => {
     await server.stop();
@@ -419,6 +421,19 @@ describe("retries, on a clock of their own", () => {
     delete headers["retry-after"];
     await attemptAfter((await dueIn()) ?? 0);
     expect(await dueIn()).toBeNull();
+  });
+
+  test("end when the time is over that was set for a type", async () => {
+    status = 500;
+    const before = receiver.received.length;
+    await publish(server, event("livestream.status.updated"));
+    await receiver.arrived(before + 1);
+    expect(await dueIn()).toBe(5_000);
+    await attemptAfter(5_000);
+    // The next one would be due in five minutes.
+    expect(await dueIn()).toBeNull();
+    status = 204;
+    await showLife();
   });
 
   test("end when the event has outlived its time: chat after 10 minutes", async () => {

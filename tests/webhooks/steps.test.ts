@@ -101,7 +101,7 @@ beforeAll(async () => {
     copyAt("sent and answered");
     return ok;
   });
-  const publisher = createPublisher(publishing(store, one.dispatcher), now);
+  const publisher = createPublisher(publishing(store, one.dispatcher), { now });
   const publishing1 = publisher.publish(event("kicks.gifted", { broadcaster_user_id }));
   copyAt("before the commit");
   await publishing1;

@@ -247,6 +247,7 @@ test("a replay waits for an endpoint that was disabled meanwhile, goes on when i
   status = 204;
   await server.app.engine.enable(app.id);
   expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 150 });
+  await settled(server);
 
   gate = Promise.withResolvers();
   const { data: stuck } = await create();

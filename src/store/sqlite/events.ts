@@ -25,16 +25,15 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
   );
   const addEvent = db.prepare<
     { seq: number },
-    [string, string, number, number, string, Uint8Array, number, number]
+    [string, string, number, number, string, Uint8Array, number, number, number]
   >(
     `INSERT INTO events
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?) RETURNING seq`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
   );
   const markPublished = db.prepare<null, [string, number]>(
     "UPDATE event_types SET is_published = TRUE WHERE name = ? AND version = ? AND NOT is_published",
   );
-  const setCount = db.prepare<null, [number, number]>("UPDATE events SET deliveries = ? WHERE seq = ?");
   const addDelivery = db.prepare<
     null,
     [number, string, number, string, string, number, number | null, number | null]
@@ -74,14 +73,23 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
     if (!builtIn.has(name)) markPublished.run(name, version);
-    const first = nextDelivery;
-    const row = addEvent.get(id, name, version, broadcaster_user_id, body, fingerprint, first, published_at);
+    const receivers = subscribers.all(broadcaster_user_id, name, version);
+    const row = addEvent.get(
+      id,
+      name,
+      version,
+      broadcaster_user_id,
+      body,
+      fingerprint,
+      nextDelivery,
+      receivers.length,
+      published_at,
+    );
     if (!row) throw new Error("INSERT returned no row");
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
     const streamed = new Set<string>();
-    for (const receiver of subscribers.all(broadcaster_user_id, name, version)) {
-      const { id: subscription_id, app_id: application_id, sequence } = receiver;
+    for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
       if (mode !== "webhook") streamed.add(application_id);
@@ -106,9 +114,7 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
       const state = { isWanted: true, attempts: 0, expires_at, event: sent };
       taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
-    const count = nextDelivery - first;
-    if (count > 0) setCount.run(count, row.seq);
-    return { id, deliveries: count, taken, streamed: [...streamed] };
+    return { id, deliveries: receivers.length, taken, streamed: [...streamed] };
   };
 
   const publishAll = (all: readonly NewEvent[], takes: (applicationId: string) => boolean) => {

@@ -1,6 +1,6 @@
 /*
  * What the check of the token costs Get User: the same server with and without it, in turn, in one run.
- * bun tests/bench/token-check.ts [seconds of each run] [rounds]
+ * bun tests/bench/token-check.ts [seconds of each run] [rounds]: many short ones, because the difference is small
  */
 import { join } from "node:path";
 import {
@@ -14,7 +14,7 @@ import { measureInTurn, medianOf, ratioOf } from "./support/rounds.ts";
 import { prepareLoad } from "./support/wrk.ts";
 
 const most = 0.05;
-const [seconds = 2, rounds = 5] = process.argv.slice(2).map(Number);
+const [seconds = 1, rounds = 31] = process.argv.slice(2).map(Number);
 
 async function main(): Promise<void> {
   requireMachine({ wrk: "wrk", taskset: "util-linux" });

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import { newId, ulidPattern } from "../../domain/ids.ts";
+import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
@@ -24,25 +24,13 @@ import {
   unknownApplication,
 } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
+import { listQuery, Pagination } from "./paging.ts";
 import { adminOperation, closed } from "./reference.ts";
 
 const applicationInput = TypeCompiler.Compile(ApplicationInput);
 const changesInput = TypeCompiler.Compile(ApplicationChangesInput);
 
-const ListQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "How many applications to return." }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      pattern: ulidPattern,
-      errorMessage: "is not one of this list",
-      description: "The `cursor` of the page before.",
-    }),
-  ),
-});
-
-const Pagination = Type.Object({ cursor: Type.String(), has_more: Type.Boolean() }, closed);
+const ListQuery = listQuery("applications");
 
 export interface ApplicationRouteOptions {
   readonly store: Store;

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { nullable } from "../../domain/fields.ts";
-import { ulidPattern } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
@@ -10,6 +9,7 @@ import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { readQuery } from "../query.ts";
 import { ApplicationId, exampleApplication, existing, readApplicationId } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
+import { listQuery, Pagination } from "./paging.ts";
 import { adminOperation, closed } from "./reference.ts";
 
 const tag = "Deliveries";
@@ -49,20 +49,7 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   last_failure: { at: "2026-01-15T16:08:06.123Z", status: 503, error: "The answer was 503." },
 };
 
-const ListQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "How many endpoints to return." }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      pattern: ulidPattern,
-      errorMessage: "is not one of this list",
-      description: "The `cursor` of the page before.",
-    }),
-  ),
-});
-
-const Pagination = Type.Object({ cursor: Type.String(), has_more: Type.Boolean() }, closed);
+const ListQuery = listQuery("endpoints");
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
 

@@ -1,30 +1,23 @@
 import { newToken } from "../support/onair.ts";
 import { usernameOf } from "../support/platform.ts";
-import { BenchError } from "../support/processes.ts";
+import { Reader, type Reads } from "../support/reader.ts";
 import { milliseconds, whole } from "../support/report.ts";
-import { median, percentile } from "../support/rounds.ts";
-import { atRate, Wire } from "../support/wire.ts";
+import { median } from "../support/rounds.ts";
 import { inRounds, type Section, withScene } from "./section.ts";
 import { deliverFor } from "./throughput.ts";
 
 const applications = 100;
-const requestsPerSecond = 500;
 const usersAsked = 100;
 const goalRatio = 2;
-
-interface Reads {
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
-}
 
 export const readPath: Section = {
   name: "read-path",
   title: "Get User, 500 a second",
   measure: (bench) =>
     withScene(bench, { name: "read-path", applications }, async (scene) => {
-      const wire = new Wire(scene.onAir.url, { authorization: `Bearer ${await newToken(scene.onAir)}` });
-      const read = (seconds: number) => readUsers(wire, seconds);
+      const names = Array.from({ length: usersAsked }, (_, i) => usernameOf(i));
+      const reader = await Reader.start(scene.onAir, await newToken(scene.onAir), names);
+      const read = (seconds: number) => reader.read(seconds);
       const seconds = Math.min(bench.seconds, 4);
       await read(2);
       await deliverFor(scene, 1);
@@ -36,7 +29,7 @@ export const readPath: Section = {
         });
         return { idle, loaded: loaded as unknown as Reads, deliveriesPerSecond: perSecond };
       });
-      wire.close();
+      await reader.server.stop();
       const of = (state: "idle" | "loaded", figure: keyof Reads) =>
         median(rounds.map((round) => round[state][figure]));
       const row = (name: string, state: "idle" | "loaded") => [
@@ -50,7 +43,7 @@ export const readPath: Section = {
       return {
         rows: [
           ["", "p50", "p99", "longest"],
-          row("idle", "idle"),
+          row(reader.isFirst ? "idle" : "idle (times include waits of the client for its core)", "idle"),
           row(`with ${whole(speed)} deliveries/s`, "loaded"),
         ],
         figures: { rounds, ratio },
@@ -63,17 +56,3 @@ export const readPath: Section = {
       };
     }),
 };
-
-async function readUsers(wire: Wire, seconds: number): Promise<Reads> {
-  const took: number[] = [];
-  await atRate(requestsPerSecond, seconds, async (n) => {
-    const { status, body, ms } = await wire.get(`/public/v1/users/${usernameOf(n % usersAsked)}`);
-    if (status !== 200) throw new BenchError(`Get User answers ${status}: ${body}`);
-    took.push(ms);
-  });
-  return {
-    p50Ms: percentile(took, 0.5),
-    p99Ms: percentile(took, 0.99),
-    maxMs: percentile(took, 1),
-  };
-}

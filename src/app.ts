@@ -123,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
-      publicTraffic: trafficOf(api),
+      publicTraffic: [trafficOf(api)],
       publicUrl: () => publicUrl,
       adminUrl: () => adminUrl,
     });

@@ -5,7 +5,6 @@ import { platformData } from "../batch/platform-data.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
-import { Traffic } from "../http/traffic.ts";
 import { createLog } from "../log.ts";
 import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
@@ -60,7 +59,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
-      publicTraffic: new Traffic(),
+      publicTraffic: [],
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });

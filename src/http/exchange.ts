@@ -3,7 +3,7 @@ import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, type TrustedProxies } from "../proxies.ts";
 import type { Budget } from "./rate-limit.ts";
-import { Traffic } from "./traffic.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** One request and its answer, as far as it has come. */
 export interface Exchange {
@@ -43,10 +43,15 @@ export interface Shared {
 }
 
 /** @param headers headers that every answer of the listener carries */
-export function sharedBy(log: Log, headers: ExtraHeaders, trustedProxies: TrustedProxies | null): Shared {
+export function sharedBy(
+  log: Log,
+  headers: ExtraHeaders,
+  trustedProxies: TrustedProxies | null,
+  traffic: Traffic,
+): Shared {
   const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
   const ready = new Headers(common);
-  return { log, traffic: new Traffic(), common, ready, peers: null, trustedProxies };
+  return { log, traffic, common, ready, peers: null, trustedProxies };
 }
 
 /** Requests that stand for another one, which came over the wire. */

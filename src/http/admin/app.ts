@@ -41,7 +41,8 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
-  readonly publicTraffic: Traffic;
+  /** Of each thread that serves it. */
+  readonly publicTraffic: readonly Traffic[];
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Where this listener is reached, without a trailing slash. */
@@ -52,7 +53,7 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
-  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: trafficOf(app) });
+  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: [trafficOf(app)] });
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   loginRequestRoutes(app, deps);

@@ -10,9 +10,10 @@ const allowed: Record<string, readonly string[]> = {
   ranking: ["domain"],
   store: ["domain"],
   webhooks: ["domain", "store", "*"],
-  engine: ["domain", "store", "webhooks", "*"],
+  threads: ["domain", "store", "*"],
+  engine: ["domain", "store", "webhooks", "threads", "*"],
   batch: ["domain", "store", "ranking"],
-  http: ["domain", "store", "ranking", "webhooks", "engine", "batch", "*"],
+  http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "batch", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
   cli: ["domain", "store", "ranking", "webhooks", "engine", "batch", "http", "dev", "*"],
 };

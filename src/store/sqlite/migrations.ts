@@ -8,7 +8,7 @@ import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
 import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
 import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
-import { StoreError } from "./faults.ts";
+import { StoreError } from "../store.ts";
 
 export interface Migration {
   readonly name: string;

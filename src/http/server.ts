@@ -102,17 +102,28 @@ export interface Listening {
   stop(graceMs: number): Promise<void>;
 }
 
+export interface ListenOptions {
+  readonly ready?: ReadyAnswer;
+  /** Whether other threads listen on the same port; else it is this listener's alone. */
+  readonly reusePort?: boolean;
+}
+
 /**
  * Serves an app. HEAD is answered by its GET route; Bun leaves the body out. Throws when the port is taken.
  * Bun's own size limit is off, because its answer would have no body: the readers of bodies have theirs.
  */
-export function listen(app: AnyElysia, hostname: string, port: number, ready?: ReadyAnswer): Listening {
+export function listen(
+  app: AnyElysia,
+  hostname: string,
+  port: number,
+  { ready, reusePort = false }: ListenOptions = {},
+): Listening {
   const { fetch } = app.compile();
   const shared = sharedOf.get(app);
   const server = Bun.serve({
     hostname,
     port,
-    reusePort: false,
+    reusePort,
     development: false,
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,

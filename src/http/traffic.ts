@@ -8,10 +8,15 @@ const totalMsAt = durationsAt + durationBounds.length + 1;
 
 /** The requests of one listener in one thread since its start; other threads may read them. */
 export class Traffic {
-  static readonly bytes = 8 * (totalMsAt + 1);
   readonly #counts: Float64Array;
 
-  constructor(memory: ArrayBufferLike = new ArrayBuffer(Traffic.bytes)) {
+  /** Memory for it, which threads can share. */
+  static memory(isShared = false): ArrayBufferLike {
+    const bytes = 8 * (totalMsAt + 1);
+    return isShared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
+  }
+
+  constructor(memory = Traffic.memory()) {
     this.#counts = new Float64Array(memory);
   }
 

@@ -18,8 +18,8 @@ export interface GivenStandings {
   readonly dropped: readonly number[];
 }
 
-/** A thread that is told what its ranking needs to know. */
-export interface RankingFollower {
+/** Other threads, each of which is told what its ranking needs to know. */
+export interface RankingFollowers {
   prepare(given: GivenStandings): Promise<void>;
   putCategories(categories: readonly Category[]): Promise<void>;
   removeCategories(ids: readonly number[]): Promise<void>;
@@ -79,32 +79,31 @@ export class LeadingRanking extends RankingView implements RankingWriter {
   readonly #own: SharedStandings;
   readonly #holding: Int32Array;
   readonly #now: () => number;
-  readonly #followers: readonly RankingFollower[];
+  readonly #others: RankingFollowers;
   readonly #live = new LiveChannels(sharedMemory);
   readonly #past = new PastOrders();
   #order: Order | null = null;
   #number = 0;
   #takenAt = Number.NEGATIVE_INFINITY;
-  #state: "idle" | "waiting" | "taking" | "closed" = "idle";
-  #timer: Timer | null = null;
+  #state: "idle" | "waiting" | "taking" = "taking";
 
-  constructor(holding: ArrayBufferLike, now: () => number, followers: readonly RankingFollower[]) {
+  constructor(holding: ArrayBufferLike, now: () => number, others: RankingFollowers) {
     const own = new SharedStandings(holding, now);
     super(own);
     this.#own = own;
     this.#holding = new Int32Array(holding);
     this.#now = now;
-    this.#followers = followers;
+    this.#others = others;
   }
 
   override async putCategories(categories: readonly Category[]): Promise<void> {
     super.putCategories(categories);
-    await Promise.all(this.#followers.map((follower) => follower.putCategories(categories)));
+    await this.#others.putCategories(categories);
   }
 
   override async removeCategories(ids: readonly number[]): Promise<void> {
     super.removeCategories(ids);
-    await Promise.all(this.#followers.map((follower) => follower.removeCategories(ids)));
+    await this.#others.removeCategories(ids);
   }
 
   putLive(livestreams: readonly LiveChannel[]): void {
@@ -127,21 +126,16 @@ export class LeadingRanking extends RankingView implements RankingWriter {
   }
 
   /** Takes the first standings, which are there when it resolves, and from then on new ones when something changed. */
-  async start(): Promise<void> {
-    await this.#take();
-  }
-
-  close(): void {
-    this.#state = "closed";
-    if (this.#timer) clearTimeout(this.#timer);
+  start(): Promise<void> {
+    return this.#take();
   }
 
   #takeSoon(): void {
-    if (!this.#live.hasChanged || this.#number === 0 || this.#state !== "idle") return;
+    if (!this.#live.hasChanged || this.#state !== "idle") return;
     this.#state = "waiting";
     const waitMs = Math.max(0, this.#takenAt + takeEveryMs - performance.now());
-    // Rejects only where a thread has broken down, which ends the process.
-    this.#timer = setTimeout(() => this.#take().catch(() => {}), waitMs);
+    // Rejects only where a thread has broken down or the server stops: then there are no more.
+    setTimeout(() => this.#take().catch(() => {}), waitMs).unref();
   }
 
   async #take(): Promise<void> {
@@ -154,10 +148,9 @@ export class LeadingRanking extends RankingView implements RankingWriter {
     const dropped = isNew ? this.#past.add(before, this.#now(), this.#now()) : [];
     const given = { number: ++this.#number, data, dropped };
     this.#own.prepare(given);
-    await Promise.all(this.#followers.map((follower) => follower.prepare(given)));
+    await this.#others.prepare(given);
     if (isNew) before.usedAt[0] = this.#now();
     Atomics.store(this.#holding, 0, given.number);
-    if (this.#state !== "taking") return; // closed meanwhile
     this.#state = "idle";
     this.#takeSoon();
   }

@@ -1,6 +1,6 @@
 import { errorFields, type Log, type LogLevel } from "../log.ts";
 import { Link } from "./link.ts";
-import { type FromThread, plainError, type ToThread, thrownError } from "./messages.ts";
+import { type FromThread, type ToThread, thrownError } from "./messages.ts";
 
 export interface ThreadOptions {
   /** What it is called in the log. */
@@ -42,7 +42,7 @@ export async function startThread(options: ThreadOptions): Promise<Thread> {
     worker.onerror = ({ message }) => {
       const error = new Error(message);
       log.error("thread_failed", { thread: name, ...errorFields(error) });
-      link.broken(thrownError(plainError(error)));
+      link.broken(error);
       reject(error);
       failed(error);
     };
@@ -54,6 +54,9 @@ export async function startThread(options: ThreadOptions): Promise<Thread> {
   return {
     link,
     connect: (port) => post({ port }, [port]),
-    end: () => worker.terminate(),
+    end() {
+      link.broken(new Error(`The thread ${name} has ended`));
+      worker.terminate();
+    },
   };
 }

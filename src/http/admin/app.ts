@@ -8,6 +8,7 @@ import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
+import type { PublicThreads } from "../public/threads.ts";
 import { answerOtherMethods, trafficOf } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
@@ -33,6 +34,8 @@ export interface AdminDeps {
   readonly data: PlatformData;
   readonly publisher: Publisher;
   readonly catalogue: Catalogue;
+  /** Those that serve the public listener beside this one. */
+  readonly threads: PublicThreads;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;

@@ -1,4 +1,4 @@
-import type { Ranking } from "../../ranking/ranking.ts";
+import type { RankingView } from "../../ranking/ranking.ts";
 import { rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
 import { peerAddress, reply, replyReady } from "../exchange.ts";
@@ -15,7 +15,7 @@ import { usersPath } from "./users.ts";
  */
 export function readyAnswers(
   { access, profiles }: Pick<PublicDeps, "access" | "profiles">,
-  ranking: Ranking,
+  ranking: RankingView,
 ): ReadyAnswer {
   const { authenticator, limiter, defaultRateLimit } = access;
   return (exchange, query) => {

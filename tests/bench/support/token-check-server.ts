@@ -77,5 +77,5 @@ const app = publicApp({
   streams: { open: async () => new ReadableStream() },
   publicKey: { public_key: "", standard_webhooks: "" },
 });
-const { url } = listen(app, "127.0.0.1", 0, readyAnswers({ access, profiles }, ranking));
+const { url } = listen(app, "127.0.0.1", 0, { ready: readyAnswers({ access, profiles }, ranking) });
 process.stdout.write(`ready ${url} ${token}\n`);

@@ -60,7 +60,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     api = await startPublic({
       settings: publicSettings(config, cursorKey, signingKey),
       threads: threadsOf(options),
-      program: new URL("./http/public/worker.ts", import.meta.url).href,
+      program: new URL("./http/public/public-worker.ts", import.meta.url).href,
       engine,
       enginePort,
       catalogue,

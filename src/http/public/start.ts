@@ -16,7 +16,7 @@ export interface PublicOptions {
   readonly settings: PublicSettings;
   /** How many threads serve, this one among them. */
   readonly threads: number;
-  /** The URL of `worker.ts`. */
+  /** The URL of `public-worker.ts`. */
   readonly program: string;
   readonly engine: Pick<Engine, "store" | "test" | "onStreamed">;
   /** Makes a port to the engine for another thread. */

@@ -17,7 +17,7 @@ export interface PublicThreadStart {
 }
 
 export interface PublicThreadsOptions extends Omit<PublicThreadStart, "engine" | "traffic"> {
-  /** The URL of `worker.ts`. */
+  /** The URL of `public-worker.ts`. */
   readonly program: string;
   /** Where each of them counts its requests: as many as there shall be. */
   readonly traffic: readonly ArrayBufferLike[];

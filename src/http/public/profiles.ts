@@ -28,9 +28,9 @@ export class Profiles {
   }
 
   /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
-  async load(name: string, load: () => Promise<Entry | null>): Promise<ProfileBytes | null> {
+  async load(name: string, load: (name: string) => Promise<Entry | null>): Promise<ProfileBytes | null> {
     const changes = this.#changes;
-    const entry = await load();
+    const entry = await load(name);
     if (entry && changes === this.#changes) this.#put(name, entry);
     return entry?.bytes ?? null;
   }

@@ -52,11 +52,11 @@ export function createLog(
   };
   const flush = async () => void (await drain());
   /** Copied at once, because lines that are kept as strings until they are written cost more than all the rest. */
-  const write = (line: string) => {
+  const write = (line: string, encoding: "utf8" | "latin1" = "utf8") => {
     if (line.length * 3 > bufferBytes - used) void drain();
     if (used === 0) setTimeout(drain, flushAfterMs);
     if (line.length * 3 > bufferBytes) sink.write(encoder.encode(line));
-    else used += buffer.write(line, used);
+    else used += buffer.write(line, used, encoding);
   };
   const isOn = (name: LogLevel) => logLevels.indexOf(name) >= least;
   const time = isoClock(now);
@@ -71,7 +71,8 @@ export function createLog(
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    request: isOn("info") ? (line) => write(requestLine(time(), line)) : () => {},
+    // Nothing in it is beyond ASCII, which takes two thirds of the time of UTF-8.
+    request: isOn("info") ? (line) => write(requestLine(time(), line), "latin1") : () => {},
     raw(lines) {
       void drain();
       sink.write(lines);

@@ -2,9 +2,9 @@ import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, type TrustedProxies } from "../proxies.ts";
+import type { Reply } from "../wire/reply.ts";
 import type { Budget } from "./rate-limit.ts";
 import { Traffic } from "./traffic.ts";
-import type { Reply } from "./wire/reply.ts";
 
 /** One request and its answer, as far as it has come. */
 export interface Exchange {

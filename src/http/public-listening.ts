@@ -1,4 +1,7 @@
 import type { AnyElysia } from "elysia";
+import type { Head, WireFault } from "../wire/head.ts";
+import type { Reply } from "../wire/reply.ts";
+import { serveWire } from "../wire/serve.ts";
 import {
   arrivals,
   beginExchange,
@@ -9,9 +12,6 @@ import {
   replyLines,
 } from "./exchange.ts";
 import { type Listening, sharedOf, urlOf } from "./server.ts";
-import type { Head, WireFault } from "./wire/head.ts";
-import type { Reply } from "./wire/reply.ts";
-import { serveWire } from "./wire/serve.ts";
 
 type Answered = Reply | Response;
 
@@ -22,7 +22,7 @@ type Answered = Reply | Response;
 export type ReadyAnswer = (
   path: string,
   query: string,
-  begun: Pick<Exchange, "request" | "method" | "client" | "shared">,
+  begun: Pick<Exchange, "request" | "client" | "shared">,
 ) => Answered | Promise<Answered> | null;
 
 /** What stands before a path in the URLs that the app is given: the client's `Host` has no say in what it sees. */
@@ -61,7 +61,7 @@ export function listenPublic(
           const queryAt = target.indexOf("?");
           const path = queryAt === -1 ? target : target.slice(0, queryAt);
           const query = queryAt === -1 ? "" : target.slice(queryAt);
-          const answer = ready(path, query, { request: { headers: fields }, method, client, shared });
+          const answer = ready(path, query, { request: { headers: fields }, client, shared });
           if (answer instanceof Promise) return answer.then(replyOf);
           if (answer) return answer instanceof Response ? replyOf(answer) : answer;
         }

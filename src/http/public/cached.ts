@@ -1,5 +1,5 @@
+import type { Reply } from "../../wire/reply.ts";
 import { type Exchange, type ExtraHeaders, headersOf, linesOf, reply, replyLines } from "../exchange.ts";
-import type { Reply } from "../wire/reply.ts";
 
 /** The bytes of an answer, ready to be sent. */
 export interface Cached {

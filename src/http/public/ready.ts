@@ -42,20 +42,20 @@ export function readyAnswers(
     );
   };
 
-  return (path, query, begun) => {
+  return (path, query, { request, client, shared }) => {
+    const begin = () => beginExchange({ request, method: "GET", path, client, shared });
     if (path.startsWith(categoriesPath)) {
       // As the routes keep them: a page by its query, one category by "/" and its id.
       const page = ranking.current().pages.get(path.slice(categoriesPath.length) + query);
       if (!page) return null;
-      const exchange = beginExchange({ ...begun, path });
-      return (
-        takeFor(exchange, clientAddressOf(exchange), defaultRateLimit) ?? replyReady(exchange, page, fresh)
-      );
+      const exchange = begin();
+      const tooOften = takeFor(exchange, clientAddressOf(exchange), defaultRateLimit);
+      return tooOften ?? replyReady(exchange, page, fresh);
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;
     const name = path.slice(usersPath.length);
-    const caller = isUsername(name) ? authenticator.known(begun.request) : null;
+    const caller = isUsername(name) ? authenticator.known(request) : null;
     if (!caller?.grant.scopes.includes("users:read")) return null;
-    return getUser(beginExchange({ ...begun, path }), caller, name.toLowerCase());
+    return getUser(begin(), caller, name.toLowerCase());
   };
 }

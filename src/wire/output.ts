@@ -41,7 +41,8 @@ export class Output {
     if (owner !== this || used === 0) return;
     const length = used;
     used = 0;
-    this.#send(scratch.subarray(0, length), true);
+    const written = this.isBlocked ? 0 : Math.max(0, this.sink.write(scratch, 0, length));
+    if (written < length) this.#waiting.push(new Uint8Array(scratch.subarray(written, length)));
   }
 
   /** Sends what waits. @returns how many bytes were taken */
@@ -67,11 +68,8 @@ export class Output {
     if (bytes > scratch.length - used) this.flush();
   }
 
-  #send(bytes: Uint8Array, isShared = false): void {
-    let from = 0;
-    if (this.#waiting.length === 0) from = Math.max(0, this.sink.write(bytes, 0, bytes.byteLength));
-    if (from === bytes.byteLength) return;
-    const rest = bytes.subarray(from);
-    this.#waiting.push(isShared ? new Uint8Array(rest) : rest);
+  #send(bytes: Uint8Array): void {
+    const written = this.isBlocked ? 0 : Math.max(0, this.sink.write(bytes, 0, bytes.byteLength));
+    if (written < bytes.byteLength) this.#waiting.push(bytes.subarray(written));
   }
 }

@@ -29,12 +29,8 @@ export function serveWire({
   const { now = performance.now.bind(performance) } = options;
   const connections = new Set<Connection>();
   let emptied: (() => void) | null = null;
-  const listener = Bun.listen<Connection>({
-    hostname,
-    port,
-    allowHalfOpen: true,
-    // A boundary: Bun's types know neither this option nor `pause` and `resume`.
-    ...({ reusePort } as object),
+  const listener = listenAt(hostname, port, {
+    reusePort,
     socket: {
       open(socket) {
         socket.data = new Connection(socket as unknown as Socket, answerer, now);
@@ -81,3 +77,25 @@ export function serveWire({
     },
   };
 }
+
+/** Says what is wrong with an address where Bun does not. */
+function listenAt(
+  hostname: string,
+  port: number,
+  // A boundary: Bun's types know neither `reusePort` nor, on its sockets, `pause` and `resume`.
+  options: { reusePort: boolean; socket: Bun.SocketHandler<Connection> },
+): Bun.TCPSocketListener<Connection> {
+  try {
+    return Bun.listen<Connection>({ hostname, port, allowHalfOpen: true, ...options });
+  } catch (error) {
+    const { code } = error as { code?: string };
+    const why = reasons[code ?? ""] ?? "it cannot be listened on";
+    throw Object.assign(new Error(`${hostname}, port ${port}: ${why}`, { cause: error }), { code });
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program has it",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "this user may not listen on this port",
+};

@@ -1,7 +1,8 @@
-import { Body } from "./body.ts";
-import { type Fields, type Head, headTooLarge, maxHeadBytes, readHead, WireFault } from "./head.ts";
+import { type Fields, type Head, WireFault } from "./head.ts";
 import { Output } from "./output.ts";
-import { chunkOf, continueLine, headOf, lastChunk, type Reply } from "./reply.ts";
+import { continueLine, headOf, type Reply } from "./reply.ts";
+import { type Arrived, Requests } from "./requests.ts";
+import { Streamed } from "./streamed.ts";
 
 /** The part of a socket that a connection needs. */
 export interface Socket {
@@ -37,19 +38,11 @@ export const timeouts = {
   closingMs: 5_000,
 };
 
-/** Of a body; one that is larger is told by its length or by the one byte more that is read of it. */
-export const maxBodyBytes = 64 * 1024;
-
 /** Bytes of later requests that are held while one is answered; then the connection is not read any further. */
 const maxHeldBytes = 64 * 1024;
 
-/** What is used of a stream's reader. */
-interface Reader {
-  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-  cancel(): Promise<void>;
-}
-
-type Phase = "idle" | "head" | "body" | "answering" | "streaming" | "closing" | "closed";
+/** Idle is also who is being read. */
+type Phase = "idle" | "answering" | "streaming" | "closing" | "closed";
 
 /** One client's connection: its requests one after the other, each answered before the next is looked at. */
 export class Connection {
@@ -57,13 +50,11 @@ export class Connection {
   #phase: Phase = "idle";
   /** When the phase ends at the latest; NaN: to be counted from the next look at the clock. */
   #deadline = Number.NaN;
-  /** Received and not yet read. */
-  #held: Buffer | null = null;
+  readonly #requests = new Requests();
+  /** The part of a request that is waited for since the deadline was set. */
+  #awaited: Requests["part"] = "nothing";
   #isPaused = false;
-  #fields: Fields | null = null;
-  #incoming: { readonly head: Head; readonly body: Body } | null = null;
-  #reader: Reader | null = null;
-  #drained: (() => void) | null = null;
+  #streamed: Streamed | null = null;
   /** Whether the next answer is the last one. */
   #isLast = false;
   /** Whether the client has said that it sends nothing more. */
@@ -79,46 +70,38 @@ export class Connection {
     this.#output = new Output(socket);
   }
 
-  /** Whether no request is under way. */
-  get isIdle(): boolean {
-    return this.#phase === "idle";
-  }
-
   received(bytes: Buffer): void {
     if (this.#phase === "closing" || this.#phase === "closed") return;
-    const all = this.#held === null ? bytes : Buffer.concat([this.#held, bytes]);
-    this.#held = null;
-    this.#read(all);
+    this.#requests.add(bytes);
+    this.#read();
   }
 
   /** The socket takes bytes again. */
   writable(): void {
+    if (!this.#output.isBlocked) return;
     const taken = this.#output.resume();
     if (this.#output.isBlocked) {
       if (taken > 0) this.#deadline = this.now() + timeouts.blockedMs;
       return;
     }
     this.#deadline = Number.NaN;
-    this.#drained?.();
-    this.#drained = null;
+    this.#streamed?.drained();
     if (this.#phase === "closing") this.#shutdown();
-    else if (this.#phase === "idle") this.#goOn();
+    else this.#read();
   }
 
   /** The client sends nothing more. What it asked for is still answered, but for a stream, which has no end. */
   ended(): void {
     this.#hasEnded = true;
     if (this.#phase === "streaming") this.close();
-    else if (this.#phase === "closing") this.#shutdown();
-    else this.#endIfOver();
+    else if (this.#phase !== "closing") this.#endIfOver();
+    else if (!this.#output.isBlocked) this.#shutdown();
   }
 
   /** The socket is gone. */
   closed(): void {
     this.#phase = "closed";
-    this.#held = null;
-    this.#drained?.();
-    void this.#reader?.cancel().catch(() => {});
+    this.#streamed?.cancel();
   }
 
   close(): void {
@@ -145,104 +128,56 @@ export class Connection {
       this.#deadline = now + (mayLast ? Number.POSITIVE_INFINITY : timeouts.idleMs);
     }
     if (now < this.#deadline) return;
-    if (this.#phase === "idle" && !this.#output.isBlocked) this.#end();
-    else if (this.#phase !== "head" && this.#phase !== "body") this.close();
+    if (this.#phase !== "idle" || this.#output.isBlocked) this.close();
+    else if (this.#awaited === "nothing") this.#end();
     else this.#refuse(new WireFault(408, "request_timeout", "The request took too long to arrive"));
   }
 
-  #read(bytes: Buffer): void {
-    let text = "";
-    let at = 0;
+  /** Answers what has arrived, as far as one answer after the other can be given. */
+  #read(): void {
     try {
-      while (at < bytes.length && this.#mayRead) {
-        if (this.#incoming) {
-          at = this.#incoming.body.feed(bytes, at);
-          if (!this.#incoming.body.ended) break;
-          this.#bodyEnded();
-          continue;
-        }
-        text ||= bytes.toString("latin1");
-        // Empty lines before a request are to be ignored (RFC 9112, section 2.2).
-        if (text.startsWith("\r\n", at)) {
-          at += 2;
-          continue;
-        }
-        const end = text.indexOf("\r\n\r\n", at);
-        if (end === -1) {
-          this.#await(text.slice(at));
-          break;
-        }
-        if (end + 4 - at > maxHeadBytes) throw headTooLarge();
-        const head = readHead(text.slice(at, end + 4), this.#fields);
-        at = end + 4;
-        this.#headEnded(head);
+      while (this.#phase === "idle" && !this.#output.isBlocked) {
+        const arrived = this.#requests.next();
+        if (arrived === null) break;
+        this.#ask(arrived);
       }
     } catch (error) {
       if (!(error instanceof WireFault)) throw error;
       this.#refuse(error);
       return;
     }
+    this.#requests.settle();
+    if (this.#phase === "idle") this.#await();
     this.#output.flush();
-    this.#hold(bytes, at);
+    this.#throttle();
+    if (this.#hasEnded) this.#endIfOver();
   }
 
-  get #mayRead(): boolean {
-    const isReading = this.#phase === "idle" || this.#phase === "head" || this.#phase === "body";
-    return isReading && !this.#output.isBlocked;
+  /** Sets the deadline for what is still to come of a request. */
+  #await(): void {
+    const { part } = this.#requests;
+    if (this.#requests.takeExpectation()) this.#output.add("", continueLine);
+    if (part === this.#awaited) return;
+    this.#awaited = part;
+    const ms = part === "head" ? timeouts.headMs : timeouts.bodyMs;
+    this.#deadline = part === "nothing" ? Number.NaN : this.now() + ms;
   }
 
-  /** The head is not there as a whole. */
-  #await(part: string): void {
-    if (part.length > maxHeadBytes) throw headTooLarge();
-    if (/(?:^|[^\r])\n/.test(part)) {
-      throw new WireFault(400, "malformed_request", "Lines of a head end with CR and LF");
-    }
-    if (this.#phase === "head") return;
-    this.#phase = "head";
-    this.#deadline = this.now() + timeouts.headMs;
-  }
-
-  #hold(bytes: Buffer, at: number): void {
-    // A copy: what is held must not hold on to the whole of what was received.
-    if (at < bytes.length && this.#phase !== "closing") this.#held = Buffer.from(bytes.subarray(at));
-    const isFull = !this.#mayRead && (this.#held?.length ?? 0) > maxHeldBytes;
-    if (isFull === this.#isPaused || this.#phase === "closed") return;
+  /** Reads no further while much is held. */
+  #throttle(): void {
+    const isFull = this.#requests.heldBytes > maxHeldBytes;
+    if (isFull === this.#isPaused || this.#phase === "closing" || this.#phase === "closed") return;
     this.#isPaused = isFull;
     if (isFull) this.socket.pause();
     else this.socket.resume();
   }
 
-  #headEnded(head: Head): void {
-    const { fields } = head;
-    this.#fields = fields;
-    if (fields.contentLength === 0) {
-      this.#ask(head, null);
-      return;
-    }
-    const body = new Body(fields.contentLength, maxBodyBytes);
-    this.#incoming = { head, body };
-    if (body.ended) {
-      this.#bodyEnded();
-      return;
-    }
-    this.#phase = "body";
-    this.#deadline = this.now() + timeouts.bodyMs;
-    if (fields.expectsContinue && head.isHttp11) this.#output.add("", continueLine);
-  }
-
-  #bodyEnded(): void {
-    if (!this.#incoming) return;
-    const { head, body } = this.#incoming;
-    this.#incoming = null;
-    // Where the rest of it is still to come, nobody can tell where the next request begins.
-    if (body.isTooLarge) this.#isLast = true;
-    this.#ask(head, body.bytes());
-  }
-
-  #ask(head: Head, body: Uint8Array<ArrayBuffer> | null): void {
+  #ask({ head, body, isTooLarge }: Arrived): void {
     const { connection } = head.fields;
-    if (connection === "close" || (!head.isHttp11 && connection !== "keep-alive")) this.#isLast = true;
+    if (isTooLarge || connection === "close" || (!head.isHttp11 && connection !== "keep-alive"))
+      this.#isLast = true;
     this.#phase = "answering";
+    this.#awaited = "nothing";
     this.#deadline = Number.NaN;
     const reply = this.answerer.answer(head, body, this);
     if (reply instanceof Promise) void reply.then((late) => this.#sendLate(head, late));
@@ -254,21 +189,13 @@ export class Connection {
     else {
       this.#send(head, reply);
       this.#output.flush();
-      this.#goOn();
+      this.#read();
     }
-  }
-
-  /** Reads what was held meanwhile. */
-  #goOn(): void {
-    const held = this.#held;
-    this.#held = null;
-    this.#read(held ?? empty);
-    if (this.#hasEnded) this.#endIfOver();
   }
 
   /** Once the client has ended, what it has not sent by now will not come. */
   #endIfOver(): void {
-    if (this.#mayRead || (this.#phase === "idle" && this.#held === null)) this.#end();
+    if (this.#phase === "idle" && !this.#output.isBlocked) this.#end();
   }
 
   #send(head: Head, reply: Reply): void {
@@ -279,53 +206,41 @@ export class Connection {
     const isBodiless = head.method === "HEAD" || reply.status === 304 || reply.status === 204;
     if (isStream && !isBodiless) {
       this.#output.add(start, null);
-      return void this.#stream(body.getReader(), head.isHttp11);
+      return void this.#stream(body, head.isHttp11);
     }
     if (isStream) dropped(reply);
     this.#output.add(start, isStream || isBodiless ? null : body);
-    if (this.#isLast) this.#end();
-    else this.#phase = "idle";
+    this.#answered();
+  }
+
+  #answered(): void {
+    this.#phase = "idle";
     this.#deadline = Number.NaN;
+    if (this.#isLast) this.#end();
   }
 
   /** A stream that breaks off breaks the connection, so that nobody takes what came of it for the whole. */
-  async #stream(reader: Reader, isChunked: boolean): Promise<void> {
+  async #stream(stream: ReadableStream<Uint8Array>, isChunked: boolean): Promise<void> {
     this.#phase = "streaming";
-    this.#reader = reader;
+    this.#streamed = new Streamed(stream, isChunked, this.#output, () => {
+      const atMost = this.now() + timeouts.blockedMs;
+      this.#deadline = Number.isNaN(this.#deadline) ? atMost : Math.min(atMost, this.#deadline);
+    });
     this.#output.flush();
     try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        if (value?.byteLength) await this.#sendPart(isChunked ? chunkOf(value) : value);
-      }
-      if (this.#phase !== "streaming") return;
-      if (isChunked) await this.#sendPart(lastChunk);
+      await this.#streamed.send();
     } catch {
-      return this.close();
-    } finally {
-      this.#reader = null;
+      this.close();
     }
+    this.#streamed = null;
+    // Another phase only where the connection was closed meanwhile.
     if (this.#phase !== "streaming") return;
-    if (this.#isLast) return this.#end();
-    this.#phase = "idle";
-    this.#deadline = Number.NaN;
-    this.#goOn();
-  }
-
-  async #sendPart(bytes: Uint8Array): Promise<void> {
-    this.#output.add("", bytes);
-    this.#output.flush();
-    if (!this.#output.isBlocked) return;
-    this.#deadline = Math.min(this.now() + timeouts.blockedMs, this.#deadline || Number.POSITIVE_INFINITY);
-    await new Promise<void>((resolve) => {
-      this.#drained = resolve;
-    });
+    this.#answered();
+    this.#read();
   }
 
   #refuse(fault: WireFault): void {
     this.#isLast = true;
-    this.#incoming = null;
     const reply = this.answerer.refuse(fault, this);
     this.#send(unread, reply);
     this.#output.flush();
@@ -347,8 +262,6 @@ export class Connection {
     this.#deadline = this.now() + timeouts.closingMs;
   }
 }
-
-const empty = Buffer.alloc(0);
 
 /** Stands for a request that could not be read. */
 const unread: Head = { method: "GET", target: "/", isHttp11: true, fields: null as unknown as Fields };

@@ -24,9 +24,9 @@ export interface Snapshot {
 
 /** The bytes of an answer, ready to be sent. */
 export interface Page {
-  readonly body: Blob;
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  headers?: Headers;
+  lines?: string;
 }
 
 /** Standings are taken at most so often, and are so never older than that. */

@@ -27,6 +27,11 @@ export class Profiles {
     readonly changes = new Changes(),
   ) {}
 
+  /** Whether there is something under this spelling of a name. */
+  has(name: string): boolean {
+    return this.#young.has(name) || this.#old.has(name);
+  }
+
   get(name: string): ProfileBytes | undefined {
     const young = this.#young.get(name);
     if (young) return this.#isGood(young) ? young.bytes : undefined;
@@ -37,9 +42,9 @@ export class Profiles {
   }
 
   /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
-  async load(name: string, load: () => Promise<Entry | null>): Promise<ProfileBytes | null> {
+  async load(name: string, load: (name: string) => Promise<Entry | null>): Promise<ProfileBytes | null> {
     const before = this.changes.count;
-    const entry = await load();
+    const entry = await load(name);
     if (!entry) return null;
     // Asked for before the count of all: then a change between the two is seen by one of them.
     const changes = this.changes.of(entry.id);

@@ -11,8 +11,9 @@ import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import { type Authenticator, authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
+import { listenPublic } from "../public-listening.ts";
 import { rateLimiter } from "../rate-limit.ts";
-import { type Listening, listen } from "../server.ts";
+import type { Listening } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
 import { EventStreams } from "./event-streams.ts";
@@ -102,14 +103,14 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     publicUrl: () => publicUrl,
     loginUrl: settings.loginUrl,
   });
-  const ready = readyAnswers({ access, profiles }, ranking);
+  const ready = readyAnswers({ access, profiles, store, publicUrl: () => publicUrl }, ranking);
   return {
     authenticator: access.authenticator,
     get publicUrl() {
       return publicUrl;
     },
     listen({ port = settings.port, reusePort = false } = {}) {
-      listening = listen(app, settings.host, port, { ready, reusePort });
+      listening = listenPublic(app, settings.host, port, { ready, reusePort });
       publicUrl ||= listening.url;
       return listening;
     },

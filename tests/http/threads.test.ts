@@ -25,7 +25,7 @@ beforeAll(async () => {
   await server.load("categories", categories);
   await server.load("channels", channels);
   app = await server.application();
-  connections = await connectionToEach(server, threads);
+  connections = await connectionToEach(server.app, threads);
 });
 afterAll(async () => {
   for (const connection of connections) connection.close();
@@ -52,9 +52,9 @@ async function admin(method: string, path: string, body?: unknown): Promise<void
 const credentials = ({ client_id, client_secret }: TestApplication) => ({ client_id, client_secret });
 
 test("connections are spread over the threads, and /metrics counts all of their requests", async () => {
-  const before = await requestsByThread(server);
+  const before = await requestsByThread(server.app);
   await onEach("GET", "/public/v1/categories");
-  const after = await requestsByThread(server);
+  const after = await requestsByThread(server.app);
   expect(after.map((count, i) => count - (before[i] ?? 0))).toEqual(all(1));
   const text = await (await fetch(`${server.app.adminUrl}/metrics`)).text();
   const [, total] = /_count\{listener="public"\} (\d+)/.exec(text) ?? [];
@@ -344,13 +344,13 @@ test("a stream is told of what is published, whichever thread it is on", async (
   const streaming = await server.application({ delivery: "stream" });
   const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1001 };
   await onThread(0).send("POST", subscriptionsPath, { token: streaming.token, body });
-  const before = await requestsByThread(server);
+  const before = await requestsByThread(server.app);
   const clients: StreamClient[] = [];
   // Until there is one on each thread.
   for (;;) {
     const client = new StreamClient(server, streaming.token, ["channel.followed"]);
     clients.push(await client.connected());
-    const after = await requestsByThread(server);
+    const after = await requestsByThread(server.app);
     if (after.every((count, i) => count > (before[i] ?? 0))) break;
     if (clients.length > 60) throw new Error("60 streams did not reach every thread");
   }
@@ -378,7 +378,7 @@ describe("a port", () => {
     const stopping = await startServer({ args: ["--threads", "2"] });
     await stopping.load("users", users);
     const tested = await stopping.application({ webhook_url: receiver.url });
-    const each = await connectionToEach(stopping, 2);
+    const each = await connectionToEach(stopping.app, 2);
     const answers = each.map((one) =>
       one.send("POST", "/public/v1/events/test", { token: tested.token, body: {} }),
     );

@@ -329,7 +329,8 @@ try {
   const { lists, writes } = await measure(onAir, directory, { subscriptions, others, rounds });
   await onAir.stop();
   const failures = missed(lists, writes);
-  if (values.json) process.stdout.write(`${JSON.stringify({ subscriptions, others, rounds, lists, writes })}\n`);
+  if (values.json)
+    process.stdout.write(`${JSON.stringify({ subscriptions, others, rounds, lists, writes })}\n`);
   else {
     process.stdout.write(`${reportOf({ subscriptions, others, rounds }, lists, writes)}\n`);
     for (const failure of failures) process.stdout.write(`missed: ${failure}\n`);

@@ -37,3 +37,12 @@ test("is bounded, and keeps what is asked for", async () => {
   profiles.forget([1_000]);
   expect(profiles.get("user1000")).toBeUndefined();
 });
+
+test("a user asked for by a new name, before the rename was told of, is gone by the old one after that", async () => {
+  const profiles = new Profiles();
+  await profiles.load("old", async () => entry(1));
+  // The rename is on disk, which is where this comes from, but its acknowledgement is still under way.
+  await profiles.load("new", async () => entry(1));
+  profiles.forget([1]);
+  expect([profiles.get("old"), profiles.get("new")]).toEqual([undefined, undefined]);
+});

@@ -41,8 +41,7 @@ export class Profiles {
       const name = this.#names.get(id);
       if (name === undefined) continue;
       this.#names.delete(id);
-      this.#young.delete(name);
-      this.#old.delete(name);
+      this.#remove(name);
     }
   }
 
@@ -52,7 +51,15 @@ export class Profiles {
       this.#old = this.#young;
       this.#young = new Map();
     }
+    // A rename that is on disk but not told of yet: `forget` will be told of the user, and knows one name of each.
+    const before = this.#names.get(entry.id);
+    if (before !== undefined && before !== name) this.#remove(before);
     this.#young.set(name, entry);
     this.#names.set(entry.id, name);
+  }
+
+  #remove(name: string): void {
+    this.#young.delete(name);
+    this.#old.delete(name);
   }
 }

@@ -8,8 +8,10 @@ import { type Random, type Scene, type Seen, Turns, type World } from "./world.t
  * come and go. Viewer counts and what is shown of channels may be so far behind; all else must not.
  */
 
-const groupCount = 5;
-const standingCount = 24;
+const groupCount = 8;
+const standingCount = 16;
+/** Walks that are under way at the same time, so that each lasts for a second or two. */
+const walkCount = 8;
 const behindMs = 2_000;
 const listPath = "/public/v1/categories";
 
@@ -18,10 +20,27 @@ interface List {
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
 
+/** A walk from page to page. */
+interface Walk {
+  limit: number;
+  cursor: string;
+  /** When its first page was under way. */
+  began: Span | null;
+  rows: Row[];
+}
+
+const newWalk = (random: Random): Walk => ({
+  limit: pick([2, 3, 5], random),
+  cursor: "",
+  began: null,
+  rows: [],
+});
+
 export async function categories(world: World): Promise<Scene> {
   const groups = new Turns(Array.from({ length: groupCount }, (_, i) => new Group(world, i)));
   const standing = Array.from({ length: standingCount }, (_, i) => new Standing(world, i));
   const byId = new Map([...groups.all, ...standing].map((one) => [one.id, one]));
+  const walks = new Turns(Array.from({ length: walkCount }, () => newWalk(world.random)));
   /** Bodies by ETag. */
   const bodies = new Map<string, string>();
   /** ETags by path, the last few. */
@@ -64,8 +83,8 @@ export async function categories(world: World): Promise<Scene> {
       world.wrong(`GET ${path}: ${wrong}`, { status, text, span });
   };
 
-  /** Checks a page whose walk began at a time. */
-  const checkPage = (path: string, { status, text, span }: Seen, beganAt: number): List => {
+  /** Checks a page whose walk began with a request that was under way for so long. */
+  const checkPage = (path: string, { status, text, span }: Seen, began: Span): List => {
     if (status !== 200) {
       world.wrong(`GET ${path}`, { status, text });
       return { categories: [], pagination: { cursor: "", has_more: false } };
@@ -75,7 +94,7 @@ export async function categories(world: World): Promise<Scene> {
     for (const row of list.categories) {
       const one = byId.get(row.id);
       const wrong = one
-        ? one.wrongWith(row, span, { from: beganAt - behindMs, to: span.to })
+        ? one.wrongWith(row, span, { from: began.from - behindMs, to: began.to })
         : "an unknown category";
       if (wrong) world.wrong(`GET ${path}: ${wrong}`, { row, span });
       else if (one) lives.push(one.lifetimes(row, span));
@@ -99,20 +118,21 @@ export async function categories(world: World): Promise<Scene> {
   const everything = async (random: Random) => {
     const path = `${listPath}?limit=100`;
     const seen = await ask(path, random);
-    checkWhole(path, checkPage(path, seen, seen.span.from).categories);
+    checkWhole(path, checkPage(path, seen, seen.span).categories);
   };
 
-  const walk = async (random: Random) => {
-    const path = `${listPath}?limit=${pick([5, 8, 13], random)}`;
-    const beganAt = performance.now();
-    const rows: Row[] = [];
-    for (let cursor = "", more = true; more && !world.isOver; ) {
-      const step = cursor === "" ? path : `${path}&cursor=${cursor}`;
-      const { categories, pagination } = checkPage(step, await ask(step, random), beganAt);
-      rows.push(...categories);
-      ({ cursor, has_more: more } = pagination);
-    }
-    if (!world.isOver) checkWhole(path, rows);
+  const nextStep = async (walk: Walk, random: Random) => {
+    const path = `${listPath}?limit=${walk.limit}`;
+    const step = walk.cursor === "" ? path : `${path}&cursor=${walk.cursor}`;
+    const seen = await ask(step, random);
+    // It shows the viewers of the moment at which it began.
+    walk.began ??= seen.span;
+    const { categories: rows, pagination } = checkPage(step, seen, walk.began);
+    walk.rows.push(...rows);
+    walk.cursor = pagination.cursor;
+    if (pagination.has_more) return;
+    if (seen.status === 200) checkWhole(path, walk.rows);
+    Object.assign(walk, newWalk(random));
   };
 
   for (const one of [...groups.all, ...standing]) await one.start();
@@ -132,24 +152,27 @@ export async function categories(world: World): Promise<Scene> {
       { name: "Get Category", weight: 12, run: (random) => detail(random) },
       { name: "HEAD of a category", weight: 3, run: (random) => detail(random, "HEAD") },
       { name: "Get Categories", weight: 8, run: everything },
-      { name: "walk through the categories", weight: 3, run: walk },
+      {
+        name: "a step of a walk",
+        weight: 14,
+        run: (random) => walks.take(random, (walk) => nextStep(walk, random)),
+      },
     ],
     async settled() {
-      const lastMs = performance.now();
+      const endedAt = performance.now();
       const path = `${listPath}?limit=100`;
-      // What was reported last shows soon enough.
-      while (groups.all.some((group) => !group.isShown)) {
-        for (const group of groups.all) group.look(await world.ask(`${listPath}/${group.id}`));
-        if (performance.now() - lastMs > behindMs) {
-          world.wrong(
-            "viewers stay behind",
-            groups.all.filter((group) => !group.isShown).map(({ id }) => id),
-          );
-          return;
+      for (const group of groups.all) {
+        for (let isShown = false; !isShown; ) {
+          const seen = await world.ask(`${listPath}/${group.id}`);
+          isShown = group.showsAll(seen);
+          if (!isShown && seen.span.from > endedAt + behindMs) {
+            world.wrong(`category ${group.id} stays behind`, seen.text);
+            return;
+          }
         }
       }
       const seen = await world.ask(path);
-      checkWhole(path, checkPage(path, seen, seen.span.from).categories);
+      checkWhole(path, checkPage(path, seen, seen.span).categories);
       await world.compareHead(path);
       for (const { id } of byId.values()) await world.compareHead(`${listPath}/${id}`);
     },

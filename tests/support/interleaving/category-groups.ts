@@ -128,8 +128,6 @@ export class Group extends Versioned {
   readonly #channels: readonly Channel[];
   #isThere = false;
   #reports = 0;
-  /** Whether the last look showed what was reported last. */
-  isShown = false;
 
   constructor(world: World, number: number) {
     super(world, 101 + number);
@@ -245,10 +243,9 @@ export class Group extends Versioned {
     return null;
   }
 
-  /** Notes whether an answer shows what was reported last. */
-  look({ status, text }: Seen): void {
-    const now = { from: performance.now(), to: performance.now() };
+  /** Whether an answer shows what was written last. */
+  showsAll({ status, text, span }: Seen): boolean {
     const row = status === 200 ? (JSON.parse(text) as { category: Row }).category : null;
-    this.isShown = this.wrongWith(row, now, now) === null;
+    return this.wrongWith(row, span, span) === null;
   }
 }

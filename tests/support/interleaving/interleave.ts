@@ -11,7 +11,7 @@ export interface Interleaving {
   readonly clients: number;
   /** It ends after so many, */
   readonly operations: number;
-  /** or after so long. */
+  /** or after so long, once everything was done. */
   readonly forMs: number;
 }
 
@@ -41,10 +41,12 @@ export async function interleave(
   const actions = scenes.flatMap((scene) => scene.actions);
   const done: Record<string, number> = Object.fromEntries(actions.map(({ name }) => [name, 0]));
   const endsAt = performance.now() + forMs;
+  const isOver = () =>
+    world.isOver || (performance.now() >= endsAt && Object.values(done).every((times) => times > 0));
   let left = operations;
   const client = async (number: number) => {
     const random = seededRandom(seed + number);
-    while (left-- > 0 && performance.now() < endsAt && !world.isOver) {
+    while (left-- > 0 && !isOver()) {
       const { name, run } = choose(actions, random);
       await run(random);
       done[name] = (done[name] ?? 0) + 1;

@@ -34,7 +34,7 @@ export interface Scene {
   settled(): Promise<void>;
 }
 
-const maxProblems = 10;
+const maxProblems = 5;
 
 /** What all scenes share: the server, the versions, and the account of what was wrong. */
 export class World {

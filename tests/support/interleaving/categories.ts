@@ -22,6 +22,8 @@ interface List {
 
 /** A walk from page to page. */
 interface Walk {
+  /** After its first page it goes on only when nothing is changed any more. */
+  readonly isPatient: boolean;
   limit: number;
   cursor: string;
   /** When its first page was under way. */
@@ -29,7 +31,8 @@ interface Walk {
   rows: Row[];
 }
 
-const newWalk = (random: Random): Walk => ({
+const newWalk = (random: Random, isPatient: boolean): Walk => ({
+  isPatient,
   limit: pick([2, 3, 5], random),
   cursor: "",
   began: null,
@@ -40,7 +43,7 @@ export async function categories(world: World): Promise<Scene> {
   const groups = new Turns(Array.from({ length: groupCount }, (_, i) => new Group(world, i)));
   const standing = Array.from({ length: standingCount }, (_, i) => new Standing(world, i));
   const byId = new Map([...groups.all, ...standing].map((one) => [one.id, one]));
-  const walks = new Turns(Array.from({ length: walkCount }, () => newWalk(world.random)));
+  const walks = new Turns(Array.from({ length: walkCount }, (_, i) => newWalk(world.random, i % 2 === 0)));
   /** Bodies by ETag. */
   const bodies = new Map<string, string>();
   /** ETags by path, the last few. */
@@ -103,22 +106,22 @@ export async function categories(world: World): Promise<Scene> {
     return list;
   };
 
-  /** What a whole walk, or a page that holds everything, must be. */
-  const checkWhole = (path: string, rows: readonly Row[]) => {
+  /** What a whole walk, or a page that holds everything, must be: all that was there all the time, each once. */
+  const checkWhole = (path: string, rows: readonly Row[], span: Span) => {
     const ids = rows.map(({ id }) => id);
-    const missing = standing.filter(({ id }) => !ids.includes(id)).map(({ id }) => id);
+    const missing = [...byId.values()].filter((one) => one.isThere(span) && !ids.includes(one.id));
     const sorted = rows.toSorted((a, b) => b.viewers - a.viewers || a.id - b.id);
     if (new Set(ids).size < ids.length || missing.length > 0 || !Bun.deepEquals(sorted, rows))
       world.wrong(`GET ${path}: not every category once and in order`, {
         seen: rows.map(({ id, viewers }) => [id, viewers]),
-        missing,
+        missing: missing.map(({ id }) => id),
       });
   };
 
   const everything = async (random: Random) => {
     const path = `${listPath}?limit=100`;
     const seen = await ask(path, random);
-    checkWhole(path, checkPage(path, seen, seen.span).categories);
+    checkWhole(path, checkPage(path, seen, seen.span).categories, seen.span);
   };
 
   const nextStep = async (walk: Walk, random: Random) => {
@@ -131,8 +134,8 @@ export async function categories(world: World): Promise<Scene> {
     walk.rows.push(...rows);
     walk.cursor = pagination.cursor;
     if (pagination.has_more) return;
-    if (seen.status === 200) checkWhole(path, walk.rows);
-    Object.assign(walk, newWalk(random));
+    if (seen.status === 200) checkWhole(path, walk.rows, { from: walk.began.from, to: seen.span.to });
+    Object.assign(walk, newWalk(random, walk.isPatient));
   };
 
   for (const one of [...groups.all, ...standing]) await one.start();
@@ -155,10 +158,15 @@ export async function categories(world: World): Promise<Scene> {
       {
         name: "a step of a walk",
         weight: 14,
-        run: (random) => walks.take(random, (walk) => nextStep(walk, random)),
+        run: (random) =>
+          walks.take(random, async (walk) => {
+            if (walk.began === null || !walk.isPatient) await nextStep(walk, random);
+          }),
       },
     ],
     async settled() {
+      for (const walk of walks.all)
+        while (walk.began !== null && !world.isOver) await nextStep(walk, world.random);
       const endedAt = performance.now();
       const path = `${listPath}?limit=100`;
       for (const group of groups.all) {
@@ -172,7 +180,7 @@ export async function categories(world: World): Promise<Scene> {
         }
       }
       const seen = await world.ask(path);
-      checkWhole(path, checkPage(path, seen, seen.span).categories);
+      checkWhole(path, checkPage(path, seen, seen.span).categories, seen.span);
       await world.compareHead(path);
       for (const { id } of byId.values()) await world.compareHead(`${listPath}/${id}`);
     },

@@ -67,6 +67,11 @@ abstract class Versioned {
     return this.shownBy(row, span).map((write) => this.category.lifetime(write));
   }
 
+  /** Whether it is there all the time. */
+  isThere(span: Span): boolean {
+    return this.category.possible(span).every(({ value }) => value !== null);
+  }
+
   /**
    * What is wrong with what an answer shows of it, null: nothing. `liveSpan` is the time in which its viewers, and what
    * is shown of its channels, may have been there.
@@ -126,7 +131,7 @@ function channelOf(id: number, stamp: number) {
 /** A category with channels that are live in no other one; one change at a time. */
 export class Group extends Versioned {
   readonly #channels: readonly Channel[];
-  #isThere = false;
+  #isMade = false;
   #reports = 0;
 
   constructor(world: World, number: number) {
@@ -144,13 +149,14 @@ export class Group extends Versioned {
   async start(): Promise<void> {
     await this.#put();
     for (const channel of this.#channels) await this.#makeChannel(channel);
+    await this.report(this.world.random);
   }
 
   /** Something about the category or one of its channels. */
   async change(random: Random): Promise<void> {
     const channel = pick(this.#channels, random);
     const chance = random();
-    if (!this.#isThere || chance < 0.4) await this.#put();
+    if (!this.#isMade || chance < 0.4) await this.#put();
     else if (chance < 0.5) await this.#remove();
     else if (!channel.isThere) await this.#makeChannel(channel);
     else if (chance < 0.8) await this.#putChannel(channel);
@@ -161,7 +167,7 @@ export class Group extends Versioned {
   /** Reports some of its channels live, or ends one. */
   async report(random: Random): Promise<void> {
     const there = this.#channels.filter(({ isThere }) => isThere);
-    if (!this.#isThere || there.length === 0) return;
+    if (!this.#isMade || there.length === 0) return;
     const one = pick(there, random);
     if (one.isLive && random() < 0.3) {
       const write = one.live.begin(0);
@@ -182,12 +188,12 @@ export class Group extends Versioned {
   }
 
   async #put(): Promise<void> {
-    this.#isThere = true;
+    this.#isMade = true;
     await this.putCategory();
   }
 
   async #remove(): Promise<void> {
-    this.#isThere = false;
+    this.#isMade = false;
     const writes = [this.category.begin(null), ...this.#channels.flatMap((one) => this.#endOf(one))];
     await this.world.change(writes, () => this.world.admin("DELETE", `/admin/v1/categories/${this.id}`));
   }

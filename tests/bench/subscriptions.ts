@@ -2,16 +2,19 @@
  * What it takes to list, create and delete the subscriptions of an application that has many, over HTTP and beside a
  * bare commit on the same disk: bun tests/bench/subscriptions.ts --help
  */
-import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { adminKey, builtExecutable, load, newToken, type OnAir, startOnAir } from "./support/onair.ts";
-import { sampleUsers, usernameOf } from "./support/platform.ts";
-import { BenchError, benchDirectory, pinThisProcess, requireMachine } from "./support/processes.ts";
+import { type Lists, measure, type Options, type Writes } from "./subscriptions/measure.ts";
+import { builtExecutable, startOnAir } from "./support/onair.ts";
+import {
+  BenchError,
+  benchDirectory,
+  otherWork,
+  pinThisProcess,
+  requireMachine,
+} from "./support/processes.ts";
 import { milliseconds, table, whole } from "./support/report.ts";
 import { percentile } from "./support/rounds.ts";
-import { Wire, type WireAnswer } from "./support/wire.ts";
 
 const help = `Usage: bun tests/bench/subscriptions.ts [options]
 
@@ -27,227 +30,7 @@ On Air runs on one core, this process on the other. A bare commit is one row in 
 synchronous=FULL; one is made after every creation, so that both find the disk in the same state.
 `;
 
-const path = "/public/v1/events/subscriptions";
 const goal = { listMs: 20, heldUpMs: 10, beyondCommitMs: 1 } as const;
-/** Subscriptions of one request while the data is made, and of a large one. */
-const perBroadcaster = builtInEventTypes.length;
-const batch = 50;
-const fillingAtOnce = 32;
-
-type EventName = { readonly name: string; readonly version: number };
-const builtIn: readonly EventName[] = builtInEventTypes.map(({ name, version }) => ({ name, version }));
-/** Registered ones beside those, so that a request can ask for as many as are allowed. */
-const registered = Array.from({ length: batch - builtIn.length }, (_, i) => ({
-  name: `bench.event_${"abcdefghijklmnopqrstuvwxyz"[i % 26]}${"abcdefghijklmnopqrstuvwxyz"[Math.floor(i / 26)]}`,
-  version: 1,
-}));
-
-interface Options {
-  readonly subscriptions: number;
-  readonly others: number;
-  readonly rounds: number;
-}
-
-function requireStatus({ status, body }: WireAnswer, expected: number): void {
-  if (status !== expected) throw new BenchError(`On Air answers ${status}: ${body.slice(0, 500)}`);
-}
-
-/** An application as the benchmark speaks for it. */
-class Bot {
-  private constructor(readonly wire: Wire) {}
-
-  static async made(onAir: OnAir, limit: number): Promise<Bot> {
-    const fields = { webhook_url: "https://receiver.example.com/hook", subscription_limit: limit };
-    return new Bot(new Wire(onAir.url, { authorization: `Bearer ${await newToken(onAir, fields)}` }));
-  }
-
-  /** Subscribes to these; gives how long it took and the ids. */
-  async create(broadcaster: number, events: readonly EventName[]): Promise<{ ms: number; ids: string[] }> {
-    const answer = await this.wire.post(path, JSON.stringify({ events, broadcaster_user_id: broadcaster }));
-    requireStatus(answer, 200);
-    const { data } = JSON.parse(answer.body) as { data: { subscription_id: string }[] };
-    return { ms: answer.ms, ids: data.map(({ subscription_id }) => subscription_id) };
-  }
-
-  async remove(ids: readonly string[]): Promise<number> {
-    const answer = await this.wire.delete(`${path}?id=${ids.join(",")}`);
-    requireStatus(answer, 204);
-    return answer.ms;
-  }
-
-  async list(): Promise<WireAnswer> {
-    const answer = await this.wire.get(path);
-    requireStatus(answer, 200);
-    return answer;
-  }
-}
-
-/** A bot and how many subscriptions it has when it creates further ones. */
-interface Stage {
-  readonly bot: Bot;
-  readonly existing: number;
-}
-
-/** Broadcaster by broadcaster, as channels sign up: rows of all applications lie between each other. */
-async function fill(
-  stages: readonly { readonly bot: Bot; readonly wanted: number }[],
-  most: number,
-): Promise<void> {
-  let open: Promise<unknown>[] = [];
-  for (let broadcaster = 1; (broadcaster - 1) * perBroadcaster < most; broadcaster++) {
-    for (const { bot, wanted } of stages) {
-      if ((broadcaster - 1) * perBroadcaster >= wanted) continue;
-      open.push(bot.create(broadcaster, builtIn));
-      if (open.length < fillingAtOnce) continue;
-      await Promise.all(open);
-      open = [];
-    }
-  }
-  await Promise.all(open);
-}
-
-async function registerEvents({ adminUrl }: OnAir): Promise<void> {
-  const body = JSON.stringify({ version: 1, schema: { type: "object" }, example: {} });
-  const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" };
-  for (const { name } of registered) {
-    const answer = await fetch(`${adminUrl}/admin/v1/event-types/${name}`, { method: "PUT", headers, body });
-    if (!answer.ok) throw new BenchError(`${name}: ${answer.status} ${await answer.text()}`);
-  }
-}
-
-/** What the disk asks of everyone: gives a function that commits one row and says how long that took. */
-function bareCommits(directory: string): () => number {
-  const db = new Database(join(directory, "bare.db"), { create: true });
-  db.run("PRAGMA journal_mode = WAL");
-  db.run("PRAGMA synchronous = FULL");
-  db.run("CREATE TABLE rows (id INTEGER PRIMARY KEY, value TEXT NOT NULL)");
-  const insert = db.prepare<null, [string]>("INSERT INTO rows (value) VALUES (?)");
-  return () => {
-    const startedAt = performance.now();
-    insert.run("x".repeat(100));
-    return performance.now() - startedAt;
-  };
-}
-
-interface Writes {
-  readonly existing: number;
-  readonly events: number;
-  /** In milliseconds, one after the other. */
-  readonly create: number[];
-  readonly remove: number[];
-  readonly commit: number[];
-}
-
-/** What is created is deleted again, so that a stage has the same number each time. */
-async function measureWrites(
-  stages: readonly Stage[],
-  commit: () => number,
-  rounds: number,
-): Promise<Writes[]> {
-  const everything = [...builtIn, ...registered];
-  const kinds = stages.flatMap(({ bot, existing }) =>
-    [everything.slice(0, 1), everything].map((events) => ({
-      bot,
-      events,
-      figures: { existing, events: events.length, create: [], remove: [], commit: [] } as Writes,
-    })),
-  );
-  const warmUp = Math.ceil(rounds / 10);
-  for (let round = -warmUp; round < rounds; round++) {
-    for (const { bot, events, figures } of kinds) {
-      const { ms, ids } = await bot.create(spareBroadcaster, events);
-      const bare = commit();
-      const removal = await bot.remove(ids);
-      if (round < 0) continue;
-      figures.create.push(ms);
-      figures.commit.push(bare);
-      figures.remove.push(removal);
-    }
-  }
-  return kinds.map(({ figures }) => figures);
-}
-
-const broadcastersOf = (subscriptions: number) => Math.ceil(subscriptions / perBroadcaster);
-let spareBroadcaster = 0;
-
-interface Lists {
-  readonly bytes: number;
-  /** In milliseconds, one after the other. */
-  readonly list: number[];
-  /** The longest Get User during each of as many lists, and in as much time without one. */
-  readonly during: number[];
-  readonly without: number[];
-}
-
-async function measureLists(bot: Bot, subscriptions: number, rounds: number): Promise<Lists> {
-  const lists: Lists = { bytes: 0, list: [], during: [], without: [] };
-  const first = await bot.list();
-  const { data } = JSON.parse(first.body) as { data: unknown[] };
-  if (data.length !== subscriptions)
-    throw new BenchError(`The list has ${data.length} records, not ${subscriptions}`);
-  const asking = (work: () => Promise<unknown>) => longestOf(bot.wire, work);
-  const warmUp = Math.ceil(rounds / 10);
-  for (let round = -warmUp; round < rounds; round++) {
-    const { ms } = await bot.list();
-    const during = await asking(() => bot.list());
-    const without = await asking(() => Bun.sleep(ms));
-    if (round < 0) continue;
-    lists.list.push(ms);
-    lists.during.push(during);
-    lists.without.push(without);
-  }
-  return { ...lists, bytes: first.body.length };
-}
-
-/** Asks for a user again and again while something goes on; gives the longest answer, in milliseconds. */
-async function longestOf(wire: Wire, work: () => Promise<unknown>): Promise<number> {
-  let going = true;
-  let longest = 0;
-  const asking = (async () => {
-    while (going) {
-      const answer = await wire.get(`/public/v1/users/${usernameOf(0)}`);
-      requireStatus(answer, 200);
-      longest = Math.max(longest, answer.ms);
-    }
-  })();
-  await work();
-  going = false;
-  await asking;
-  return longest;
-}
-
-async function measure(onAir: OnAir, directory: string, { subscriptions, others, rounds }: Options) {
-  const broadcasters = broadcastersOf(subscriptions);
-  spareBroadcaster = broadcasters + 1;
-  await load(onAir, "users", renumbered(broadcasters + 1));
-  await registerEvents(onAir);
-  const wanted = [0, subscriptions / 2, subscriptions];
-  const rest = Array.from({ length: others }, () => subscriptions);
-  const bots = await Promise.all(
-    [...wanted, ...rest].map(async (each) => ({
-      bot: await Bot.made(onAir, subscriptions + batch),
-      wanted: each,
-    })),
-  );
-  await fill(bots, subscriptions);
-  const full = bots[2]?.bot;
-  if (!full) throw new BenchError("There is no application");
-  const lists = await measureLists(full, subscriptions, rounds);
-  const last = await full.create(broadcasters, builtIn.slice(0, 1));
-  await full.remove(last.ids);
-  const stages = bots
-    .slice(0, 3)
-    .map(({ bot, wanted: each }) => ({ bot, existing: each === subscriptions ? each - 1 : each }));
-  const writes = await measureWrites(stages, bareCommits(directory), rounds);
-  for (const { bot } of bots) bot.wire.close();
-  return { lists, writes };
-}
-
-/** Users whose ids are 1, 2, 3 and so on. */
-function* renumbered(count: number): Generator<object> {
-  let id = 0;
-  for (const user of sampleUsers(count)) yield { ...user, id: ++id };
-}
 
 const beyondCommit = ({ create, commit }: Writes) => percentile(create, 0.5) - percentile(commit, 0.5);
 
@@ -309,13 +92,18 @@ const { values } = parseArgs({
     help: { type: "boolean", short: "h", default: false },
   },
 });
-const [subscriptions, others, rounds] = [values.subscriptions, values.others, values.rounds].map(Number) as [
-  number,
-  number,
-  number,
-];
-const areNumbers = [subscriptions, others, rounds].every((n) => Number.isSafeInteger(n) && n >= 0);
-if (values.help || !areNumbers || rounds === 0 || subscriptions === 0 || subscriptions % 20 !== 0) {
+const options: Options = {
+  subscriptions: Number(values.subscriptions),
+  others: Number(values.others),
+  rounds: Number(values.rounds),
+};
+const areNumbers = Object.values(options).every((n) => Number.isSafeInteger(n) && n >= 0);
+if (
+  values.help ||
+  !areNumbers ||
+  options.rounds * options.subscriptions === 0 ||
+  options.subscriptions % 20
+) {
   process.stdout.write(help);
   process.exit(values.help ? 0 : 2);
 }
@@ -325,14 +113,16 @@ try {
   const directory = benchDirectory();
   const file = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
   pinThisProcess();
+  const others = otherWork();
   const onAir = await startOnAir(file, join(directory, "data"), directory);
-  const { lists, writes } = await measure(onAir, directory, { subscriptions, others, rounds });
+  const { lists, writes } = await measure(onAir, directory, options);
   await onAir.stop();
+  const shareOfOthers = others();
   const failures = missed(lists, writes);
-  if (values.json)
-    process.stdout.write(`${JSON.stringify({ subscriptions, others, rounds, lists, writes })}\n`);
+  if (values.json) process.stdout.write(`${JSON.stringify({ ...options, shareOfOthers, lists, writes })}\n`);
   else {
-    process.stdout.write(`${reportOf({ subscriptions, others, rounds }, lists, writes)}\n`);
+    process.stdout.write(`${reportOf(options, lists, writes)}\n`);
+    process.stdout.write(`Other work used ${(shareOfOthers * 100).toFixed(0)} % of the machine.\n`);
     for (const failure of failures) process.stdout.write(`missed: ${failure}\n`);
   }
   process.exit(values.check && failures.length > 0 ? 1 : 0);

@@ -6,6 +6,8 @@ import { newId } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscriptions.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { openForReading } from "../../src/store/sqlite/open.ts";
+import { Snapshots } from "../../src/store/sqlite/snapshots.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { temporaryDirectory } from "../support/server.ts";
@@ -140,6 +142,19 @@ describe("a list", () => {
     // One that was asked for meanwhile does not show the moment of the first.
     expect(idsOf((await later).records)).toEqual([...ids.slice(1, -1), added]);
   });
+});
+
+test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {
+  const snapshots = new Snapshots(() => openForReading(directory.path));
+  const count = (db: Database) => db.query("SELECT count(*) AS n FROM subscriptions").get();
+  const failing = snapshots.during(async (db) => {
+    count(db);
+    throw new Error("gone wrong");
+  });
+  await expect(failing).rejects.toThrow("gone wrong");
+  await subscribe(3);
+  expect(await snapshots.during(async (db) => count(db))).toEqual({ n: 3 });
+  snapshots.close();
 });
 
 describe("the kept count is what counting gives", () => {

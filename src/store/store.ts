@@ -62,7 +62,7 @@ export interface StreamedDeliveries {
 /** A subscription that was asked for: its id, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
 
-/** The subscriptions of an application: as JSON, because ten thousand of them take three times as long as objects. */
+/** The subscriptions of an application: as JSON, because ten thousand of them take twice as long as objects. */
 export interface SubscriptionList {
   /** An array of `Subscription`. */
   readonly json: string;

@@ -26,6 +26,11 @@ import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant, Scope } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
 
+/** The data directory cannot be used; the message says why and what to do. */
+export class StoreError extends Error {
+  override name = "StoreError";
+}
+
 /** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
 export type BatchResult = readonly (string | null)[];
 

@@ -9,7 +9,7 @@ import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { ty
 import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
-import { StoreError } from "./faults.ts";
+import { StoreError } from "../store.ts";
 
 export interface Migration {
   readonly name: string;

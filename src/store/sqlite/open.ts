@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "./faults.ts";
+import { StoreError } from "../store.ts";
 import { migrate } from "./migrations.ts";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */

@@ -43,10 +43,18 @@ export class Wire {
   }
 
   /** `head` holds further headers, each with its line end. */
-  post(path: string, body: string, head = "content-type: application/json\r\n"): Promise<WireAnswer> {
+  post(path: string, body: string, head?: string): Promise<WireAnswer> {
+    return this.#sendBody("POST", path, body, head);
+  }
+
+  put(path: string, body: string): Promise<WireAnswer> {
+    return this.#sendBody("PUT", path, body);
+  }
+
+  #sendBody(method: string, path: string, body: string, head = "content-type: application/json\r\n") {
     const length = Buffer.byteLength(body);
     return this.#send(
-      `POST ${path} HTTP/1.1\r\n${this.#head}${head}content-length: ${length}\r\n\r\n${body}`,
+      `${method} ${path} HTTP/1.1\r\n${this.#head}${head}content-length: ${length}\r\n\r\n${body}`,
     );
   }
 

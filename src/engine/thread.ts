@@ -32,7 +32,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   tokens: ["find", "inspect", "ofApplication"],
   loginRequests: ["find"],
   consents: ["ofUser"],
-  subscriptions: ["ofApplication", "find", "count"],
+  subscriptions: ["ofApplication", "list", "find", "count"],
   eventTypes: ["all"],
   deliveries: ["page", "find", "backlog", "last", "lastBefore", "streamed"],
   replays: ["find", "page"],

@@ -39,6 +39,15 @@ test("is bounded, and keeps what is asked for", async () => {
   expect(profiles.get("user1000")).toBeUndefined();
 });
 
+test("a user asked for by a new name, before the rename was told of, is gone by the old one after that", async () => {
+  const profiles = new Profiles();
+  await profiles.load("old", async () => entry(1));
+  // The rename is on disk, which is where this comes from, but its acknowledgement is still under way.
+  await profiles.load("new", async () => entry(1));
+  profiles.forget([1]);
+  expect([profiles.get("old"), profiles.get("new")]).toEqual([undefined, undefined]);
+});
+
 describe("the profiles of two threads, which share a count of changes", () => {
   const memory = new SharedArrayBuffer(Changes.bytes);
   const inThread = () => new Profiles(100, new Changes(memory));

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
 import { Catalogue } from "./domain/events/catalogue.ts";
@@ -35,6 +36,7 @@ export interface App {
   readonly data: PlatformData;
   readonly engine: Engine;
   readonly publisher: Publisher;
+  readonly backups: Backups;
   /** Lets requests and attempts in flight finish for a while, then closes everything. */
   stop(): Promise<void>;
 }
@@ -79,6 +81,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
     const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
     const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
+    const { data: directory, keepBackups: keep } = config;
+    const backups = new Backups({ data: directory, keep, program: backupProgram, now: clock, log });
     const streams = new EventStreams({
       store,
       authenticator: access.authenticator,
@@ -116,6 +120,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine,
       data,
       publisher,
+      backups,
       cursors,
       authenticator: access.authenticator,
       log,
@@ -145,10 +150,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       data,
       engine,
       publisher,
+      backups,
       async stop() {
         isReady = false;
         // A listener waits for the answers under way, and these would never end by themselves.
         streams.close();
+        backups.stop();
         await Promise.all(listening.map((one) => one.stop(drainMs)));
         await engine.stop(drainMs);
         await log.flush();
@@ -175,6 +182,9 @@ async function jwtReader(
     now,
   });
 }
+
+/** Named from here for the same reason as the engine's. */
+export const backupProgram = new URL("./backups/worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */
 function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { loadCatalogue } from "../app.ts";
+import { backupProgram, loadCatalogue } from "../app.ts";
+import { Backups } from "../backups/backups.ts";
 import { platformData } from "../batch/platform-data.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
@@ -44,6 +45,9 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   }
   const engine = idleEngine(target.data);
   const { store } = engine;
+  const { data, keepBackups: keep } = target;
+  const log = createLog("off");
+  const backups = new Backups({ data, keep, program: backupProgram, now: Date.now, log });
   try {
     const key = newSecret("onair_admin_");
     const catalogue = await loadCatalogue(store);
@@ -52,10 +56,11 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       engine,
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
       publisher: createPublisher(engine, { now: Date.now, catalogue }),
+      backups,
       catalogue,
       cursors: new Cursors(key),
       authenticator: { forget() {} },
-      log: createLog("off"),
+      log,
       now: Date.now,
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
@@ -67,6 +72,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const { fetch: answer } = app.compile();
     return await work(adminApi(target, inProcess, key, async (request) => answer(request)));
   } finally {
+    backups.stop();
     await engine.stop(0);
   }
 }

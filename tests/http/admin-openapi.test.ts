@@ -47,12 +47,13 @@ describe("the admin document", () => {
   });
 
   test("lists the routes of the listener, all of them and no other", () => {
-    const { store, data, engine, publisher } = server.app;
+    const { store, data, engine, publisher, backups } = server.app;
     const routes = adminApp({
       store,
       engine,
       data,
       publisher,
+      backups,
       catalogue: new Catalogue(),
       cursors: new Cursors("key"),
       authenticator: { forget() {} },

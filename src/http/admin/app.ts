@@ -1,3 +1,4 @@
+import type { Backups } from "../../backups/backups.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -11,6 +12,7 @@ import { openApiRoute } from "../public/openapi.ts";
 import { answerOtherMethods, trafficOf } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
+import { backupRoutes } from "./backups.ts";
 import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
@@ -32,6 +34,7 @@ export interface AdminDeps {
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
@@ -64,6 +67,7 @@ export function adminApp(deps: AdminDeps) {
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
+  backupRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

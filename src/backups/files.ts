@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Backup } from "../domain/backups.ts";
 import { idTime } from "../domain/ids.ts";
+import { syncDirectory } from "./private-file.ts";
 
 /*
  * The files of backups. All that is known of one is its file: id and hash are its name, so that renaming it is the one
@@ -16,6 +17,11 @@ const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(-journal|-wal|-shm)?$
 export interface BackupFile {
   readonly path: string;
   readonly backup: Backup;
+}
+
+/** The hash that the name of a backup holds; null for any other name. */
+export function hashInName(path: string): string | null {
+  return wholeName.exec(basename(path))?.[2] ?? null;
 }
 
 /** Where the backups of a data directory are. */
@@ -39,16 +45,6 @@ export function keepPartial(data: string, id: string, sha256: string): void {
   const directory = backupDirectory(data);
   renameSync(partialPath(data, id), join(directory, `${id}.${sha256}.db`));
   syncDirectory(directory);
-}
-
-/** Makes sure that the names in a directory are on disk. */
-export function syncDirectory(directory: string): void {
-  const fd = openSync(directory, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** Removes what is left of backups that were never finished. */

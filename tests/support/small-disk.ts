@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "./server.ts";
 
@@ -27,10 +27,11 @@ export class SmallDisk {
     return null;
   }
 
-  /** Takes all the space that is left. */
-  fill(): void {
+  /** Takes all the space that is left, but for so many megabytes. */
+  fill(leave = 0): void {
     const file = openSync(this.#ballast, "a");
     for (let size = 1 << 20; size >= 1; size >>= 1) while (writes(file, size));
+    ftruncateSync(file, Math.max(0, fstatSync(file).size - leave * 1024 * 1024));
     closeSync(file);
   }
 

@@ -66,10 +66,12 @@ export function openForReading(directory: string): Database {
 }
 
 /**
+ * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError`.
+ *
  * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
  * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
  */
-function lockDirectory(directory: string): Database {
+export function lockDirectory(directory: string): Pick<Database, "close"> {
   const pidFile = join(directory, "onair.pid");
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

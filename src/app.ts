@@ -184,7 +184,7 @@ async function jwtReader(
 }
 
 /** Named from here for the same reason as the engine's. */
-export const backupProgram = new URL("./backups/worker.ts", import.meta.url).href;
+export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */
 function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {

@@ -16,14 +16,14 @@ import {
   wholeBackups,
 } from "./files.ts";
 import type { NewBackup } from "./make.ts";
-import type { FromBackup } from "./worker.ts";
+import type { FromBackup } from "./backup-worker.ts";
 
 export interface BackupsOptions {
   /** A data directory that this process has open. */
   readonly data: string;
   /** So many are kept; older ones are removed when a new one is whole. */
   readonly keep: number;
-  /** The URL of `worker.ts`. */
+  /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly now: () => number;
   readonly log: Log;

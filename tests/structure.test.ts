@@ -7,13 +7,14 @@ const files = [...new Bun.Glob("**/*.ts").scanSync(src)].filter((file) => !file.
 /** The rooms of `src` that each room may import from, besides itself; `*` stands for single files at the top. */
 const allowed: Record<string, readonly string[]> = {
   domain: [],
+  wire: [],
   ranking: ["domain"],
   store: ["domain"],
   webhooks: ["domain", "store", "*"],
   engine: ["domain", "store", "webhooks", "*"],
   backups: ["domain", "store", "engine", "*"],
   batch: ["domain", "store", "ranking"],
-  http: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "*"],
+  http: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "wire", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
   cli: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "http", "dev", "*"],
 };

@@ -4,7 +4,7 @@ import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
 import { nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
-import { originals, reply, replyJson } from "../exchange.ts";
+import { reply, replyJson } from "../exchange.ts";
 import { fileStream, rangeOf } from "../file.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { header } from "../public/reference-errors.ts";
@@ -202,7 +202,7 @@ function contentRoute(app: AdminListener, backups: Backups): void {
         "accept-ranges": "bytes",
       };
       // Bun adds the length, which it leaves out before a stream.
-      if (originals.get(request)?.method === "HEAD") return reply(exchange, 200, Bun.file(file), headers);
+      if (exchange.method === "HEAD") return reply(exchange, 200, Bun.file(file), headers);
       const range = rangeOf(request, size, etag);
       const body = fileStream(await open(file), range ?? { start: 0, end: size });
       if (!range) return reply(exchange, 200, body, headers);

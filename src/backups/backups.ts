@@ -7,6 +7,7 @@ import { thrownError } from "../engine/messages.ts";
 import { errorFields, type Log } from "../log.ts";
 import { StoreError } from "../store/sqlite/faults.ts";
 import { databaseFile } from "../store/sqlite/open.ts";
+import type { FromBackup } from "./backup-worker.ts";
 import {
   type BackupFile,
   backupDirectory,
@@ -16,7 +17,6 @@ import {
   wholeBackups,
 } from "./files.ts";
 import type { NewBackup } from "./make.ts";
-import type { FromBackup } from "./backup-worker.ts";
 
 export interface BackupsOptions {
   /** A data directory that this process has open. */

@@ -34,6 +34,8 @@ interface Running {
   worker: Worker | null;
   /** How large it will be; null before that is known. */
   expectedBytes: number | null;
+  /** What was seen of it last. */
+  writtenBytes: number;
 }
 
 /** One that is not whole has no file to give. */
@@ -59,17 +61,17 @@ export class Backups {
 
   /** Begins a backup. Rejects with `conflict` while there is another one, with `unavailable` where there is no room. */
   async begin(): Promise<Backup> {
-    if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     if (this.#running) {
       throw new DomainError(
         "conflict",
         `The backup ${this.#running.id} is still running; wait until it is done`,
       );
     }
-    const running: Running = { id: this.#newId(), worker: null, expectedBytes: null };
+    const running: Running = { id: this.#newId(), worker: null, expectedBytes: null, writtenBytes: 0 };
     this.#running = running;
     try {
       await this.#requireRoom();
+      if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
       this.#running = null;
       throw error;
@@ -133,8 +135,11 @@ export class Backups {
     return [...whole, ...others.map((backup) => ({ path: null, backup }) as const)];
   }
 
-  async #shown({ id, expectedBytes }: Running): Promise<Backup> {
-    const bytes = await partialSize(this.#options.data, id);
+  async #shown(running: Running): Promise<Backup> {
+    const { id, expectedBytes } = running;
+    // Nothing of it is to be seen under this name any more when it is whole, a moment before that is known here.
+    const bytes = Math.max(running.writtenBytes, await partialSize(this.#options.data, id));
+    running.writtenBytes = bytes;
     return {
       id,
       status: "running",
@@ -175,6 +180,8 @@ export class Backups {
       await this.#removeOld(id);
     } catch (error) {
       if (this.#isStopped) return;
+      // Where its thread broke down it could not do that itself.
+      removePartials(data);
       log.error("backup.failed", { id: running.id, ...errorFields(error) });
       const failed = { ...(await this.#shown(running)), error: told(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(

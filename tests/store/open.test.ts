@@ -70,6 +70,22 @@ test("what the log grew while somebody read, as a backup does, is given back", a
   await store.close();
 });
 
+test("closing does not wait for somebody who still reads, and loses nothing", async () => {
+  const store = openStore(directory.path);
+  await store.settings.put("a", "1");
+  const reader = new Database(join(directory.path, "onair.db"), { readonly: true });
+  reader.run("BEGIN");
+  reader.query("SELECT count(*) FROM users").get();
+  await store.settings.put("b", "2");
+  const closing = performance.now();
+  await store.close();
+  expect(performance.now() - closing).toBeLessThan(2_000);
+  reader.close();
+  const again = openStore(directory.path);
+  expect([await again.settings.get("a"), await again.settings.get("b")]).toEqual(["1", "2"]);
+  await again.close();
+});
+
 describe("migrations", () => {
   test("a database of a newer version is refused and not touched", async () => {
     await openStore(directory.path).close();

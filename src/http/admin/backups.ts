@@ -1,4 +1,3 @@
-import { open } from "node:fs/promises";
 import { type Static, Type } from "@sinclair/typebox";
 import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
@@ -204,7 +203,7 @@ function contentRoute(app: AdminListener, backups: Backups): void {
       // Bun adds the length, which it leaves out before a stream.
       if (exchange.method === "HEAD") return reply(exchange, 200, Bun.file(file), headers);
       const range = rangeOf(request, size, etag);
-      const body = fileStream(await open(file), range ?? { start: 0, end: size });
+      const body = fileStream(file, range ?? { start: 0, end: size });
       if (!range) return reply(exchange, 200, body, headers);
       const part = `bytes ${range.start}-${range.end - 1}/${size}`;
       return reply(exchange, 206, body, { ...headers, "content-range": part });

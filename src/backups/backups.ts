@@ -14,6 +14,7 @@ import {
   isMissing,
   partialSize,
   removePartials,
+  syncPartial,
   wholeBackups,
 } from "./files.ts";
 import type { NewBackup } from "./make.ts";
@@ -37,6 +38,12 @@ interface Running {
   /** What was seen of it last. */
   writtenBytes: number;
 }
+
+/**
+ * What is written is taken to the disk all along. Else it is there all at once at the end, and whoever waits for a sync
+ * of a few bytes waits behind it: 240 to 360 ms beside 1.5 GB, and 50 to 80 ms with this.
+ */
+const syncPauseMs = 20;
 
 /** One that is not whole has no file to give. */
 type KnownBackup = BackupFile | { readonly path: null; readonly backup: Backup };
@@ -77,6 +84,7 @@ export class Backups {
       throw error;
     }
     void this.#run(running);
+    void this.#keepSynced(running);
     return this.#shown(running);
   }
 
@@ -191,6 +199,16 @@ export class Backups {
     } finally {
       running.worker?.terminate();
       if (this.#running === running) this.#running = null;
+    }
+  }
+
+  async #keepSynced(running: Running): Promise<void> {
+    const { data, log } = this.#options;
+    while (this.#running === running) {
+      await syncPartial(data, running.id).catch((error) =>
+        log.debug("backup.not_synced", errorFields(error)),
+      );
+      await Bun.sleep(syncPauseMs);
     }
   }
 

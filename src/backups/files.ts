@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { open, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Backup } from "../domain/backups.ts";
 import { idTime } from "../domain/ids.ts";
@@ -91,6 +91,12 @@ async function wholeBackup(path: string, name: RegExpExecArray | null): Promise<
     finished_at: Math.round(stats.mtimeMs),
   };
   return { path, backup };
+}
+
+/** Has on disk what is written so far of a backup that is not finished. */
+export async function syncPartial(data: string, id: string): Promise<void> {
+  const file = await open(partialPath(data, id)).catch(() => null);
+  await file?.datasync().finally(() => file.close());
 }
 
 /** What is written of a backup that is not finished, in bytes. */

@@ -7,6 +7,9 @@ export interface Content {
   readonly sha256: string;
 }
 
+/** Taken to the disk along the way, so that no sync of others on it has to wait behind all of it. */
+const syncedBytes = 4 * 1024 * 1024;
+
 /**
  * Writes what arrives into a file for its owner alone, in place of what was there; when it resolves, that is on disk.
  * `wrote` is told how many bytes there are.
@@ -18,6 +21,7 @@ export async function writePrivately(
 ): Promise<Content> {
   const hasher = new Bun.CryptoHasher("sha256");
   let size = 0;
+  let synced = 0;
   const file = await open(path, "w", 0o600);
   try {
     await file.chmod(0o600);
@@ -26,6 +30,9 @@ export async function writePrivately(
       await file.writeFile(chunk);
       size += chunk.length;
       wrote(size);
+      if (size - synced < syncedBytes) continue;
+      await file.datasync();
+      synced = size;
     }
     await file.sync();
   } finally {

@@ -43,9 +43,15 @@ export class Standings {
 
   /** -1 where nobody is live. */
   #indexOf(categoryId: number): number {
-    this.#indexes ??= new Map(this.data.categories.entries().map(([i, id]) => [id, i]));
+    this.#indexes ??= indexesOf(this.data.categories);
     return this.#indexes.get(categoryId) ?? -1;
   }
+}
+
+function indexesOf(ids: Float64Array): Map<number, number> {
+  const indexes = new Map<number, number>();
+  for (let i = 0; i < ids.length; i++) indexes.set(ids[i] ?? 0, i);
+  return indexes;
 }
 
 const mostWatched = (a: LiveChannel, b: LiveChannel) => b.viewers - a.viewers || a.channel_id - b.channel_id;
@@ -120,9 +126,9 @@ export class LiveChannels {
     const { viewers, channels } = this.#totals();
     const viewersOf = (slot: number) => viewers[slot] ?? 0;
     const idOf = (slot: number) => this.#categories[slot] ?? 0;
-    const slots = [...channels.keys()]
-      .filter((slot) => channels[slot] !== 0)
-      .sort((a, b) => viewersOf(b) - viewersOf(a) || idOf(a) - idOf(b));
+    const slots: number[] = [];
+    for (let slot = 0; slot < channels.length; slot++) if (channels[slot] !== 0) slots.push(slot);
+    slots.sort((a, b) => viewersOf(b) - viewersOf(a) || idOf(a) - idOf(b));
     const unwatchedAt = slots.findIndex((slot) => viewersOf(slot) === 0);
     const watched = unwatchedAt === -1 ? slots : slots.slice(0, unwatchedAt);
     const order: Order = {

@@ -6,7 +6,14 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { adminKey, builtExecutable, load, newToken, type OnAir, startOnAir } from "./support/onair.ts";
 import { sampleCategories, sampleSearches, sampleUsers, usernameOf } from "./support/platform.ts";
-import { BenchError, benchDirectory, otherWork, requireMachine, residentBytes } from "./support/processes.ts";
+import {
+  BenchError,
+  benchDirectory,
+  otherWork,
+  requireMachine,
+  residentBytes,
+  type Server,
+} from "./support/processes.ts";
 import { megabytes, milliseconds, ratio, table, whole } from "./support/report.ts";
 import { type Measured, measureInTurn, median, medianOf, type Ratio, ratioOf } from "./support/rounds.ts";
 import { Wire } from "./support/wire.ts";
@@ -27,6 +34,9 @@ which costs wrk little, shows more of the scaling than Get User. The servers are
 `;
 
 const bothCores = "0,1";
+
+/** For each thread. */
+const warmUpSeconds = 5;
 
 interface Bench {
   readonly threads: number;
@@ -77,15 +87,14 @@ async function measureReads(
     loads.set(server.pid, await prepareLoad(own, traffic, bothCores));
   }
   const servers = benches.map(({ server, threads }) => ({ ...server, name: `${threads}` }));
-  const measured = await measureInTurn(
-    servers,
-    (server, seconds) => {
-      const send = loads.get(server.pid);
-      if (!send) throw new BenchError("There is no load for this server");
-      return send(server, seconds);
-    },
-    pace,
-  );
+  const send = (server: Server, seconds: number) => {
+    const own = loads.get(server.pid);
+    if (!own) throw new BenchError("There is no load for this server");
+    return own(server, seconds);
+  };
+  // Each thread compiles its code for itself, and needs requests for that.
+  for (const [i, server] of servers.entries()) await send(server, warmUpSeconds * (threads[i] ?? 1));
+  const measured = await measureInTurn(servers, send, pace);
   const [first] = measured;
   if (!first) throw new BenchError("Nothing was measured");
   return {

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "./faults.ts";
+import { StoreError } from "../store.ts";
 import { migrate } from "./migrations.ts";
 
 /** The name of the database in its directory. */

@@ -6,8 +6,7 @@ import { idTime, ulidSource } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log.ts";
 import { databaseFile } from "../store/sqlite/open.ts";
 import { StoreError } from "../store/store.ts";
-import { thrownError } from "../threads/messages.ts";
-import type { FromBackup } from "./backup-worker.ts";
+import { startThread, type Thread } from "../threads/start.ts";
 import {
   type BackupFile,
   backupDirectory,
@@ -32,7 +31,7 @@ export interface BackupsOptions {
 
 interface Running {
   readonly id: string;
-  worker: Worker | null;
+  thread: Thread | null;
   /** How large it will be; null before that is known. */
   expectedBytes: number | null;
   /** What was seen of it last. */
@@ -74,7 +73,7 @@ export class Backups {
         `The backup ${this.#running.id} is still running; wait until it is done`,
       );
     }
-    const running: Running = { id: this.#newId(), worker: null, expectedBytes: null, writtenBytes: 0 };
+    const running: Running = { id: this.#newId(), thread: null, expectedBytes: null, writtenBytes: 0 };
     this.#running = running;
     try {
       await this.#requireRoom();
@@ -123,7 +122,7 @@ export class Backups {
     this.#isStopped = true;
     if (!this.#running) return;
     // What SQLite is doing cannot be interrupted: it goes on for a while, into a file without a name.
-    this.#running.worker?.terminate();
+    this.#running.thread?.end();
     this.#running = null;
     removePartials(this.#options.data);
   }
@@ -197,7 +196,7 @@ export class Backups {
         backupLimits.maxFailed,
       );
     } finally {
-      running.worker?.terminate();
+      running.thread?.end();
       if (this.#running === running) this.#running = null;
     }
   }
@@ -213,20 +212,15 @@ export class Backups {
   }
 
   /** Resolves when the backup is whole. */
-  #make(running: Running): Promise<void> {
-    const { data, program } = this.#options;
-    return new Promise((resolve, reject) => {
-      const worker = new Worker(program);
-      running.worker = worker;
-      worker.onmessage = ({ data: message }: MessageEvent<FromBackup>) => {
-        if ("copying" in message) running.expectedBytes = message.copying;
-        else if ("failed" in message) reject(thrownError(message.failed));
-        else resolve();
-      };
-      worker.onerror = ({ message }) => reject(new Error(message));
-      const wanted: NewBackup = { data, id: running.id };
-      worker.postMessage(wanted);
-    });
+  async #make(running: Running): Promise<void> {
+    const { data, program, log } = this.#options;
+    const start: NewBackup = { data, id: running.id };
+    const name = "backup";
+    running.thread = await startThread({ name, program, start, logLevel: "off", log, failed() {} });
+    if (this.#isStopped) throw new Error("It was stopped before it began");
+    const { link } = running.thread;
+    running.expectedBytes = await link.call<number>("size");
+    await link.call<void>("make");
   }
 
   /** Removes the oldest beyond those that are kept, whatever the clock said: never the one that was just made. */

@@ -13,14 +13,14 @@ const chunkBytes = 1024 * 1024;
 
 /**
  * Makes a backup in `backups/` of the data directory: written under another name, checked, synced, and only then
- * renamed. `copying` is told first how large it will be. Takes long: not for a thread that answers. Throws
- * `unavailable` where there is no room, `StoreError` where the database is damaged; then nothing is left of it.
+ * renamed. Takes long: not for a thread that answers. Throws `unavailable` where there is no room, `StoreError` where the
+ * database is damaged; then nothing is left of it.
  */
-export function makeBackup({ data, id }: NewBackup, copying: (bytes: number) => void): void {
+export function makeBackup({ data, id }: NewBackup): void {
   const path = partialPath(data, id);
   try {
     makePartial(data, id);
-    copyDatabase(data, path, copying);
+    copyDatabase(data, path);
     checkDatabase(path, { thorough: false });
     keepPartial(data, id, syncedHash(path));
   } catch (error) {

@@ -7,18 +7,27 @@ import { databaseFile } from "./open.ts";
 
 /**
  * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Whoever
- * writes goes on meanwhile; the write-ahead log grows until this is done. `copying` is told first how large the copy
- * will be. Takes long: not for a thread that answers. Throws `unavailable` where there is no room, `StoreError` where
- * the database is damaged.
+ * writes goes on meanwhile; the write-ahead log grows until this is done. Takes long: not for a thread that answers.
+ * Throws `unavailable` where there is no room, `StoreError` where the database is damaged.
  */
-export function copyDatabase(directory: string, file: string, copying: (bytes: number) => void): void {
-  explained(() => {
+export function copyDatabase(directory: string, file: string): void {
+  reading(directory, (db) => vacuumInto(db, file));
+}
+
+/** How large such a copy will be, in bytes: what the pages take that are in use. Throws as `copyDatabase` does. */
+export function databaseSize(directory: string): number {
+  const sql =
+    "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
+  return reading(directory, (db) => db.query<{ bytes: number }, []>(sql).get()?.bytes ?? 0);
+}
+
+function reading<T>(directory: string, read: (db: Database) => T): T {
+  return explained(() => {
     // Not `query_only`, under which nothing can be written to the copy either.
     const db = new Database(join(directory, databaseFile), { readonly: true });
     try {
       db.run("PRAGMA busy_timeout = 5000");
-      copying(usedBytes(db));
-      vacuumInto(db, file);
+      return read(db);
     } finally {
       db.close();
     }
@@ -34,13 +43,6 @@ function vacuumInto(db: Database, file: string): void {
     requireWhole(db, "quick_check");
     throw noRoom();
   }
-}
-
-/** What the pages of a database take that are in use. */
-function usedBytes(db: Database): number {
-  const sql =
-    "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
-  return db.query<{ bytes: number }, []>(sql).get()?.bytes ?? 0;
 }
 
 /**
@@ -72,9 +74,9 @@ function isOurs(db: Database): boolean {
   return columns.length === 2 && db.query("SELECT 1 FROM migrations").get() !== null;
 }
 
-function explained(work: () => void): void {
+function explained<T>(work: () => T): T {
   try {
-    work();
+    return work();
   } catch (error) {
     if (error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)))
       throw damaged(error.message);

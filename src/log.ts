@@ -87,7 +87,15 @@ const encoder = new TextEncoder();
 function requestLine(time: string, line: RequestLine): string {
   const { requestId, method, path, status, durationMs, applicationId } = line;
   const application = applicationId === null ? "" : `,"application_id":"${applicationId}"`;
-  return `{"time":"${time}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":"${path}","status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${application}}\n`;
+  return `{"time":"${time}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":"${path}","status":${status},"duration_ms":${millisecondsOf(durationMs)}${application}}\n`;
+}
+
+const thousandths = Array.from({ length: 1000 }, (_, i) => `.${String(i).padStart(3, "0")}`);
+
+/** To the microsecond. Made of two integers, because one fraction takes four times as long to write. */
+function millisecondsOf(ms: number): string {
+  const us = Math.round(ms * 1000);
+  return `${Math.floor(us / 1000)}${thousandths[us % 1000]}`;
 }
 
 /** The time as ISO 8601, made anew only when the millisecond is another one. */

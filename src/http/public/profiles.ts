@@ -19,6 +19,11 @@ export class Profiles {
 
   constructor(readonly maxEntries = 50_000) {}
 
+  /** Whether there is something under this spelling of a name. */
+  has(name: string): boolean {
+    return this.#young.has(name) || this.#old.has(name);
+  }
+
   get(name: string): ProfileBytes | undefined {
     const young = this.#young.get(name);
     if (young) return young.bytes;

@@ -35,7 +35,7 @@ export function readyAnswers(
     const { commonLines } = exchange.shared;
     const kept = profiles.get(name);
     if (kept) return replyLines(exchange, 200, commonLines, kept);
-    return profiles.load(name, read).then(
+    return profiles.load(name.toLowerCase(), read).then(
       (bytes) =>
         bytes ? replyLines(exchange, 200, commonLines, bytes) : replyError(exchange, unknownUser()),
       (error) => replyError(exchange, error),
@@ -54,8 +54,8 @@ export function readyAnswers(
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;
     const name = path.slice(usersPath.length);
-    const caller = isUsername(name) ? authenticator.known(request) : null;
-    if (!caller?.grant.scopes.includes("users:read")) return null;
-    return getUser(begin(), caller, name.toLowerCase());
+    if (!profiles.has(name) && !isUsername(name)) return null;
+    const caller = authenticator.known(request);
+    return caller?.grant.scopes.includes("users:read") ? getUser(begin(), caller, name) : null;
   };
 }

@@ -88,8 +88,10 @@ export class Connection {
   /** The client sends nothing more. What it asked for is still answered, but for a stream, which has no end. */
   ended(): void {
     this.#hasEnded = true;
-    if (this.#phase === "streaming") this.close();
-    else if (this.#phase !== "closing") this.#endIfOver();
+    if (this.#phase === "streaming") {
+      this.#streamed?.cancel();
+      this.#end();
+    } else if (this.#phase !== "closing") this.#endIfOver();
     else if (!this.#output.isBlocked) this.#shutdown();
   }
 
@@ -108,7 +110,9 @@ export class Connection {
   /** Has the connection end with the answer under way, or at once where there is none. */
   finish(): void {
     this.#isLast = true;
-    if (this.#phase === "idle") this.#end();
+    if (this.#phase !== "idle") return;
+    this.#end();
+    if (!this.#output.isBlocked) this.limit(timeouts.unusedMs);
   }
 
   /** Ends the phase so much from now on at the latest; Infinity: never. */

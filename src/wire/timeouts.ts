@@ -9,4 +9,6 @@ export const timeouts = {
   blockedMs: 60_000,
   /** For the client to close its side, after the last answer. */
   closingMs: 5_000,
+  /** The same where there was none: many clients keep a connection that they do not use, and do not see its end. */
+  unusedMs: 1_000,
 };

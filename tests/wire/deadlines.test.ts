@@ -26,6 +26,7 @@ test("are long enough for what is usual, and short enough for what is not", () =
     bodyMs: 30_000,
     blockedMs: 60_000,
     closingMs: 5_000,
+    unusedMs: 1_000,
   });
 });
 
@@ -190,6 +191,21 @@ describe("the end", () => {
     }
     expect(fake.asked).toEqual(["/a"]);
     expect(fake.socket.ending).toBe("terminate");
+  });
+
+  test("at the end of the server a client that did nothing is not waited for as long", () => {
+    const fake = new FakeConnection();
+    fake.connection.finish();
+    expect(fake.socket.ending).toBe("shutdown");
+    fake.pass(1);
+    expect(fake.socket.ending).toBe("terminate");
+    // One that has yet to take its answer is.
+    const blocked = new FakeConnection(() => ok(large));
+    blocked.socket.room = 10;
+    blocked.receive(get("/a"));
+    blocked.connection.finish();
+    expectNothingFor(blocked, blockedMs);
+    expect(blocked.socket.ending).toBe("terminate");
   });
 
   test("`limit` ends whatever goes on", () => {

@@ -3,8 +3,16 @@ import { fieldLine, WireFault } from "./head.ts";
 /** Of what frames the chunks of a body, trailers included. */
 const maxFramingBytes = 16 * 1024;
 
-/** No white space is taken, although section 7.1.1 allows some for old senders: parsers do not agree about it. */
-const chunkLine = /^([0-9A-Fa-f]{1,8})(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const quoted = String.raw`"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"`;
+/**
+ * A size and its extensions. No white space is taken, although section 7.1.1 allows some for old senders: parsers do
+ * not agree about it.
+ */
+const chunkLine = new RegExp(`^([0-9A-Fa-f]{1,8})(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
+
+/** Trailers are left out, but for those that would say where the body ends or whose it is (RFC 9110, section 6.5.1). */
+const headOnly = /^(?:content-length|transfer-encoding|host):/i;
 
 const malformed = (message: string) => new WireFault(400, "malformed_request", message);
 
@@ -99,8 +107,10 @@ export class Body {
       if (line !== "") throw malformed("A chunk of the body is not as long as it says");
       this.#part = "chunk size";
     } else if (this.#part === "trailers") {
-      if (line !== "" && !fieldLine.test(line)) throw malformed("A trailer of the body is malformed");
       this.ended = line === "";
+      if (!this.ended && (!fieldLine.test(line) || headOnly.test(line))) {
+        throw malformed("A trailer of the body is malformed");
+      }
     } else {
       const [, size] = chunkLine.exec(line) ?? [];
       if (size === undefined) throw malformed("A chunk of the body does not begin with its size");

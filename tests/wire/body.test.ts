@@ -85,7 +85,7 @@ describe("a body in chunks", () => {
     ["line ends as data", "4\r\n\r\n\r\n\r\n0\r\n\r\n", "\r\n\r\n"],
     ["the end as data", "5\r\n0\r\n\r\n\r\n0\r\n\r\n", "0\r\n\r\n"],
     ["extensions", '1;a\r\nx\r\n1;b=c;d="e"\r\ny\r\n0;f\r\n\r\n', "xy"],
-    ["an extension beyond ASCII", '1;a="\xe9\t"\r\nx\r\n0\r\n\r\n', "x"],
+    ["an extension beyond ASCII", '1;a="\xe9\t;\\""\r\nx\r\n0\r\n\r\n', "x"],
     ["trailers, which are left out", "1\r\nx\r\n0\r\nX-Checksum: abc\r\nY:\r\n\r\n", "x"],
     ["as much as there may be", `20\r\n${"x".repeat(32)}\r\n0\r\n\r\n`, "x".repeat(32)],
     ["as much in two", `1f\r\n${"x".repeat(31)}\r\n1\r\nx\r\n0\r\n\r\n`, "x".repeat(32)],
@@ -121,6 +121,11 @@ describe("a body in chunks", () => {
     ["space before an extension", "5 ;a\r\nhello\r\n0\r\n\r\n"],
     ["two sizes", "5 5\r\nhello\r\n0\r\n\r\n"],
     ["something else than an extension", "5,a\r\nhello\r\n0\r\n\r\n"],
+    ["an extension without a name", "5;\r\nhello\r\n0\r\n\r\n"],
+    ["an extension without a value", "5;a=\r\nhello\r\n0\r\n\r\n"],
+    ["an extension that is none", "5;()\r\nhello\r\n0\r\n\r\n"],
+    ["an extension with an open quote", '5;a="b\r\nhello\r\n0\r\n\r\n'],
+    ["something behind a quote", '5;a="b"c\r\nhello\r\n0\r\n\r\n'],
     ["LF alone behind a size", "5\nhello\r\n0\r\n\r\n"],
     ["LF alone behind an extension", "5;a\nhello\r\n0\r\n\r\n"],
     ["CR in an extension", "5;a\rb\r\nhello\r\n0\r\n\r\n"],
@@ -135,6 +140,9 @@ describe("a body in chunks", () => {
     ["a space as the end", "0\r\n \r\n"],
     ["a trailer without a name", "0\r\n: x\r\n\r\n"],
     ["a trailer that is none", "0\r\nGET / HTTP/1.1\r\n\r\n"],
+    ["a length as a trailer", "0\r\nContent-Length: 5\r\n\r\nhello"],
+    ["a coding as a trailer", "0\r\ntransfer-encoding: chunked\r\n\r\n"],
+    ["a host as a trailer", "0\r\nHOST: b\r\n\r\n"],
     ["a folded trailer", "0\r\nX: y\r\n z\r\n\r\n"],
     ["a space in a trailer's name", "0\r\nX : y\r\n\r\n"],
     ["CR in a trailer", "0\r\nX: y\rGET / HTTP/1.1\r\n\r\n"],
@@ -155,10 +163,10 @@ describe("a body in chunks", () => {
   test("what stands around the data is bounded, too", () => {
     const around = 16 * 1024;
     const refused = (text: string) => readPieces([Buffer.from(text, "latin1")], null).is;
-    const ends = "1;\r\nx\r\n0\r\n\r\n";
+    const ends = "1;\r\n\r\n0\r\n\r\n";
     const extension = (bytes: number) => `1;${"e".repeat(bytes)}\r\nx\r\n0\r\n\r\n`;
-    expect(refused(extension(around - (ends.length - 1)))).toBe("x");
-    expect(refused(extension(around - (ends.length - 1) + 1))).toBe("refused");
+    expect(refused(extension(around - ends.length))).toBe("x");
+    expect(refused(extension(around - ends.length + 1))).toBe("refused");
     expect(refused(`0\r\n${"X: y\r\n".repeat(around / 6)}\r\n`)).toBe("refused");
     // A line that never ends.
     expect(refused("0".repeat(around + 1))).toBe("refused");

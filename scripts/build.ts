@@ -14,7 +14,12 @@ async function build(outfile: string, target: string | undefined): Promise<void>
   mkdirSync(dirname(outfile), { recursive: true });
   const { outputs } = await Bun.build({
     // Each with a name of its own, for the source maps.
-    entrypoints: ["src/main.ts", "src/engine/worker.ts", "src/http/public/public-worker.ts"],
+    entrypoints: [
+      "src/main.ts",
+      "src/engine/worker.ts",
+      "src/http/public/public-worker.ts",
+      "src/backups/backup-worker.ts",
+    ],
     target: "bun",
     format: "esm",
     // First answer 66 ms after the start, 120 ms without, for 4 MB more of file.

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
@@ -25,6 +26,7 @@ export interface App {
   readonly data: PlatformData;
   readonly engine: Engine;
   readonly publisher: Publisher;
+  readonly backups: Backups;
   /** Lets requests and attempts in flight finish for a while, then closes everything. */
   stop(): Promise<void>;
 }
@@ -56,6 +58,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
+    const { data: directory, keepBackups: keep } = config;
+    const backups = new Backups({ data: directory, keep, program: backupProgram, now, log });
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     api = await startPublic({
       settings: publicSettings(config, cursorKey, signingKey),
@@ -86,6 +90,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine,
       data,
       publisher,
+      backups,
       cursors: new Cursors(cursorKey),
       authenticator,
       log,
@@ -111,8 +116,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       data,
       engine,
       publisher,
+      backups,
       async stop() {
         isReady = false;
+        backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
         api?.end();
         await engine.stop(drainMs);
@@ -134,6 +141,9 @@ function threadsOf({ config, log, now }: AppOptions): number {
   log.warn("threads_unavailable", { asked: config.threads, reason: "only Linux spreads connections" });
   return 1;
 }
+
+/** Named from here for the same reason as the engine's. */
+export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own. */
 async function engineOf({ config, log, now, steady, random = Math.random }: AppOptions) {

@@ -38,6 +38,8 @@ export interface Config {
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
+  /** Backups in the data directory. */
+  readonly keepBackups: number;
   readonly logLevel: LogLevel;
 }
 
@@ -241,6 +243,12 @@ const settings: Settings = {
     default: "7",
     help: "how long the bodies of events are kept once nothing of them is pending",
     read: integer(1, 3_650),
+  },
+  keepBackups: {
+    value: "N",
+    default: "3",
+    help: "backups that stay in the data directory; older ones go when a new one is whole",
+    read: integer(1, 1_000),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

@@ -39,6 +39,7 @@ describe("settings", () => {
       keepDeliveredDays: 7,
       keepFailedDays: 30,
       keepBodiesDays: 7,
+      keepBackups: 3,
       logLevel: "info",
     });
   });

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { backupProgram } from "../app.ts";
+import { Backups } from "../backups/backups.ts";
 import { platformData } from "../batch/platform-data.ts";
 import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
@@ -44,6 +46,9 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   }
   const engine = idleEngine(target.data);
   const { store } = engine;
+  const { data, keepBackups: keep } = target;
+  const log = createLog("off");
+  const backups = new Backups({ data, keep, program: backupProgram, now: Date.now, log });
   try {
     const key = newSecret("onair_admin_");
     const catalogue = await catalogueOf(await store.eventTypes.all());
@@ -52,10 +57,11 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       engine,
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
       publisher: createPublisher(engine, { now: Date.now, catalogue }),
+      backups,
       catalogue,
       cursors: new Cursors(key),
       authenticator: { forget() {} },
-      log: createLog("off"),
+      log,
       now: Date.now,
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
@@ -68,6 +74,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const { fetch: answer } = app.compile();
     return await work(adminApi(target, inProcess, key, async (request) => answer(request)));
   } finally {
+    backups.stop();
     await engine.stop(0);
   }
 }

@@ -7,6 +7,8 @@ import { replyError } from "./errors.ts";
 import { arrivals, type Exchange, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
 import { Traffic } from "./traffic.ts";
 
+export const nothingHere = new DomainError("not_found", "There is nothing at this path");
+
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
@@ -30,8 +32,7 @@ export function listener(options: {
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
-      if (code === "NOT_FOUND")
-        return replyError(exchange, new DomainError("not_found", "There is nothing at this path"));
+      if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
       // Thrown by the router itself.
       if (error instanceof URIError) return replyError(exchange, undecodablePath);
       return replyError(exchange, error);

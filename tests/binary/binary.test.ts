@@ -210,6 +210,22 @@ describe.skipIf(!built)("dist/onair", () => {
     expect([copied.code, copied.stdout === exported.stdout]).toEqual([0, true]);
   });
 
+  test("makes a backup while it serves, restores it, and makes one of what nobody serves", async () => {
+    const env = { ONAIR_ADMIN_KEY: adminKey };
+    const made = await run(["backup", "backup.db", "--url", server.adminUrl], { ...options, env });
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    const restored = await run(["restore", "backup.db", "--data", "restored"], options);
+    expect([restored.code, restored.stderr]).toEqual([0, ""]);
+    const [before, after] = await Promise.all([
+      run(["export", "users", "--url", server.adminUrl], { ...options, env }),
+      run(["export", "users", "--data", "restored"], options),
+    ]);
+    expect([after.code, after.stdout === before.stdout]).toEqual([0, true]);
+    const again = await run(["backup", "--data", "restored", "--json"], options);
+    expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { status: "done" }]);
+    expect(readdirSync(join(directory.path, "restored", "backups"))).toHaveLength(1);
+  });
+
   test("reads neither .env nor bunfig.toml of its directory", async () => {
     await Bun.write(join(directory.path, ".env"), "ONAIR_PORT=nonsense\n");
     await Bun.write(join(directory.path, "bunfig.toml"), 'preload = ["./missing.ts"]\n');

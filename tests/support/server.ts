@@ -101,12 +101,17 @@ export class TestServer {
   }
 
   /** A request to the admin listener with the operator key. */
-  admin(method: string, path: string, body?: unknown): Promise<Response> {
+  admin(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
     const type = typeof body === "string" ? "application/x-ndjson" : "application/json";
     return fetch(this.app.adminUrl + path, {
       method,
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": type },
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": type, ...headers },
       ...(text !== undefined && { body: text }),
     });
   }

@@ -1,3 +1,4 @@
+import type { Backups } from "../../backups/backups.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -12,6 +13,7 @@ import type { PublicThreads } from "../public/threads.ts";
 import { answerOtherMethods, trafficOf } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
+import { backupRoutes } from "./backups.ts";
 import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
@@ -33,6 +35,7 @@ export interface AdminDeps {
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
   /** Those that serve the public listener beside this one. */
   readonly threads: PublicThreads;
@@ -68,6 +71,7 @@ export function adminApp(deps: AdminDeps) {
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
+  backupRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, adminDocument);
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

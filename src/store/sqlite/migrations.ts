@@ -32,13 +32,29 @@ export const migrations: readonly Migration[] = [
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");
 
 /**
- * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` when the database
- * knows a migration that this list does not (a newer version wrote it), or knows one in another wording.
+ * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` as `checkMigrations` does.
  */
 export function migrate(db: Database, list: readonly Migration[] = migrations): void {
   db.run(
     "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)",
   );
+  const applied = checkMigrations(db, list);
+  if (applied === list.length) return;
+  // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
+  // transaction the pragma does nothing.
+  db.run("PRAGMA foreign_keys = OFF");
+  try {
+    db.transaction(() => apply(db, list, applied)).immediate();
+  } finally {
+    db.run("PRAGMA foreign_keys = ON");
+  }
+}
+
+/**
+ * How many of the migrations were applied to a database. Throws a `StoreError` when it knows a migration that this list
+ * does not (a newer version wrote it), or knows one in another wording.
+ */
+export function checkMigrations(db: Database, list: readonly Migration[] = migrations): number {
   const applied = db
     .query<{ name: string; hash: string }, []>("SELECT name, hash FROM migrations ORDER BY number")
     .all();
@@ -55,15 +71,7 @@ export function migrate(db: Database, list: readonly Migration[] = migrations): 
       );
     }
   }
-  if (applied.length === list.length) return;
-  // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
-  // transaction the pragma does nothing.
-  db.run("PRAGMA foreign_keys = OFF");
-  try {
-    db.transaction(() => apply(db, list, applied.length)).immediate();
-  } finally {
-    db.run("PRAGMA foreign_keys = ON");
-  }
+  return applied.length;
 }
 
 function apply(db: Database, list: readonly Migration[], from: number): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Body } from "../../src/wire/body.ts";
-import { WireFault } from "../../src/wire/head.ts";
+import { WireFault } from "../../src/wire/fault.ts";
 import { usedBytes } from "../support/memory.ts";
 
 /** How bodies are read (RFC 9112, sections 6 and 7.1), however their bytes are divided. */

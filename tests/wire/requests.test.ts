@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { maxHeadBytes, WireFault } from "../../src/wire/head.ts";
+import { WireFault } from "../../src/wire/fault.ts";
+import { maxHeadBytes } from "../../src/wire/head.ts";
 import { maxBodyBytes, Requests } from "../../src/wire/requests.ts";
 import { usedBytes } from "../support/memory.ts";
 

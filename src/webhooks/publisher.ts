@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
@@ -26,8 +25,6 @@ export const EventInput = Type.Object({
   ),
 });
 export type EventInput = Static<typeof EventInput>;
-
-const check = TypeCompiler.Compile(EventInput);
 
 export interface Publisher {
   /**
@@ -131,7 +128,7 @@ export function publishing(
 }
 
 function readEvent(input: unknown, catalogue: Catalogue): { event: EventInput; type: EventType } {
-  const wrong = problems(check, input, { in: "body" });
+  const wrong = problems(EventInput, input, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
   const event = input as EventInput;
   const type = catalogue.find(event.name, event.version);

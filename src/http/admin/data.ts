@@ -148,7 +148,7 @@ function recordRoutes<Input>(app: AdminListener, resource: Resource<Input>): voi
       const id = readParam("id", params.id, Id);
       requireMediaType(request, "application/json");
       const body = withId(parseJson(await readBytes(request, adminBodyBytes)), id);
-      const wrong = problems(intake.check, body, { in: "body" });
+      const wrong = problems(intake.schema, body, { in: "body" });
       if (wrong.length > 0) throw invalidFields(wrong);
       const [refused] = await intake.keep([body as Input]);
       if (refused) throw new DomainError("conflict", refused);

@@ -23,7 +23,6 @@ import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
-import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 
@@ -64,7 +63,7 @@ export function adminApp(deps: AdminDeps) {
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
-  openApiRoute(app, deps.adminUrl, adminDocument);
+  openApiRoute(app, deps.adminUrl, async (...of) => (await import("./document.ts")).adminDocument(...of));
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});
   return app;

@@ -9,7 +9,7 @@ import {
   requestIdHeader,
   retryAfter,
 } from "../public/reference-errors.ts";
-import { component, documentSchema, type Json } from "../public/reference-schemas.ts";
+import { component, described, documentSchema, type Json } from "../public/reference-schemas.ts";
 
 /*
  * What the OpenAPI document of the admin listener says of a route: as for the public one, but with the operator key
@@ -59,7 +59,7 @@ export const operatorScheme = "operatorKey";
  * server.
  */
 export function adminOperation(of: AdminOperation) {
-  const detail: object = operationDetail(of);
+  const detail = described(() => operationDetail(of));
   return { ...(of.open ? {} : { operator: true as const }), parse: "none" as const, detail };
 }
 

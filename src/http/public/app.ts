@@ -17,12 +17,14 @@ import { eventRoutes, type PublicKey } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
-import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
+import { described } from "./reference-schemas.ts";
 import { replayRoutes } from "./replays.ts";
 import { streamRoute } from "./stream.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
+
+const oauth = () => import("./reference-oauth.ts");
 
 /** All routes of the public listener. */
 export function publicApp(
@@ -45,12 +47,28 @@ export function publicApp(
   deliveryRoutes(app, deps, deps.cursors);
   replayRoutes(app, deps);
   testRoute(app, deps, deps.engine);
-  tokenRoute(app, deps, tokenDetail);
-  revokeRoute(app, deps, revokeDetail);
-  introspectRoute(app, deps, introspectDetail);
+  tokenRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).tokenDetail),
+  );
+  revokeRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).revokeDetail),
+  );
+  introspectRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).introspectDetail),
+  );
   authorizeRoute(app, deps);
-  metadataRoute(app, deps, metadataDetail);
-  openApiRoute(app, deps.publicUrl);
+  metadataRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).metadataDetail),
+  );
+  openApiRoute(app, deps.publicUrl, async (...of) => (await import("./document.ts")).publicDocument(...of));
   docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
   assetRoutes(app);
   answerOtherMethods(app, preflight);

@@ -9,7 +9,7 @@ import { version } from "../../version.ts";
 import { reply } from "../exchange.ts";
 import { asked } from "../server.ts";
 import { cached, replyCached } from "./cached.ts";
-import { askPlugin, openApiPath } from "./openapi.ts";
+import { openApiPath } from "./openapi.ts";
 
 const docsPath = "/docs";
 
@@ -97,6 +97,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
 
 /** The page as the plugin writes it, told where our copy of the script is. */
 async function docsPage(scriptName: string, title: string, scheme: string): Promise<string> {
+  const { askPlugin } = await import("./document.ts");
   const written = await askPlugin(docsPath, {
     path: docsPath,
     specPath: openApiPath,

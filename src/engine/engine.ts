@@ -3,6 +3,7 @@ import type { Retention } from "../domain/deliveries.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
+import { replacing } from "../store/lazily.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service, supervise } from "../supervisor.ts";
@@ -72,7 +73,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     const sending = { allowPrivate, userAgent: `onair/${version}`, now, proxy };
     const sender = createSender(sending);
     const stopping = new AbortController();
-    const receiving = { ...store, applications: receivingOnly(store) };
+    const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [
@@ -171,13 +172,11 @@ export function watched(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable" | "hurry">,
 ): Store {
-  const { applications, subscriptions, consents, users, deliveries } = store;
-  return {
-    ...store,
-    applications: {
-      ...applications,
+  return replacing(store, {
+    applications: () => ({
+      ...store.applications,
       async update(id, changes, now) {
-        const changed = await applications.update(id, changes, now);
+        const changed = await store.applications.update(id, changes, now);
         dispatcher.applicationChanged(id);
         // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
         const isAnother = changes.webhook_url !== undefined || changes.delivery === "stream";
@@ -185,45 +184,45 @@ export function watched(
         return changed;
       },
       async rotateWebhookSecret(id, secret, rotation) {
-        const changed = await applications.rotateWebhookSecret(id, secret, rotation);
+        const changed = await store.applications.rotateWebhookSecret(id, secret, rotation);
         dispatcher.applicationChanged(id);
         return changed;
       },
       async remove(id, now) {
-        const removed = await applications.remove(id, now);
+        const removed = await store.applications.remove(id, now);
         dispatcher.applicationChanged(id);
         return removed;
       },
-    },
-    users: {
-      ...users,
+    }),
+    users: () => ({
+      ...store.users,
       async remove(id, now) {
-        const channelIds = await users.remove(id, now);
+        const channelIds = await store.users.remove(id, now);
         await dispatcher.subscriptionsRemoved();
         return channelIds;
       },
-    },
-    consents: {
-      ...consents,
+    }),
+    consents: () => ({
+      ...store.consents,
       async revoke(userId, applicationId, now) {
-        await consents.revoke(userId, applicationId, now);
+        await store.consents.revoke(userId, applicationId, now);
         await dispatcher.subscriptionsRemoved();
       },
-    },
-    deliveries: {
-      ...deliveries,
+    }),
+    deliveries: () => ({
+      ...store.deliveries,
       async retry(scope, id, now) {
-        const retried = await deliveries.retry(scope, id, now);
+        const retried = await store.deliveries.retry(scope, id, now);
         dispatcher.hurry(retried.application_id);
         return retried;
       },
-    },
-    subscriptions: {
-      ...subscriptions,
+    }),
+    subscriptions: () => ({
+      ...store.subscriptions,
       async remove(applicationId, ids, now, userId) {
-        await subscriptions.remove(applicationId, ids, now, userId);
+        await store.subscriptions.remove(applicationId, ids, now, userId);
         await dispatcher.subscriptionsRemoved();
       },
-    },
-  };
+    }),
+  });
 }

@@ -1,4 +1,5 @@
 import { errorFields, type Log, type LogLevel } from "../log.ts";
+import { lazily } from "../store/lazily.ts";
 import { openReader } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
@@ -128,14 +129,15 @@ class Calls {
 
 /** The store as this thread uses it. A read that follows a write sees it: the answer comes after the commit. */
 function sharedStore(reader: Store, calls: Calls): Store {
-  const nouns = Object.entries(reader).filter(([name]) => name !== "close");
-  const shared = nouns.map(([noun, verbs]) => {
-    const methods = Object.entries(verbs as object).map(([verb, method]) => {
+  const shared = (noun: keyof Store) => {
+    const methods = Object.entries(reader[noun]).map(([verb, method]) => {
       if (readHere[noun]?.includes(verb)) return [verb, method];
       return [verb, (...args: unknown[]) => calls.make(`store.${noun}.${verb}`, args)];
     });
-    return [noun, Object.fromEntries(methods)];
-  });
+    return Object.fromEntries(methods);
+  };
+  const nouns = Object.keys(reader).filter((name) => name !== "close") as (keyof Store)[];
+  const makers = nouns.map((noun) => [noun, () => shared(noun)] as const);
   // A boundary: the same nouns and verbs as the reader has.
-  return { ...(Object.fromEntries(shared) as Store), close: async () => {} };
+  return Object.assign(lazily(Object.fromEntries(makers)) as Store, { close: async () => {} });
 }

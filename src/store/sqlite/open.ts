@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "./faults.ts";
 import { migrate } from "./migrations.ts";
+import { prepareSearch } from "./search.ts";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {
@@ -30,6 +31,7 @@ export function openDatabase(directory: string): OpenDatabase {
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
+    prepareSearch(db);
     chmodSync(file, 0o600);
     return {
       db,

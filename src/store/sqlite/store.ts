@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
+import { lazily } from "../lazily.ts";
 import type { Store } from "../store.ts";
 import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
@@ -25,37 +26,38 @@ export function openStore(directory: string): Store {
   const { db, close } = openDatabase(directory);
   const commit = groupCommit(db);
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return { ...storeOn(db, commit), close: () => commit(() => {}).then(close) };
+  return Object.assign(storeOn(db, commit), { close: () => commit(() => {}).then(close) });
 }
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
 export function openReader(directory: string): Store {
   const db = openForReading(directory);
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
-  return { ...storeOn(db, refuse), close: async () => db.close() };
+  return Object.assign(storeOn(db, refuse), { close: async () => db.close() });
 }
 
+/** To prepare the statements of all nouns would take a start 25 ms, and most are not needed for a while. */
 function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
   const modes = deliveryModes(db);
-  return {
-    users: userStore(db, orm, commit),
-    categories: categoryStore(orm, commit),
-    channels: channelStore(orm, commit),
-    livestreams: livestreamStore(db, orm, commit),
-    applications: applicationStore(db, orm, commit, modes),
-    tokens: tokenStore(orm, commit),
-    loginRequests: loginRequestStore(orm, commit),
-    consents: consentStore(db, orm, commit),
-    subscriptions: subscriptionStore(db, orm, commit),
-    events: eventStore(db, commit, modes),
-    eventTypes: eventTypeStore(orm, commit),
-    deliveries: deliveryStore(db, commit, keepEndpoint),
-    replays: replayStore(db, orm, commit),
-    endpoints: endpointStore(orm, commit, keepEndpoint),
-    retention: retentionStore(db, commit),
-    idempotency: idempotencyStore(orm, commit),
-    settings: settingStore(orm, commit),
-  };
+  return lazily<Omit<Store, "close">>({
+    users: () => userStore(db, orm, commit),
+    categories: () => categoryStore(db, orm, commit),
+    channels: () => channelStore(orm, commit),
+    livestreams: () => livestreamStore(db, orm, commit),
+    applications: () => applicationStore(db, orm, commit, modes),
+    tokens: () => tokenStore(orm, commit),
+    loginRequests: () => loginRequestStore(orm, commit),
+    consents: () => consentStore(db, orm, commit),
+    subscriptions: () => subscriptionStore(db, orm, commit),
+    events: () => eventStore(db, commit, modes),
+    eventTypes: () => eventTypeStore(orm, commit),
+    deliveries: () => deliveryStore(db, commit, keepEndpoint),
+    replays: () => replayStore(db, orm, commit),
+    endpoints: () => endpointStore(orm, commit, keepEndpoint),
+    retention: () => retentionStore(db, commit),
+    idempotency: () => idempotencyStore(orm, commit),
+    settings: () => settingStore(orm, commit),
+  });
 }

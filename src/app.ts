@@ -135,6 +135,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     listening.push(adminListening);
     adminUrl = adminListening.url;
+    await engine.started;
     isReady = true;
 
     return {

@@ -4,6 +4,7 @@ import { noReceiver } from "../domain/delivery-log.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import { replacing } from "../store/lazily.ts";
+import type { DirectoryLock } from "../store/sqlite/open.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service, supervise } from "../supervisor.ts";
@@ -26,6 +27,8 @@ export interface EngineSettings {
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
 export interface Engine {
+  /** Settles when it writes and delivers, or could not be started. What is asked of it before that waits. */
+  readonly started: Promise<void>;
   readonly store: Store;
   readonly publish: Publishing["publish"];
   readonly publishAll: Publishing["publishAll"];
@@ -51,6 +54,8 @@ export interface EngineOptions {
   /** A clock that nobody sets. */
   readonly steady: () => number;
   readonly random: () => number;
+  /** The lock of the data directory, where it is locked already; closed with the engine. */
+  readonly lock?: DirectoryLock;
 }
 
 /** Retention takes a step, lets others work for so long, and so on until nothing is left to do. */
@@ -64,8 +69,9 @@ const tidyEveryMs = 10 * second;
 export const signingKeySetting = "signing_key";
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
-export async function startEngine({ settings, log, now, steady, random }: EngineOptions): Promise<Engine> {
-  const store = openStore(settings.data);
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const { settings, log, now, steady, random, lock } = options;
+  const store = openStore(settings.data, lock);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
@@ -90,6 +96,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     );
     let listener: StreamedListener = () => {};
     return {
+      started: Promise.resolve(),
       store: watched(store, dispatcher),
       ...publishing(store, dispatcher, (ids) => listener(ids)),
       onStreamed(told) {

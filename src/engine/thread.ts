@@ -1,8 +1,9 @@
 import { errorFields, type Log, type LogLevel } from "../log.ts";
 import { lazily } from "../store/lazily.ts";
-import { openReader } from "../store/sqlite/store.ts";
+import { lockDirectory } from "../store/sqlite/open.ts";
+import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
+import { type Engine, type EngineSettings, type StreamedListener, signingKeySetting } from "./engine.ts";
 import {
   type Answer,
   type Call,
@@ -42,36 +43,45 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Runs the engine in a thread of its own, so that neither a sync nor the signing of ten thousand deliveries holds up a
- * request. Rejects with what starting the engine threw.
+ * request. Where there is nothing to do before anybody may read, this resolves without waiting for the thread: `started`
+ * tells when it is ready. Throws when the directory cannot be locked, or what starting the engine threw.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { program, settings, logLevel, log, failed } = options;
+  const lock = lockDirectory(settings.data);
   const worker = new Worker(program);
   const send = (message: ToEngine) => worker.postMessage(message);
   const calls = new Calls((made) => send({ calls: made }));
+  const starting = Promise.withResolvers<void>();
   let streamed: StreamedListener = () => {};
-  await new Promise<void>((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<FromEngine>) => {
-      if ("answers" in data) calls.answered(data.answers);
-      else if ("streamed" in data) streamed(data.streamed);
-      else if ("log" in data) log.raw(data.log);
-      else if ("failed" in data) reject(thrownError(data.failed));
-      else resolve();
-    };
-    worker.onerror = ({ message }) => {
-      const error = new Error(message);
-      log.error("engine_failed", errorFields(error));
-      calls.rejectAll(error);
-      reject(error);
-      failed(error);
-    };
-    send({ start: settings, logLevel });
-  }).catch((error) => {
+  let hasFailed = false;
+  const end = (error: Error) => {
+    hasFailed = true;
     worker.terminate();
-    throw error;
-  });
-  const reader = openReader(settings.data);
+    lock.close();
+    calls.rejectAll(error);
+    starting.reject(error);
+  };
+  worker.onmessage = ({ data }: MessageEvent<FromEngine>) => {
+    if ("answers" in data) calls.answered(data.answers);
+    else if ("streamed" in data) streamed(data.streamed);
+    else if ("log" in data) log.raw(data.log);
+    else if ("failed" in data) end(thrownError(data.failed));
+    else starting.resolve();
+  };
+  worker.onerror = ({ message }) => {
+    const error = new Error(message);
+    log.error("engine_failed", errorFields(error));
+    end(error);
+    failed(error);
+  };
+  send({ start: settings, logLevel });
+  starting.promise.catch(() => {}); // whoever awaits it is told
+  const early = await readerIfReady(settings.data);
+  if (!early) await starting.promise;
+  const reader = early ?? openReader(settings.data);
   return {
+    started: starting.promise,
     store: sharedStore(reader, calls),
     publish: (event) => calls.make("publish", [event]),
     publishAll: (events) => calls.make("publishAll", [events]),
@@ -84,10 +94,20 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
     async stop(graceMs) {
       await reader.close();
+      if (hasFailed) return;
       await calls.make("stop", [graceMs]);
       worker.terminate();
+      lock.close();
     },
   };
+}
+
+/** null as well where the engine has never started before: its key is still to be made. */
+async function readerIfReady(directory: string): Promise<Store | null> {
+  const reader = openReaderIfReady(directory);
+  if (reader === null || (await reader.settings.get(signingKeySetting)) !== null) return reader;
+  await reader.close();
+  return null;
 }
 
 /** Calls of one turn of the event loop share a message. */

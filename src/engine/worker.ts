@@ -3,7 +3,6 @@
  * to the main thread, so that two threads never write into each other's lines.
  */
 import { setPriority } from "node:os";
-import { DomainError } from "../domain/errors.ts";
 import { createLog } from "../log.ts";
 import { type Engine, startEngine } from "./engine.ts";
 import { type Answer, type Call, type FromEngine, plainError, type ToEngine } from "./messages.ts";
@@ -15,7 +14,7 @@ if (process.platform === "linux") setPriority(0, 5);
 
 const send = (message: FromEngine) => self.postMessage(message);
 
-let engine: Engine | null = null;
+const starting = Promise.withResolvers<Engine>();
 let answers: Answer[] = [];
 
 /** Answers of one turn of the event loop share a message. */
@@ -44,14 +43,14 @@ function tellStreamed(applicationIds: readonly string[]): void {
 
 async function make({ id, method, args }: Call): Promise<void> {
   try {
-    answer({ id, value: await callMethod(method, args) });
+    answer({ id, value: await callMethod(await starting.promise, method, args) });
   } catch (error) {
     answer({ id, error: plainError(error) });
   }
 }
 
 /** @param method a path within the engine, such as `store.users.upsert` */
-function callMethod(method: string, args: readonly unknown[]): unknown {
+function callMethod(engine: Engine, method: string, args: readonly unknown[]): unknown {
   let target: unknown = engine;
   let owner: unknown = null;
   for (const name of method.split(".")) {
@@ -59,8 +58,7 @@ function callMethod(method: string, args: readonly unknown[]): unknown {
     // A boundary: what the main thread names is what the types of `Engine` allow it to.
     target = (owner as Record<string, unknown> | null)?.[name];
   }
-  if (typeof target !== "function")
-    throw new DomainError("unavailable", "The server is starting or stopping");
+  if (typeof target !== "function") throw new TypeError(`The engine has no ${method}`);
   return Reflect.apply(target, owner, args);
 }
 
@@ -80,17 +78,20 @@ self.onmessage = async ({ data }: MessageEvent<ToEngine>) => {
       now: Date.now,
       steady: performance.now.bind(performance),
       random: Math.random,
+      // The main thread has locked the directory.
+      lock: { close() {} },
     });
     started.onStreamed(tellStreamed);
-    engine = {
+    starting.resolve({
       ...started,
       async stop(graceMs) {
         await started.stop(graceMs);
         await log.flush();
       },
-    };
+    });
     send({ started: true });
   } catch (error) {
+    starting.reject(error);
     send({ failed: plainError(error) });
   }
 };

@@ -29,14 +29,12 @@ export const migrations: readonly Migration[] = [
 
 const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");
 
-/**
- * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` when the database
- * knows a migration that this list does not (a newer version wrote it), or knows one in another wording.
- */
-export function migrate(db: Database, list: readonly Migration[] = migrations): void {
-  db.run(
-    "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)",
-  );
+/** Whether the database is in the newest form already. Only reads; throws as `migrate` does, or where it cannot read. */
+export function isMigrated(db: Database): boolean {
+  return countApplied(db, migrations) === migrations.length;
+}
+
+function countApplied(db: Database, list: readonly Migration[]): number {
   const applied = db
     .query<{ name: string; hash: string }, []>("SELECT name, hash FROM migrations ORDER BY number")
     .all();
@@ -53,12 +51,24 @@ export function migrate(db: Database, list: readonly Migration[] = migrations): 
       );
     }
   }
-  if (applied.length === list.length) return;
+  return applied.length;
+}
+
+/**
+ * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` when the database
+ * knows a migration that this list does not (a newer version wrote it), or knows one in another wording.
+ */
+export function migrate(db: Database, list: readonly Migration[] = migrations): void {
+  db.run(
+    "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)",
+  );
+  const applied = countApplied(db, list);
+  if (applied === list.length) return;
   // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
   // transaction the pragma does nothing.
   db.run("PRAGMA foreign_keys = OFF");
   try {
-    db.transaction(() => apply(db, list, applied.length)).immediate();
+    db.transaction(() => apply(db, list, applied)).immediate();
   } finally {
     db.run("PRAGMA foreign_keys = ON");
   }

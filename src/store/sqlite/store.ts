@@ -14,16 +14,19 @@ import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
-import { openDatabase, openForReading } from "./open.ts";
+import { type DirectoryLock, openDatabase, openForReading, openIfReady } from "./open.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
 
-/** Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used. */
-export function openStore(directory: string): Store {
-  const { db, close } = openDatabase(directory);
+/**
+ * Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used.
+ * @param lock of the directory, where it is locked already
+ */
+export function openStore(directory: string, lock?: DirectoryLock): Store {
+  const { db, close } = openDatabase(directory, lock);
   const commit = groupCommit(db);
   // Closes behind a last commit, so that whatever was asked for before is on disk.
   return Object.assign(storeOn(db, commit), { close: () => commit(() => {}).then(close) });
@@ -31,7 +34,16 @@ export function openStore(directory: string): Store {
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
 export function openReader(directory: string): Store {
-  const db = openForReading(directory);
+  return readerOn(openForReading(directory));
+}
+
+/** The same before the store is open; null where nobody may read until it is. */
+export function openReaderIfReady(directory: string): Store | null {
+  const db = openIfReady(directory);
+  return db && readerOn(db);
+}
+
+function readerOn(db: Database): Store {
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
   return Object.assign(storeOn(db, refuse), { close: async () => db.close() });
 }

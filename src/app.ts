@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
 import { Catalogue } from "./domain/events/catalogue.ts";
 import { eventTypeOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
-import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts";
+import type { Engine } from "./engine/engine.ts";
+import { signingKeySetting } from "./engine/messages.ts";
 import { startEngineThread } from "./engine/thread.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { authenticator } from "./http/auth.ts";
@@ -21,6 +21,7 @@ import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import { Ranking } from "./ranking/ranking.ts";
+import { lazily } from "./store/lazily.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
 import { publicKeyForms, readSigningKey } from "./webhooks/signature.ts";
@@ -69,7 +70,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     };
     const usersRemoved = () => access.authenticator.forget();
     const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
-    const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
+    const cursorKey = await setting(store, "cursor_key", randomKey);
     const cursors = new Cursors(cursorKey);
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const catalogue = await loadCatalogue(store);
@@ -78,12 +79,16 @@ export async function startApp(options: AppOptions): Promise<App> {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
     const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
-    const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
+    // Read when they are first needed, because with node:crypto that takes 6 ms.
+    const keys = lazily({
+      signing: () => readSigningKey(signingKeyPem),
+      public: () => publicKeyForms(signingKeyPem),
+    });
     const streams = new EventStreams({
       store,
       authenticator: access.authenticator,
       positions: new StreamPositions(cursorKey),
-      signingKey: readSigningKey(signingKeyPem),
+      signingKey: () => keys.signing,
       log,
       now: clock,
       limit: config.streamLimit,
@@ -106,7 +111,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       access,
       defaultSubscriptionLimit: config.subscriptionLimit,
       streams,
-      publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
+      publicKey: () => keys.public,
       publicUrl: () => publicUrl,
       loginUrl: config.loginUrl,
     });
@@ -178,7 +183,7 @@ async function jwtReader(
 }
 
 /** In a thread of its own, except with a clock of one's own, which no other thread can read. */
-function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {
+async function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {
   const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
@@ -186,7 +191,10 @@ function engineOf({ config, log, now, steady, random = Math.random }: AppOptions
     bodiesMs: config.keepBodiesDays * day,
   };
   const settings = { data, allowPrivateWebhooks, webhookProxy, retention };
-  if (now) return startEngine({ settings, log, now, steady: steady ?? now, random });
+  if (now) {
+    const { startEngine } = await import("./engine/engine.ts");
+    return startEngine({ settings, log, now, steady: steady ?? now, random });
+  }
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
   // Nothing can be written or delivered any more: whoever runs this process is to start it again.
@@ -207,6 +215,8 @@ async function loadRanking(store: Store, now: () => number): Promise<Ranking> {
   ranking.putLive(await store.livestreams.all());
   return ranking;
 }
+
+const randomKey = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 
 /** A setting of the data directory, made at its first start. */
 async function setting(store: Store, key: string, make: () => string): Promise<string> {

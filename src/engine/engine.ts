@@ -15,6 +15,7 @@ import { replaying } from "../webhooks/replays.ts";
 import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
+import { signingKeySetting } from "./messages.ts";
 
 /** What the engine needs of the settings. */
 export interface EngineSettings {
@@ -64,9 +65,6 @@ const pruneStepMs = 5;
 /** The same for the search index, whose steps take 1 to 3 ms: some 20 seconds for a million users. */
 const tidyStepMs = 20;
 const tidyEveryMs = 10 * second;
-
-/** The setting that holds the platform's Ed25519 key. */
-export const signingKeySetting = "signing_key";
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {

@@ -4,6 +4,9 @@ import { StoreError } from "../store/sqlite/faults.ts";
 import { BatchRefused, type BatchResult } from "../store/store.ts";
 import type { EngineSettings } from "./engine.ts";
 
+/** The setting that holds the platform's Ed25519 key, made at the first start. */
+export const signingKeySetting = "signing_key";
+
 /** To the engine's thread: how to start, then calls, many in one message because each message costs. */
 export type ToEngine =
   | { readonly start: EngineSettings; readonly logLevel: LogLevel }

@@ -3,12 +3,13 @@ import { lazily } from "../store/lazily.ts";
 import { lockDirectory } from "../store/sqlite/open.ts";
 import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import { type Engine, type EngineSettings, type StreamedListener, signingKeySetting } from "./engine.ts";
+import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import {
   type Answer,
   type Call,
   type FromEngine,
   plainError,
+  signingKeySetting,
   type ToEngine,
   thrownError,
 } from "./messages.ts";

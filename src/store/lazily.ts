@@ -1,3 +1,12 @@
+/** Gives a value that is made when it is first asked for, such as a statement: drizzle takes 0.3 ms to prepare one. */
+export function once<T extends object>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 type Makers<T> = { readonly [Name in keyof T]: () => T[Name] };
 
 /** An object whose properties are each made when they are first asked for. To spread it makes them all. */

@@ -4,8 +4,12 @@
  * name resolves to are judged when the connection is made, which then goes to those addresses.
  */
 
-import dns from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import type dns from "node:dns";
+import type { LookupFunction } from "node:net";
+
+/** As of node:net, which like node:dns is loaded at its first use: that takes 5 ms, and a start calls nobody. */
+export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(text);
+const resolveAll: Resolve = (...of) => process.getBuiltinModule("node:dns").lookup(...of);
 
 /** Whether addresses inside the operator's own network may be called: on in development only. */
 export interface AddressPolicy {
@@ -196,7 +200,7 @@ export type Resolve = (
  *
  * Sockets do not call it for a host that is an address: judge that by {@link checkWebhookUrl}.
  */
-export function guardedLookup(policy: AddressPolicy, resolve: Resolve = dns.lookup): LookupFunction {
+export function guardedLookup(policy: AddressPolicy, resolve: Resolve = resolveAll): LookupFunction {
   return (hostname, options, callback) => {
     const answer: Parameters<Resolve>[2] = (error, addresses) => {
       if (error) return callback(error, []);

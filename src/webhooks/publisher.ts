@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
@@ -61,7 +60,7 @@ export function createPublisher(
       version,
       broadcaster_user_id,
       body: JSON.stringify(body),
-      fingerprint: createHash("sha256")
+      fingerprint: new Bun.CryptoHasher("sha256")
         .update(JSON.stringify([name, version, broadcaster_user_id, data]))
         .digest(),
       published_at: publishedAt,

@@ -58,7 +58,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     store,
     authenticator: { authenticate: async () => ({ grant, application }), timesForgotten: 0 },
     positions,
-    signingKey,
+    signingKey: () => signingKey,
     log: createLog("off"),
     now: Date.now,
     limit: 100,

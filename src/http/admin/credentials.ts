@@ -11,7 +11,7 @@ import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { ApplicationId, existing, readApplicationId } from "./application-fields.ts";
 import type { ApplicationRouteOptions } from "./applications.ts";
 import type { AdminListener } from "./base.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { adminOperation, closed, grouped } from "./reference.ts";
 
 const RotationInput = Type.Object({
   overlap_seconds: Type.Optional(
@@ -188,7 +188,7 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
       id: "getTokens",
       tag,
       summary: "List Tokens",
-      description: `The access tokens of an application, as far as they are known: only their hashes are kept. The first ${maxListedTokens.toLocaleString("en")} to expire.`,
+      description: `The access tokens of an application, as far as they are known: only their hashes are kept. The first ${grouped(maxListedTokens)} to expire.`,
       params: ApplicationId,
       answers: {
         200: answer("What each token is for.", {

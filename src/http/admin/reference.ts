@@ -50,6 +50,11 @@ export interface AdminOperation {
   readonly errors?: readonly AdminErrorCode[];
 }
 
+/** A number with commas; `toLocaleString` would load the rules of all languages, which takes a start 1 to 3 ms. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=([0-9]{3})+$)/g, ",");
+}
+
 /** The name of the security scheme for the operator key. */
 export const operatorScheme = "operatorKey";
 

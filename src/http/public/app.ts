@@ -1,6 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
+import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
 import { introspectRoute } from "../oauth/introspect.ts";
 import { metadataRoute } from "../oauth/metadata.ts";
@@ -13,7 +14,7 @@ import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { docsRoutes } from "./docs.ts";
 import type { EventStreams } from "./event-streams.ts";
-import { eventRoutes, type PublicKey } from "./events.ts";
+import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
@@ -32,7 +33,7 @@ export function publicApp(
     ranking: Ranking;
     cursors: Cursors;
     defaultSubscriptionLimit: number;
-    publicKey: PublicKey;
+    publicKey: () => PublicKeyForms;
     streams: Pick<EventStreams, "open">;
     engine: Pick<Engine, "test">;
   },

@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { createHash } from "node:crypto";
 import start from "../../../drizzle/0000_start.sql" with { type: "text" };
 import search from "../../../drizzle/0001_search.sql" with { type: "text" };
 import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
@@ -27,7 +26,7 @@ export const migrations: readonly Migration[] = [
   { name: "0007_was_it_sent", sql: wasItSent },
 ];
 
-const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");
+const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /** Whether the database is in the newest form already. Only reads; throws as `migrate` does, or where it cannot read. */
 export function isMigrated(db: Database): boolean {

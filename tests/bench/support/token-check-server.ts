@@ -75,7 +75,7 @@ const app = publicApp({
   defaultSubscriptionLimit: 1,
   catalogue: new Catalogue(),
   streams: { open: async () => new ReadableStream() },
-  publicKey: { public_key: "", standard_webhooks: "" },
+  publicKey: () => ({ pem: "", standardWebhooks: "" }),
 });
 const { url } = listen(app, "127.0.0.1", 0, readyAnswers({ access, profiles }, ranking));
 process.stdout.write(`ready ${url} ${token}\n`);

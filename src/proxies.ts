@@ -9,6 +9,7 @@ export type TrustedProxies = (address: string) => boolean;
  * neither.
  */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
+  if (entries.length === 0) return () => false;
   // One list for each version, because a BlockList takes IPv4 rules for IPv6.
   const ipv4 = new (net().BlockList)();
   const ipv6 = new (net().BlockList)();

@@ -1,9 +1,9 @@
 import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
+import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
-import { replacing } from "../store/lazily.ts";
 import type { DirectoryLock } from "../store/sqlite/open.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";

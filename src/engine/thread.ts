@@ -1,5 +1,5 @@
+import { lazily } from "../domain/lazily.ts";
 import { errorFields, type Log, type LogLevel } from "../log.ts";
-import { lazily } from "../store/lazily.ts";
 import { lockDirectory } from "../store/sqlite/open.ts";
 import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";

@@ -10,8 +10,8 @@ import {
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
-import { once } from "../lazily.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";

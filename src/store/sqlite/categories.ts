@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Category, NewCategory, NewTag, Tag } from "../../domain/categories.ts";
-import { once } from "../lazily.ts";
+import { once } from "../../domain/lazily.ts";
 import type { Store } from "../store.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";

@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { once } from "../../domain/lazily.ts";
 import type { Channel, Livestream, NewLivestream } from "../../domain/livestreams.ts";
-import { once } from "../lazily.ts";
 import type { Store } from "../store.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";

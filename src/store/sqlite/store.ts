@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { lazily } from "../lazily.ts";
+import { lazily } from "../../domain/lazily.ts";
 import type { Store } from "../store.ts";
 import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";

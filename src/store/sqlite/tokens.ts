@@ -1,8 +1,8 @@
 import { and, eq, gt, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
+import { once } from "../../domain/lazily.ts";
 import { refreshTokenLifetimeMs, type Scope, userTokenLifetimeMs } from "../../domain/tokens.ts";
-import { once } from "../lazily.ts";
 import type { Exchanged, NewTokens, Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema.ts";

@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
-import { once } from "../lazily.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import { type Commit, commitBatch } from "./commit.ts";

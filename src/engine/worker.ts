@@ -4,7 +4,7 @@
  */
 import { setPriority } from "node:os";
 import { createLog } from "../log.ts";
-import { type Engine, startEngine } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 import { type Answer, type Call, type FromEngine, plainError, type ToEngine } from "./messages.ts";
 
 declare const self: Worker;
@@ -72,6 +72,8 @@ self.onmessage = async ({ data }: MessageEvent<ToEngine>) => {
       write: (bytes) => send({ log: new Uint8Array(bytes) }),
       flush() {},
     });
+    // Behind the priority: on a single processor the first answers do not wait for this thread to load its modules.
+    const { startEngine } = await import("./engine.ts");
     const started = await startEngine({
       settings: data.start,
       log,

@@ -11,9 +11,10 @@ const allowed: Record<string, readonly string[]> = {
   ranking: ["domain"],
   store: ["domain"],
   webhooks: ["domain", "store", "*"],
-  engine: ["domain", "store", "webhooks", "*"],
+  threads: ["domain", "store", "*"],
+  engine: ["domain", "store", "webhooks", "threads", "*"],
   batch: ["domain", "store", "ranking"],
-  http: ["domain", "store", "ranking", "webhooks", "engine", "batch", "wire", "*"],
+  http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "batch", "wire", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
   cli: ["domain", "store", "ranking", "webhooks", "engine", "batch", "http", "dev", "*"],
 };

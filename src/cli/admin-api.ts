@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { loadCatalogue } from "../app.ts";
 import { platformData } from "../batch/platform-data.ts";
+import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
-import { Traffic } from "../http/traffic.ts";
+import { PublicThreads } from "../http/public/threads.ts";
 import { createLog } from "../log.ts";
 import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
@@ -46,7 +46,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const { store } = engine;
   try {
     const key = newSecret("onair_admin_");
-    const catalogue = await loadCatalogue(store);
+    const catalogue = await catalogueOf(await store.eventTypes.all());
     const app = adminApp({
       store,
       engine,
@@ -60,7 +60,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
-      publicTraffic: new Traffic(),
+      publicTraffic: [],
+      threads: new PublicThreads([]),
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });

@@ -15,7 +15,7 @@ import { replaying } from "../webhooks/replays.ts";
 import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
-import { signingKeySetting } from "./messages.ts";
+import { signingKeySetting } from "./setting.ts";
 
 /** What the engine needs of the settings. */
 export interface EngineSettings {

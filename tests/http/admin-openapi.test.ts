@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
-import { Traffic } from "../../src/http/traffic.ts";
+import { PublicThreads } from "../../src/http/public/threads.ts";
 import { createLog } from "../../src/log.ts";
 import { Cursors } from "../../src/ranking/cursor.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
@@ -61,7 +61,8 @@ describe("the admin document", () => {
       adminKeyHash: new Uint8Array(32),
       allowPrivateWebhooks: false,
       isReady: () => true,
-      publicTraffic: new Traffic(),
+      publicTraffic: [],
+      threads: new PublicThreads([]),
       publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;

@@ -8,6 +8,7 @@ import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
+import type { PublicThreads } from "../public/threads.ts";
 import { answerOtherMethods, trafficOf } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
@@ -32,6 +33,8 @@ export interface AdminDeps {
   readonly data: PlatformData;
   readonly publisher: Publisher;
   readonly catalogue: Catalogue;
+  /** Those that serve the public listener beside this one. */
+  readonly threads: PublicThreads;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
@@ -40,7 +43,8 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
-  readonly publicTraffic: Traffic;
+  /** Of each thread that serves it. */
+  readonly publicTraffic: readonly Traffic[];
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Where this listener is reached, without a trailing slash. */
@@ -51,7 +55,7 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
-  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: trafficOf(app) });
+  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: [trafficOf(app)] });
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   loginRequestRoutes(app, deps);

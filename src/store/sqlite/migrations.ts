@@ -7,7 +7,8 @@ import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
 import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
 import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
-import { StoreError } from "./faults.ts";
+import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
+import { StoreError } from "../store.ts";
 
 export interface Migration {
   readonly name: string;
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { name: "0005_search_trigrams", sql: searchTrigrams },
   { name: "0006_stream", sql: stream },
   { name: "0007_was_it_sent", sql: wasItSent },
+  { name: "0008_subscriptions", sql: subscriptions },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

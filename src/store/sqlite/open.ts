@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "./faults.ts";
+import { StoreError } from "../store.ts";
 import { isMigrated, migrate } from "./migrations.ts";
 import { prepareSearch, searchIsUnfilled } from "./search.ts";
 

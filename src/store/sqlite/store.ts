@@ -17,6 +17,7 @@ import { loginRequestStore } from "./login-requests.ts";
 import { type DirectoryLock, openDatabase, openForReading, openIfReady } from "./open.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
+import { Snapshots } from "./snapshots.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
@@ -28,28 +29,38 @@ import { userStore } from "./users.ts";
 export function openStore(directory: string, lock?: DirectoryLock): Store {
   const { db, close } = openDatabase(directory, lock);
   const commit = groupCommit(db);
+  const snapshots = new Snapshots(() => openForReading(directory));
+  const closeAll = () => {
+    snapshots.close();
+    close();
+  };
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return Object.assign(storeOn(db, commit), { close: () => commit(() => {}).then(close) });
+  return Object.assign(storeOn(db, commit, snapshots), { close: () => commit(() => {}).then(closeAll) });
 }
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
 export function openReader(directory: string): Store {
-  return readerOn(openForReading(directory));
+  return readerOn(directory, openForReading(directory));
 }
 
 /** The same before the store is open; null where nobody may read until it is. */
 export function openReaderIfReady(directory: string): Store | null {
   const db = openIfReady(directory);
-  return db && readerOn(db);
+  return db && readerOn(directory, db);
 }
 
-function readerOn(db: Database): Store {
+function readerOn(directory: string, db: Database): Store {
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
-  return Object.assign(storeOn(db, refuse), { close: async () => db.close() });
+  const snapshots = new Snapshots(() => openForReading(directory));
+  const close = async () => {
+    snapshots.close();
+    db.close();
+  };
+  return Object.assign(storeOn(db, refuse, snapshots), { close });
 }
 
 /** To prepare the statements of all nouns would take a start 25 ms, and most are not needed for a while. */
-function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
+function storeOn(db: Database, commit: Commit, snapshots: Snapshots): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
   const modes = deliveryModes(db);
@@ -62,7 +73,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     tokens: () => tokenStore(orm, commit),
     loginRequests: () => loginRequestStore(orm, commit),
     consents: () => consentStore(db, orm, commit),
-    subscriptions: () => subscriptionStore(db, orm, commit),
+    subscriptions: () => subscriptionStore(db, orm, commit, snapshots),
     events: () => eventStore(db, commit, modes),
     eventTypes: () => eventTypeStore(orm, commit),
     deliveries: () => deliveryStore(db, commit, keepEndpoint),

@@ -5,12 +5,12 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { describeGrowth, type Growth, measureGrowth } from "./read/growth.ts";
-import { judgeMemory } from "./read/judge.ts";
 import { type Bench, measure, type Outcome } from "./read/measure.ts";
 import { describe, describeMemory, peakOf } from "./read/report.ts";
 import { etagOfPage, type WorkloadName, workloadNames, workloads } from "./read/workloads.ts";
 import { copyOfData, filledPlatform, publicUrl } from "./support/filled.ts";
 import { type Framework, frameworkDatabase, frameworks, installFrameworks } from "./support/frameworks.ts";
+import { judgeMemory } from "./support/judge.ts";
 import { builtExecutable, newToken, startOnAir } from "./support/onair.ts";
 import { BenchError, benchDirectory, otherWork, requireMachine, residentBytes } from "./support/processes.ts";
 

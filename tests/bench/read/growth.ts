@@ -1,12 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { copyOfData, filledPlatform, publicUrl } from "../support/filled.ts";
+import { type Comparison, judgeGrowth, mostGrowth, type Verdict } from "../support/judge.ts";
 import { newToken, type OnAir, startOnAir } from "../support/onair.ts";
 import { residentBytes } from "../support/processes.ts";
 import { ratio, whole } from "../support/report.ts";
 import { type Contender, type Measured, measureInTurn, type Pace } from "../support/rounds.ts";
 import { prepareLoad } from "../support/wrk.ts";
-import { type Comparison, judgeGrowth, mostGrowth, type Verdict } from "./judge.ts";
 import { compare, type MeasuredServer, shareOf } from "./measure.ts";
 import { disturbance, runsTable, shown } from "./report.ts";
 import { type Workload, type WorkloadName, workloads } from "./workloads.ts";

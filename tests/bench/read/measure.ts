@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Filled, profileAnswers } from "../support/filled.ts";
 import { type Framework, frameworkTolerance, startFramework } from "../support/frameworks.ts";
+import { type Comparison, judge, type Verdict } from "../support/judge.ts";
 import { usersPath } from "../support/platform.ts";
 import { residentBytes, type Server } from "../support/processes.ts";
 import {
@@ -15,7 +16,6 @@ import {
 } from "../support/rounds.ts";
 import { prepareLoad } from "../support/wrk.ts";
 import { answersFile, captureAnswers, requireEqualAnswers, startYardstick } from "../support/yardsticks.ts";
-import { type Comparison, judge, type Verdict } from "./judge.ts";
 import type { Workload } from "./workloads.ts";
 
 /** On Air and what it is measured beside. */

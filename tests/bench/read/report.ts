@@ -1,6 +1,6 @@
+import { type MemoryVerdict, undisturbed, type Verdict } from "../support/judge.ts";
 import { megabytes, milliseconds, ratio, table, whole } from "../support/report.ts";
 import { type Measured, medianOf } from "../support/rounds.ts";
-import { type MemoryVerdict, undisturbed, type Verdict } from "./judge.ts";
 import type { MeasuredServer, Outcome } from "./measure.ts";
 
 /** The runs of servers as rows, under a head of their own. */
@@ -31,12 +31,13 @@ export function disturbance(share: number): string[] {
 export function describe({ workload, servers, comparisons, share, verdicts }: Outcome): string {
   const lines = [runsTable(workload.title, servers)];
   for (const [name, { requests, cpu }] of Object.entries(comparisons)) {
-    const verdict = verdicts.find(({ of }) => of === name);
+    const verdict = verdicts.find(({ of, by }) => of === name && by !== null);
     const judged = verdict ? `; the floor of ${verdict.least} is ${shown(verdict)}` : "";
     lines.push(`On Air is ${ratio(requests)} of ${name}, by CPU time ${ratio(cpu)}${judged}`);
   }
   for (const verdict of verdicts.filter(({ by }) => by === null)) {
-    lines.push(`NOT JUDGED: ${verdict.least} of ${verdict.of}, which was not there; that counts as missed`);
+    const why = comparisons[verdict.of] ? "the machine did other things" : "it was not there";
+    lines.push(`NOT JUDGED: ${verdict.least} of ${verdict.of}, because ${why}; that counts as missed`);
   }
   return `${[...lines, ...disturbance(share)].join("\n")}\n`;
 }

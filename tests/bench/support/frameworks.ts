@@ -14,6 +14,9 @@ export type Framework = (typeof frameworks)[number];
 const directory = resolve(import.meta.dir, "../yardsticks");
 const node = join(directory, "node_modules/node/bin/node");
 
+/** Where their packages are. */
+export const frameworkPackages = join(directory, "node_modules");
+
 /** Installs their packages unless that is done. Returns why it could not be, or null. */
 export async function installFrameworks(say: (line: string) => void): Promise<string | null> {
   const installed = join(directory, "node_modules/.package-lock.json");

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -118,6 +118,13 @@ export function cpuSeconds(pid: number): number {
   // The second field is the name in parentheses, which may hold spaces; user and system time are the 14th and 15th.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** The same in nanoseconds; threads that have ended do not count. */
+export function cpuNanoseconds(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`)
+    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]))
+    .reduce((sum, spent) => sum + spent, 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Ratio } from "../support/rounds.ts";
 import { type Comparison, judge, judgeGrowth, judgeMemory, memoryLimits } from "./judge.ts";
+import type { Ratio } from "./rounds.ts";
 
 const exactly = (value: number): Ratio => ({ median: value, lowest: value, highest: value });
 const compared = (requests: number, cpu: number): Comparison => ({
@@ -22,12 +22,12 @@ test.each([
 });
 
 test("a floor of a server that could not be started is not met, and says so", () => {
-  expect(judge({ of: "Fastify", least: 3 }, { equal: compared(1, 1) }, 1)).toEqual({
-    of: "Fastify",
-    least: 3,
-    by: null,
-    met: false,
-  });
+  const verdict = judge({ of: "Fastify", least: 3 }, { equal: compared(9, 9) }, 1);
+  expect(verdict).toEqual({ of: "Fastify", least: 3, by: null, met: false });
+});
+
+test("nothing is met by runs that hardly had a core", () => {
+  expect(judge(floor, { equal: compared(9, 9) }, 0.2)).toEqual({ ...floor, by: null, met: false });
 });
 
 test("memory is judged at rest and at its highest under load", () => {

@@ -1,4 +1,4 @@
-import type { Ratio } from "../support/rounds.ts";
+import type { Ratio } from "./rounds.ts";
 
 /** How On Air compares to another server: 1 is as good, less is worse. */
 export interface Comparison {
@@ -13,13 +13,15 @@ export interface Floor {
 }
 
 export interface Verdict extends Floor {
-  /** What was compared; null: nothing could be, because the other server was not there. */
+  /** What was compared; null: nothing, because the other server was not there or the runs were worth nothing. */
   readonly by: keyof Comparison | null;
   readonly met: boolean;
 }
 
 /** A server that had less of its core was held up by the load generator or by other work on the machine. */
 export const undisturbed = 0.9;
+/** With less than that it ran into cold caches after each interruption, so that its CPU time says nothing, either. */
+const measurable = 0.3;
 
 /** @param share the least part of its core that a server had */
 export function judge(
@@ -28,7 +30,7 @@ export function judge(
   share: number,
 ): Verdict {
   const comparison = comparisons[floor.of];
-  if (!comparison) return { ...floor, by: null, met: false };
+  if (!comparison || share < measurable) return { ...floor, by: null, met: false };
   const by = share < undisturbed ? "cpu" : "requests";
   return { ...floor, by, met: comparison[by].median >= floor.least };
 }

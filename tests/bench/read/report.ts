@@ -1,4 +1,4 @@
-import { type MemoryVerdict, undisturbed, type Verdict } from "../support/judge.ts";
+import { type MemoryVerdict, measurable, undisturbed, type Verdict } from "../support/judge.ts";
 import { megabytes, milliseconds, ratio, table, whole } from "../support/report.ts";
 import { type Measured, medianOf } from "../support/rounds.ts";
 import type { MeasuredServer, Outcome } from "./measure.ts";
@@ -25,7 +25,9 @@ export function peakOf({ runs }: Measured): number {
 export function disturbance(share: number): string[] {
   if (share >= undisturbed) return [];
   const part = `${(share * 100).toFixed(0)} %`;
-  return [`Disturbed: a server had only ${part} of its core. Only the ratio by CPU time counts, not req/s.`];
+  const counts =
+    share < measurable ? "None of this counts." : "Only the ratio by CPU time counts, not req/s.";
+  return [`Disturbed: a server had only ${part} of its core. ${counts}`];
 }
 
 export function describe({ workload, servers, comparisons, share, verdicts }: Outcome): string {
@@ -42,7 +44,9 @@ export function describe({ workload, servers, comparisons, share, verdicts }: Ou
   return `${[...lines, ...disturbance(share)].join("\n")}\n`;
 }
 
-export function shown({ met }: Pick<Verdict, "met">): string {
+/** Whether a floor or limit is met. */
+export function shown({ met, by }: { readonly met: boolean; readonly by?: Verdict["by"] }): string {
+  if (by === null) return "NOT JUDGED, which counts as missed";
   return met ? "met" : "NOT met";
 }
 

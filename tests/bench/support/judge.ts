@@ -21,7 +21,7 @@ export interface Verdict extends Floor {
 /** A server that had less of its core was held up by the load generator or by other work on the machine. */
 export const undisturbed = 0.9;
 /** With less than that it ran into cold caches after each interruption, so that its CPU time says nothing, either. */
-const measurable = 0.3;
+export const measurable = 0.3;
 
 /** @param share the least part of its core that a server had */
 export function judge(

@@ -15,6 +15,7 @@ import { EventStreams } from "./http/public/event-streams.ts";
 import { Profiles } from "./http/public/profiles.ts";
 import { readyAnswers } from "./http/public/ready.ts";
 import { StreamPositions } from "./http/public/stream-position.ts";
+import { listenPublic } from "./http/public-listening.ts";
 import { rateLimiter } from "./http/rate-limit.ts";
 import { type Listening, listen, trafficOf } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -128,8 +129,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminUrl: () => adminUrl,
     });
     engine.onStreamed((applicationIds) => streams.wake(applicationIds));
-    const ready = readyAnswers({ access, profiles }, ranking);
-    const publicListening = listen(api, config.host, config.port, ready);
+    const ready = readyAnswers({ access, profiles, store, publicUrl: () => publicUrl }, ranking);
+    const publicListening = listenPublic(api, config.host, config.port, { ready });
     listening.push(publicListening);
     publicUrl ||= publicListening.url;
     const adminListening = listen(admin, config.adminHost, config.adminPort);

@@ -7,12 +7,13 @@ const files = [...new Bun.Glob("**/*.ts").scanSync(src)].filter((file) => !file.
 /** The rooms of `src` that each room may import from, besides itself; `*` stands for single files at the top. */
 const allowed: Record<string, readonly string[]> = {
   domain: [],
+  wire: [],
   ranking: ["domain"],
   store: ["domain"],
   webhooks: ["domain", "store", "*"],
   engine: ["domain", "store", "webhooks", "*"],
   batch: ["domain", "store", "ranking"],
-  http: ["domain", "store", "ranking", "webhooks", "engine", "batch", "*"],
+  http: ["domain", "store", "ranking", "webhooks", "engine", "batch", "wire", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
   cli: ["domain", "store", "ranking", "webhooks", "engine", "batch", "http", "dev", "*"],
 };

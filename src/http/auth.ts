@@ -3,12 +3,12 @@ import { DomainError } from "../domain/errors.ts";
 import { minute } from "../domain/time.ts";
 import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
-import { type Exchange, peerAddress } from "./exchange.ts";
+import { type Asked, clientAddressOf, type Exchange } from "./exchange.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import type { Budget, RateLimiter } from "./rate-limit.ts";
 
 /** The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme. */
-export function bearerToken(request: Request): string | null {
+export function bearerToken(request: Asked): string | null {
   const header = request.headers.get("authorization");
   if (header === null || header.charCodeAt(6) !== 0x20) return null;
   // The usual spelling first: the comparison without regard to case takes a tenth of a microsecond.
@@ -91,7 +91,7 @@ export function authenticator(
 
   return {
     /** The caller of a request whose token is remembered and still good; null: it takes `authenticate` to know. */
-    known(request: Request): Caller | null {
+    known(request: Asked): Caller | null {
       const token = bearerToken(request);
       return token === null ? null : known.get(token, now());
     },
@@ -149,14 +149,14 @@ export async function admit(
   const take = (key: string, limit: number) => {
     exchange.budget = limiter.take(key, limit);
   };
-  if (scope === null) take(peerAddress(exchange), defaultRateLimit);
+  if (scope === null) take(clientAddressOf(exchange), defaultRateLimit);
   else {
     try {
       const { grant, application } = await authenticator.authenticate(request);
       exchange.grant = grant;
       take(application.id, application.rate_limit ?? defaultRateLimit);
     } catch (error) {
-      take(peerAddress(exchange), defaultRateLimit);
+      take(clientAddressOf(exchange), defaultRateLimit);
       if (exchange.budget?.allowed !== false) throw error;
     }
   }

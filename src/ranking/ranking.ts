@@ -27,9 +27,9 @@ export interface Snapshot {
 
 /** The bytes of an answer, ready to be sent. */
 export interface Page {
-  readonly body: Blob;
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  headers?: Headers;
+  lines?: string;
 }
 
 /** A snapshot is remade for changed viewer counts at most so often, and is so never older than that. */

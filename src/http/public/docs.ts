@@ -65,8 +65,8 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
   app.get(
     docsPath,
     async (context) => {
-      const { exchange, request } = asked(context);
-      return replyCached(exchange, request, await page(), {
+      const { exchange } = asked(context);
+      return replyCached(exchange, await page(), {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-cache",
         "content-security-policy": securityPolicy(publicUrl()),

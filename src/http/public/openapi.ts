@@ -48,9 +48,9 @@ export function openApiRoute(
   app.get(
     openApiPath,
     async (context) => {
-      const { exchange, request } = asked(context);
+      const { exchange } = asked(context);
       const page = await current(publicUrl());
-      return replyCached(exchange, request, page, { "cache-control": "public, max-age=300" });
+      return replyCached(exchange, page, { "cache-control": "public, max-age=300" });
     },
     { parse: "none", detail: { hide: true } },
   );

@@ -19,6 +19,11 @@ export class Profiles {
 
   constructor(readonly maxEntries = 50_000) {}
 
+  /** Whether there is something under this spelling of a name. */
+  has(name: string): boolean {
+    return this.#young.has(name) || this.#old.has(name);
+  }
+
   get(name: string): ProfileBytes | undefined {
     const young = this.#young.get(name);
     if (young) return young.bytes;
@@ -28,9 +33,9 @@ export class Profiles {
   }
 
   /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
-  async load(name: string, load: () => Promise<Entry | null>): Promise<ProfileBytes | null> {
+  async load(name: string, load: (name: string) => Promise<Entry | null>): Promise<ProfileBytes | null> {
     const changes = this.#changes;
-    const entry = await load();
+    const entry = await load(name);
     if (entry && changes === this.#changes) this.#put(name, entry);
     return entry?.bytes ?? null;
   }

@@ -1,0 +1,109 @@
+import type { AnyElysia } from "elysia";
+import type { Head, WireFault } from "../wire/head.ts";
+import type { Reply } from "../wire/reply.ts";
+import { serveWire } from "../wire/serve.ts";
+import {
+  arrivals,
+  beginExchange,
+  bodies,
+  type Client,
+  type Exchange,
+  linesOf,
+  replyLines,
+} from "./exchange.ts";
+import { type Listening, sharedOf, urlOf } from "./server.ts";
+
+type Answered = Reply | Response;
+
+/**
+ * Answers a GET in front of the app, or leaves it to it: null. `query` is that of the target, with its question mark,
+ * and `begun` what an exchange begins with.
+ */
+export type ReadyAnswer = (
+  path: string,
+  query: string,
+  begun: Pick<Exchange, "request" | "client" | "shared">,
+) => Answered | Promise<Answered> | null;
+
+/** What stands before a path in the URLs that the app is given: the client's `Host` has no say in what it sees. */
+const origin = "http://onair.invalid";
+
+/**
+ * Serves the public app with HTTP of our own (`wire/`), because what `Bun.serve` spends on `Request`, `Headers`,
+ * `Response` and the peer's address is more than Get User and a page of categories cost altogether. Throws when the
+ * port is taken.
+ */
+export function listenPublic(
+  app: AnyElysia,
+  hostname: string,
+  port: number,
+  { ready, reusePort = false }: { ready?: ReadyAnswer; reusePort?: boolean } = {},
+): Listening {
+  const { fetch } = app.compile();
+  const shared = sharedOf(app);
+  const fromApp = async (
+    head: Head,
+    body: Uint8Array<ArrayBuffer> | null,
+    client: Client,
+  ): Promise<Reply> => {
+    const request = requestOf(head, body);
+    arrivals.set(request, { method: head.method, client });
+    return replyOf(await fetch(request));
+  };
+  const server = serveWire({
+    hostname,
+    port,
+    reusePort,
+    answerer: {
+      answer(head, body, client) {
+        const { method, target, fields } = head;
+        if (method === "GET" && ready) {
+          const queryAt = target.indexOf("?");
+          const path = queryAt === -1 ? target : target.slice(0, queryAt);
+          const query = queryAt === -1 ? "" : target.slice(queryAt);
+          const answer = ready(path, query, { request: { headers: fields }, client, shared });
+          if (answer instanceof Promise) return answer.then(replyOf);
+          if (answer) return answer instanceof Response ? replyOf(answer) : answer;
+        }
+        return fromApp(head, body, client);
+      },
+      refuse(fault, client) {
+        return refusal(fault, beginExchange({ request: nobody, method: "", path: "", client, shared }));
+      },
+    },
+  });
+  return {
+    url: urlOf(hostname, server.port),
+    port: server.port,
+    stop: (graceMs) => server.stop(graceMs),
+  };
+}
+
+const nobody = { headers: { get: () => null } };
+
+function requestOf({ method, target, fields }: Head, body: Uint8Array<ArrayBuffer> | null): Request {
+  const headers = new Headers();
+  for (let i = 0; i < fields.entries.length; i += 2) {
+    const name = fields.entries[i] ?? "";
+    if (name !== "transfer-encoding") headers.append(name, fields.entries[i + 1] ?? "");
+  }
+  if (method === "GET" || method === "HEAD") return new Request(origin + target, { headers });
+  return new Request(origin + target, { method, headers, body });
+}
+
+async function replyOf(answered: Answered): Promise<Reply> {
+  if (!(answered instanceof Response)) return answered;
+  const { status, headers } = answered;
+  const body = bodies.get(answered);
+  const head = linesOf(headers);
+  if (typeof body === "string") return { status, head, body: Buffer.from(body) };
+  if (body instanceof Uint8Array || body === null) return { status, head, body };
+  if (body instanceof ReadableStream) return { status, head, body: answered.body };
+  return { status, head, body: await answered.bytes() };
+}
+
+/** What cannot be read is answered in the one shape of all errors, too. */
+function refusal({ status, code, message }: WireFault, exchange: Exchange): Reply {
+  const error = { message, code, errors: [], request_id: exchange.requestId };
+  return replyLines(exchange, status, exchange.shared.commonLines, Buffer.from(JSON.stringify(error)));
+}

@@ -23,14 +23,14 @@ const help = `Usage: bun tests/bench/read.ts [options]
                      ${workloadNames.slice(3).join(", ")}, separated by commas
   --alone            without Fastify and Hono, and without the floors beside them
   --growth           instead of all that: what a request costs with 1,000, 1,000,000 and 10,000,000 users
-  --sizes NUMBERS    other numbers of users for --growth, ascending, separated by commas
+  --sizes NUMBERS    other numbers of users for --growth, separated by commas
   --executable FILE  measure this one instead of dist/onair
   --json             print one line of JSON
   --check            exit with 1 when a floor is not met
 
 On Air runs as in production; its log goes to /dev/null. Where a server did not have its core to itself, a floor is
 judged by CPU time instead of requests per second. The platform of each size is kept in the directory for temporary
-files for a week: 0.5 GB for a million users, 5 GB for ten million, which take some minutes to be made.
+files for a week: 0.9 GB for a million users, 2.7 GB for ten million, which take some minutes to be made.
 `;
 
 const mostUsers = 10_000_000;
@@ -66,7 +66,9 @@ function readOptions() {
     ...values,
     only: only as WorkloadName[],
     users: number("users", values.users, mostUsers),
-    sizes: values.sizes.split(",").map((size) => number("sizes", size, mostUsers)),
+    sizes: [...new Set(values.sizes.split(",").map((size) => number("sizes", size, mostUsers)))].sort(
+      (a, b) => a - b,
+    ),
     pace: {
       seconds: number("seconds", values.seconds, 600),
       rounds: number("rounds", values.rounds, 100),

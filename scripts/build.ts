@@ -13,7 +13,13 @@ async function build(outfile: string, target: string | undefined): Promise<void>
   process.chdir(root); // the source map names files as seen from here
   mkdirSync(dirname(outfile), { recursive: true });
   const { outputs } = await Bun.build({
-    entrypoints: ["src/main.ts", "src/engine/worker.ts"],
+    // Each with a name of its own, for the source maps.
+    entrypoints: [
+      "src/main.ts",
+      "src/engine/worker.ts",
+      "src/http/public/public-worker.ts",
+      "src/backups/backup-worker.ts",
+    ],
     target: "bun",
     format: "esm",
     // First answer 66 ms after the start, 120 ms without, for 4 MB more of file.

@@ -1,4 +1,5 @@
 import { apps } from "./cli/apps.ts";
+import { backup } from "./cli/backup.ts";
 import { type Command, UsageError } from "./cli/command.ts";
 import { deliveries } from "./cli/deliveries.ts";
 import { dev } from "./cli/dev.ts";
@@ -6,6 +7,7 @@ import { events } from "./cli/events.ts";
 import { exportCommand } from "./cli/export.ts";
 import { importCommand } from "./cli/import.ts";
 import { listen } from "./cli/listen.ts";
+import { restore } from "./cli/restore.ts";
 import { serve } from "./cli/serve.ts";
 import { tokens } from "./cli/tokens.ts";
 import { ConfigError } from "./config.ts";
@@ -21,6 +23,8 @@ const commands: Readonly<Record<string, Command>> = {
   listen,
   events,
   deliveries,
+  backup,
+  restore,
 };
 
 const overview = `onair ${version}: the public API of a live-streaming platform

@@ -36,6 +36,14 @@ test("every test that docs/delivery.md names exists", async () => {
   }
 });
 
+test("every test that docs/backups.md names exists", async () => {
+  const named = [...(await read("docs/backups.md")).matchAll(/`([a-z]+\/[a-z-]+\.test\.ts)`/g)];
+  expect(named.length).toBeGreaterThan(4);
+  for (const [, name = ""] of named) {
+    expect([name, await Bun.file(join(root, `tests/${name}`)).exists()]).toEqual([name, true]);
+  }
+});
+
 /** That of On Air, and that of the servers in other stacks that benchmarks measure it against. */
 const packages = ["package.json", "tests/bench/yardsticks/package.json"];
 

@@ -7,7 +7,7 @@ import { ChannelInput, channelFrom, LivestreamInput, livestreamFrom } from "../d
 import { isoTime } from "../domain/time.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
 import { problems } from "../domain/validation.ts";
-import type { Ranking } from "../ranking/ranking.ts";
+import type { RankingWriter } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
 import {
   applyAtomically,
@@ -46,7 +46,7 @@ function reader<Input>(check: TypeCheck<TSchema>): ReadLine<Input> {
 
 export interface PlatformDataOptions {
   readonly store: Store;
-  readonly ranking: Ranking;
+  readonly ranking: RankingWriter;
   readonly now: () => number;
   /** Told which users have changed, before that is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;
@@ -94,7 +94,7 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     categories: intake<CategoryInput>("categories", async (items, mode) => {
       const results = await store.categories.upsert(items.map(categoryFrom), mode);
       const taken = items.filter((_, i) => results[i] === null).map(({ id }) => id);
-      ranking.putCategories(await store.categories.byIds(taken));
+      await ranking.putCategories(await store.categories.byIds(taken));
       return results;
     }),
     channels: intake<ChannelInput>("channels", async (items, mode) => {
@@ -116,7 +116,7 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     async removeCategory(id: number): Promise<void> {
       const channelIds = await store.categories.remove(id);
       ranking.endLive(channelIds);
-      ranking.removeCategories([id]);
+      await ranking.removeCategories([id]);
     },
     /** Deletes a channel and ends its livestream. */
     async removeChannel(id: number): Promise<void> {

@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import { clientAddress, type TrustedProxies } from "../proxies.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { Budget } from "./rate-limit.ts";
-import { Traffic } from "./traffic.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** One request and its answer, as far as it has come. */
 export interface Exchange {
@@ -49,9 +49,14 @@ export interface Shared {
 }
 
 /** @param headers headers that every answer of the listener carries */
-export function sharedBy(log: Log, headers: ExtraHeaders, trustedProxies: TrustedProxies | null): Shared {
+export function sharedBy(
+  log: Log,
+  headers: ExtraHeaders,
+  trustedProxies: TrustedProxies | null,
+  traffic: Traffic,
+): Shared {
   const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
-  return { log, traffic: new Traffic(), common, commonLines: linesOf(common), trustedProxies };
+  return { log, traffic, common, commonLines: linesOf(common), trustedProxies };
 }
 
 /** Headers as they are sent. */

@@ -1,7 +1,9 @@
 import type { AnyElysia } from "elysia";
+import type { Answerer } from "../wire/connection.ts";
 import type { Head, WireFault } from "../wire/head.ts";
 import type { Reply } from "../wire/reply.ts";
 import { serveWire } from "../wire/serve.ts";
+import { replyError } from "./errors.ts";
 import {
   arrivals,
   beginExchange,
@@ -10,8 +12,10 @@ import {
   type Exchange,
   linesOf,
   replyLines,
+  type Shared,
+  startExchange,
 } from "./exchange.ts";
-import { type Listening, sharedOf, urlOf } from "./server.ts";
+import { type Listening, nothingHere, sharedOf, urlOf } from "./server.ts";
 
 type Answered = Reply | Response;
 
@@ -39,39 +43,8 @@ export function listenPublic(
   port: number,
   { ready, reusePort = false }: { ready?: ReadyAnswer; reusePort?: boolean } = {},
 ): Listening {
-  const { fetch } = app.compile();
-  const shared = sharedOf(app);
-  const fromApp = async (
-    head: Head,
-    body: Uint8Array<ArrayBuffer> | null,
-    client: Client,
-  ): Promise<Reply> => {
-    const request = requestOf(head, body);
-    arrivals.set(request, { method: head.method, client });
-    return replyOf(await fetch(request));
-  };
-  const server = serveWire({
-    hostname,
-    port,
-    reusePort,
-    answerer: {
-      answer(head, body, client) {
-        const { method, target, fields } = head;
-        if (method === "GET" && ready) {
-          const queryAt = target.indexOf("?");
-          const path = queryAt === -1 ? target : target.slice(0, queryAt);
-          const query = queryAt === -1 ? "" : target.slice(queryAt);
-          const answer = ready(path, query, { request: { headers: fields }, client, shared });
-          if (answer instanceof Promise) return answer.then(replyOf);
-          if (answer) return answer instanceof Response ? replyOf(answer) : answer;
-        }
-        return fromApp(head, body, client);
-      },
-      refuse(fault, client) {
-        return refusal(fault, beginExchange({ request: nobody, method: "", path: "", client, shared }));
-      },
-    },
-  });
+  const answerer = answererOf(app, ready);
+  const server = serveWire({ hostname, port, reusePort, answerer });
   return {
     url: urlOf(hostname, server.port),
     port: server.port,
@@ -79,7 +52,56 @@ export function listenPublic(
   };
 }
 
-const nobody = { headers: { get: () => null } };
+/** Keeps the promise of an answerer: whatever is thrown, by whomever, is logged and answered as `internal_error`. */
+export function answererOf(app: AnyElysia, ready: ReadyAnswer | undefined): Answerer {
+  const { fetch } = app.compile();
+  const shared = sharedOf(app);
+  const fromApp = async (head: Head, body: Uint8Array<ArrayBuffer> | null, client: Client) => {
+    const request = requestOf(head, body);
+    arrivals.set(request, { method: head.method, client });
+    if (isRewritten(head.target)) return replyError(startExchange(request, shared), nothingHere);
+    return fetch(request);
+  };
+  const failed = ({ method, target, fields }: Head, client: Client, error: unknown) => {
+    const path = URL.parse(origin + target)?.pathname ?? "";
+    const exchange = beginExchange({ request: { headers: fields }, method, path, client, shared });
+    return replyOf(replyError(exchange, error));
+  };
+  const answerOf = (head: Head, body: Uint8Array<ArrayBuffer> | null, client: Client) => {
+    const { method, target, fields } = head;
+    if (method === "GET" && ready) {
+      const queryAt = target.indexOf("?");
+      const path = queryAt === -1 ? target : target.slice(0, queryAt);
+      const query = queryAt === -1 ? "" : target.slice(queryAt);
+      const answer = ready(path, query, { request: { headers: fields }, client, shared });
+      if (answer) return answer;
+    }
+    return fromApp(head, body, client);
+  };
+  const late = async (answer: Answered | Promise<Answered>) => replyOf(await answer);
+  return {
+    answer(head, body, client) {
+      try {
+        const answer = answerOf(head, body, client);
+        if (!(answer instanceof Promise || answer instanceof Response)) return answer;
+        return late(answer).catch((error) => failed(head, client, error));
+      } catch (error) {
+        return failed(head, client, error);
+      }
+    },
+    refuse(fault, client) {
+      return refusal(fault, client, shared);
+    },
+  };
+}
+
+/**
+ * Whether a URL makes another path of a target: whoever stands in front and decides by the path has to see the same
+ * one. In a query a backslash is nothing else.
+ */
+function isRewritten(target: string): boolean {
+  return /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i.test(target);
+}
 
 function requestOf({ method, target, fields }: Head, body: Uint8Array<ArrayBuffer> | null): Request {
   const headers = new Headers();
@@ -102,8 +124,11 @@ async function replyOf(answered: Answered): Promise<Reply> {
   return { status, head, body: await answered.bytes() };
 }
 
+const nobody = { headers: { get: () => null } };
+
 /** What cannot be read is answered in the one shape of all errors, too. */
-function refusal({ status, code, message }: WireFault, exchange: Exchange): Reply {
+function refusal({ status, code, message }: WireFault, client: Client, shared: Shared): Reply {
+  const exchange = beginExchange({ request: nobody, method: "", path: "", client, shared });
   const error = { message, code, errors: [], request_id: exchange.requestId };
-  return replyLines(exchange, status, exchange.shared.commonLines, Buffer.from(JSON.stringify(error)));
+  return replyLines(exchange, status, shared.commonLines, Buffer.from(JSON.stringify(error)));
 }

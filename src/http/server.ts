@@ -5,7 +5,9 @@ import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
 import { arrivals, type Exchange, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
-import type { Traffic } from "./traffic.ts";
+import { Traffic } from "./traffic.ts";
+
+export const nothingHere = new DomainError("not_found", "There is nothing at this path");
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
@@ -21,14 +23,16 @@ export function listener(options: {
   headers: Readonly<Record<string, string>>;
   /** Proxies in front, whose `X-Forwarded-For` is believed. */
   trustedProxies?: TrustedProxies | null;
+  /** Where its requests are counted; memory of its own where left out. */
+  traffic?: Traffic;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  const shared = sharedBy(options.log, options.headers, options.trustedProxies ?? null);
+  const { log, headers, trustedProxies = null, traffic = new Traffic() } = options;
+  const shared = sharedBy(log, headers, trustedProxies, traffic);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
-      if (code === "NOT_FOUND")
-        return replyError(exchange, new DomainError("not_found", "There is nothing at this path"));
+      if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
       // Thrown by the router itself.
       if (error instanceof URIError) return replyError(exchange, undecodablePath);
       return replyError(exchange, error);

@@ -3,11 +3,12 @@ import { Output } from "./output.ts";
 import { continueLine, headOf, type Reply } from "./reply.ts";
 import { type Arrived, Requests } from "./requests.ts";
 import { Streamed } from "./streamed.ts";
+import { timeouts } from "./timeouts.ts";
 
 /** The part of a socket that a connection needs. */
 export interface Socket {
   write(bytes: Uint8Array, offset: number, length: number): number;
-  readonly remoteAddress: string;
+  readonly remoteAddress: string | undefined;
   pause(): void;
   resume(): void;
   /** Says that nothing more will be sent. */
@@ -18,28 +19,18 @@ export interface Socket {
   terminate(): void;
 }
 
-/** Who answers the requests of a listener. Neither of them throws or rejects. */
+/** Who answers the requests of a listener. Neither of them throws or rejects; that would end the connection. */
 export interface Answerer {
   answer(head: Head, body: Uint8Array<ArrayBuffer> | null, by: Connection): Reply | Promise<Reply>;
   /** What could not be read as a request; the connection ends with this. */
   refuse(fault: WireFault, by: Connection): Reply;
 }
 
-/** How long a connection may take for what it does. */
-export const timeouts = {
-  /** Between two requests. */
-  idleMs: 60_000,
-  /** From the first byte of a head to its last. */
-  headMs: 15_000,
-  bodyMs: 30_000,
-  /** With an answer of which the client takes nothing. */
-  blockedMs: 60_000,
-  /** For the client to close its side, after the last answer. */
-  closingMs: 5_000,
-};
-
 /** Bytes of later requests that are held while one is answered; then the connection is not read any further. */
 const maxHeldBytes = 64 * 1024;
+
+/** Requests of one connection that are answered in one turn of the event loop; then others have theirs. */
+const maxAtOnce = 32;
 
 /** Idle is also who is being read. */
 type Phase = "idle" | "answering" | "streaming" | "closing" | "closed";
@@ -53,6 +44,8 @@ export class Connection {
   readonly #requests = new Requests();
   /** The part of a request that is waited for since the deadline was set. */
   #awaited: Requests["part"] = "nothing";
+  /** Requests since the socket last said something: answers that take no time keep everybody else waiting. */
+  #atOnce = 0;
   #isPaused = false;
   #streamed: Streamed | null = null;
   /** Whether the next answer is the last one. */
@@ -66,13 +59,15 @@ export class Connection {
     readonly answerer: Answerer,
     readonly now: () => number,
   ) {
-    this.address = socket.remoteAddress;
+    // One that is gone already has none.
+    this.address = socket.remoteAddress ?? "";
     this.#output = new Output(socket);
   }
 
   received(bytes: Buffer): void {
     if (this.#phase === "closing" || this.#phase === "closed") return;
     this.#requests.add(bytes);
+    this.#atOnce = 0;
     this.#read();
   }
 
@@ -93,8 +88,10 @@ export class Connection {
   /** The client sends nothing more. What it asked for is still answered, but for a stream, which has no end. */
   ended(): void {
     this.#hasEnded = true;
-    if (this.#phase === "streaming") this.close();
-    else if (this.#phase !== "closing") this.#endIfOver();
+    if (this.#phase === "streaming") {
+      this.#streamed?.cancel();
+      this.#end();
+    } else if (this.#phase !== "closing") this.#endIfOver();
     else if (!this.#output.isBlocked) this.#shutdown();
   }
 
@@ -113,7 +110,9 @@ export class Connection {
   /** Has the connection end with the answer under way, or at once where there is none. */
   finish(): void {
     this.#isLast = true;
-    if (this.#phase === "idle") this.#end();
+    if (this.#phase !== "idle") return;
+    this.#end();
+    if (!this.#output.isBlocked) this.limit(timeouts.unusedMs);
   }
 
   /** Ends the phase so much from now on at the latest; Infinity: never. */
@@ -125,7 +124,8 @@ export class Connection {
   look(now: number): void {
     if (Number.isNaN(this.#deadline)) {
       const mayLast = this.#phase === "answering" || this.#phase === "streaming";
-      this.#deadline = now + (mayLast ? Number.POSITIVE_INFINITY : timeouts.idleMs);
+      const ms = this.#output.isBlocked ? timeouts.blockedMs : timeouts.idleMs;
+      this.#deadline = mayLast ? Number.POSITIVE_INFINITY : now + ms;
     }
     if (now < this.#deadline) return;
     if (this.#phase !== "idle" || this.#output.isBlocked) this.close();
@@ -137,13 +137,16 @@ export class Connection {
   #read(): void {
     try {
       while (this.#phase === "idle" && !this.#output.isBlocked) {
-        const arrived = this.#requests.next();
-        if (arrived === null) break;
-        this.#ask(arrived);
+        if (this.#atOnce++ === maxAtOnce) this.#pass();
+        else {
+          const arrived = this.#requests.next();
+          if (arrived === null) break;
+          this.#ask(arrived);
+        }
       }
     } catch (error) {
-      if (!(error instanceof WireFault)) throw error;
-      this.#refuse(error);
+      if (error instanceof WireFault) this.#refuse(error);
+      else this.close();
       return;
     }
     this.#requests.settle();
@@ -151,6 +154,17 @@ export class Connection {
     this.#output.flush();
     this.#throttle();
     if (this.#hasEnded) this.#endIfOver();
+  }
+
+  /** Goes on in the next turn of the event loop; until then it is as if an answer were waited for. */
+  #pass(): void {
+    this.#phase = "answering";
+    setImmediate(() => {
+      if (this.#phase === "closed") return;
+      this.#atOnce = 0;
+      this.#answered();
+      this.#read();
+    });
   }
 
   /** Sets the deadline for what is still to come of a request. */
@@ -180,8 +194,9 @@ export class Connection {
     this.#awaited = "nothing";
     this.#deadline = Number.NaN;
     const reply = this.answerer.answer(head, body, this);
-    if (reply instanceof Promise) void reply.then((late) => this.#sendLate(head, late));
-    else this.#send(head, reply);
+    if (reply instanceof Promise) {
+      reply.then((late) => this.#sendLate(head, late)).catch(() => this.close());
+    } else this.#send(head, reply);
   }
 
   #sendLate(head: Head, reply: Reply): void {
@@ -204,13 +219,18 @@ export class Connection {
     if (isStream && !head.isHttp11) this.#isLast = true;
     const start = headOf(head, reply, !this.#isLast);
     const isBodiless = head.method === "HEAD" || reply.status === 304 || reply.status === 204;
-    if (isStream && !isBodiless) {
+    if (!isStream || isBodiless) {
+      if (isStream) dropped(reply);
+      this.#output.add(start, isStream || isBodiless ? null : body);
+      this.#answered();
+    } else if (this.#hasEnded) {
+      // It might go to somebody who has left, which shows only when something is sent.
+      dropped(reply);
+      this.#end();
+    } else {
       this.#output.add(start, null);
-      return void this.#stream(body, head.isHttp11);
+      void this.#stream(body, head.isHttp11);
     }
-    if (isStream) dropped(reply);
-    this.#output.add(start, isStream || isBodiless ? null : body);
-    this.#answered();
   }
 
   #answered(): void {
@@ -222,21 +242,22 @@ export class Connection {
   /** A stream that breaks off breaks the connection, so that nobody takes what came of it for the whole. */
   async #stream(stream: ReadableStream<Uint8Array>, isChunked: boolean): Promise<void> {
     this.#phase = "streaming";
-    this.#streamed = new Streamed(stream, isChunked, this.#output, () => {
+    const blocked = () => {
       const atMost = this.now() + timeouts.blockedMs;
       this.#deadline = Number.isNaN(this.#deadline) ? atMost : Math.min(atMost, this.#deadline);
-    });
-    this.#output.flush();
+    };
     try {
+      this.#streamed = new Streamed(stream, isChunked, this.#output, blocked);
+      this.#output.flush();
       await this.#streamed.send();
+      this.#streamed = null;
+      // Another phase only where the connection was closed meanwhile.
+      if (this.#phase !== "streaming") return;
+      this.#answered();
+      this.#read();
     } catch {
       this.close();
     }
-    this.#streamed = null;
-    // Another phase only where the connection was closed meanwhile.
-    if (this.#phase !== "streaming") return;
-    this.#answered();
-    this.#read();
   }
 
   #refuse(fault: WireFault): void {

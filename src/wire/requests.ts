@@ -1,5 +1,5 @@
 import { Body } from "./body.ts";
-import { type Fields, type Head, headTooLarge, maxHeadBytes, readHead, WireFault } from "./head.ts";
+import { type Fields, type Head, maxHeadBytes, readHead, tooManyBytes, WireFault } from "./head.ts";
 
 /** Of a body; one that is larger is told by its length or by the one byte more that is read of it. */
 export const maxBodyBytes = 64 * 1024;
@@ -19,8 +19,6 @@ export class Requests {
   part: "nothing" | "head" | "body" = "nothing";
   #bytes: Buffer = empty;
   #at = 0;
-  /** The same bytes, each a character. */
-  #text = "";
   #fields: Fields | null = null;
   #incoming: { readonly head: Head; readonly body: Body } | null = null;
   #isExpected = false;
@@ -33,11 +31,11 @@ export class Requests {
   add(bytes: Buffer): void {
     this.#bytes = this.heldBytes === 0 ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes]);
     this.#at = 0;
-    this.#text = "";
   }
 
   /** The next request; null: not before more bytes have come. Throws a `WireFault`, after which nothing is read. */
   next(): Arrived | null {
+    this.part = "nothing";
     if (this.#incoming === null) {
       const head = this.#nextHead();
       if (head === null) return null;
@@ -64,40 +62,39 @@ export class Requests {
     return isExpected;
   }
 
-  /** Lets go of what was read. A copy is kept of the rest, which must not hold on to the whole of what was received. */
+  /** Lets go of what was read. Only when it is half of it or more, so that many small requests are not copied often. */
   settle(): void {
-    const isRead = this.heldBytes === 0;
-    this.#bytes = isRead ? empty : Buffer.from(this.#bytes.subarray(this.#at));
+    if (this.#at * 2 < this.#bytes.length) return;
+    this.#bytes = this.heldBytes === 0 ? empty : Buffer.from(this.#bytes.subarray(this.#at));
     this.#at = 0;
-    this.#text = "";
   }
 
   #nextHead(): Head | null {
-    this.part = "nothing";
-    if (this.heldBytes === 0) return null;
-    this.#text ||= this.#bytes.toString("latin1");
+    const bytes = this.#bytes;
     // Empty lines before a request are to be ignored (RFC 9112, section 2.2).
-    while (this.#text.startsWith("\r\n", this.#at)) this.#at += 2;
-    const end = this.#text.indexOf("\r\n\r\n", this.#at);
-    if (end === -1) {
-      this.#requireHead(this.#text.slice(this.#at));
-      return null;
-    }
-    if (end + 4 - this.#at > maxHeadBytes) throw headTooLarge();
-    const head = readHead(this.#text.slice(this.#at, end + 4), this.#fields);
+    while (bytes[this.#at] === 0x0d && bytes[this.#at + 1] === 0x0a) this.#at += 2;
+    const start = this.#at;
+    if (start === bytes.length) return null;
+    const end = bytes.indexOf(headEnd, start);
+    if (end === -1 || end + headEnd.length - start > maxHeadBytes) return this.#requireHead();
+    // Each byte a character. No more of them than the head, because its fields are kept, and what they are a part of.
+    const head = readHead(bytes.toString("latin1", start, end + headEnd.length), this.#fields);
     this.#fields = head.fields;
-    this.#at = end + 4;
+    this.#at = end + headEnd.length;
     return head;
   }
 
-  /** Refuses what cannot become a head any more. */
-  #requireHead(beginning: string): void {
-    if (beginning.length > maxHeadBytes) throw headTooLarge();
+  /** Refuses what cannot become a head any more; otherwise more of it is to come: null. */
+  #requireHead(): null {
+    const beginning = this.#bytes.toString("latin1", this.#at, this.#at + maxHeadBytes);
+    if (this.heldBytes > maxHeadBytes) throw tooManyBytes(beginning);
     if (/(?:^|[^\r])\n/.test(beginning)) {
       throw new WireFault(400, "malformed_request", "Lines of a head end with CR and LF");
     }
-    if (beginning !== "") this.part = "head";
+    this.part = "head";
+    return null;
   }
 }
 
 const empty = Buffer.alloc(0);
+const headEnd = Buffer.from("\r\n\r\n");

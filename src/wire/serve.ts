@@ -28,13 +28,16 @@ export function serveWire({
 }: WireOptions): WireServer {
   const { now = performance.now.bind(performance) } = options;
   const connections = new Set<Connection>();
-  let emptied: (() => void) | null = null;
+  let isStopping = false;
+  const gone = Promise.withResolvers<void>();
   const listener = listenAt(hostname, port, {
     reusePort,
     socket: {
       open(socket) {
         socket.data = new Connection(socket as unknown as Socket, answerer, now);
         connections.add(socket.data);
+        // Accepted together with one that was before the end.
+        if (isStopping) socket.data.finish();
       },
       data(socket, bytes) {
         socket.data.received(bytes);
@@ -49,7 +52,7 @@ export function serveWire({
         // One that broke down before it was open has none.
         connection?.closed();
         connections.delete(connection);
-        if (connections.size === 0) emptied?.();
+        if (isStopping && connections.size === 0) gone.resolve();
       },
       error({ data: connection }) {
         connection?.close();
@@ -63,15 +66,14 @@ export function serveWire({
   return {
     port: listener.port,
     async stop(graceMs) {
+      isStopping = true;
       listener.stop();
       for (const connection of connections) connection.finish();
-      const gone = new Promise<void>((resolve) => {
-        emptied = resolve;
-      });
       const late = setTimeout(() => {
         for (const connection of connections) connection.close();
+        gone.resolve();
       }, graceMs);
-      if (connections.size > 0) await gone;
+      if (connections.size > 0) await gone.promise;
       clearTimeout(late);
       clearInterval(looking);
     },

@@ -28,7 +28,7 @@ export class Streamed {
   async send(): Promise<void> {
     for (;;) {
       const { done, value } = await this.#reader.read();
-      if (done) break;
+      if (done || this.#isCanceled) break;
       if (value?.byteLength) await this.#send(this.isChunked ? chunkOf(value) : value);
     }
     if (this.isChunked && !this.#isCanceled) await this.#send(lastChunk);

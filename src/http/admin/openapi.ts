@@ -21,6 +21,7 @@ const tags = [
   { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
   { name: "Tokens", description: "Access tokens of applications." },
   { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
+  { name: "Backups", description: "Copies of the whole database, made while the server goes on." },
   { name: "Health", description: "For whoever watches over the process. Needs no key." },
 ];
 

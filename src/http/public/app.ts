@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
-import type { Ranking } from "../../ranking/ranking.ts";
+import type { RankingView } from "../../ranking/ranking.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
 import { introspectRoute } from "../oauth/introspect.ts";
 import { metadataRoute } from "../oauth/metadata.ts";
@@ -27,7 +27,7 @@ import { userRoutes } from "./users.ts";
 /** All routes of the public listener. */
 export function publicApp(
   deps: PublicDeps & {
-    ranking: Ranking;
+    ranking: RankingView;
     cursors: Cursors;
     defaultSubscriptionLimit: number;
     publicKey: PublicKey;

@@ -4,10 +4,9 @@ import type { AnyElysia } from "elysia";
 import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser/standalone.js" with {
   type: "file",
 };
-import { DomainError } from "../../domain/errors.ts";
 import { version } from "../../version.ts";
 import { reply } from "../exchange.ts";
-import { asked } from "../server.ts";
+import { asked, nothingHere } from "../server.ts";
 import { cached, replyCached } from "./cached.ts";
 import { askPlugin, openApiPath } from "./openapi.ts";
 
@@ -82,7 +81,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
     async (context) => {
       const { exchange, request, params } = asked(context);
       const { name, bytes } = await script();
-      if (params["script"] !== name) throw new DomainError("not_found", "There is nothing at this path");
+      if (params["script"] !== name) throw nothingHere;
       const compressed = acceptsGzip(request.headers.get("accept-encoding") ?? "");
       return reply(exchange, 200, compressed ? await gzipped() : bytes, {
         "content-type": "text/javascript; charset=utf-8",

@@ -1,3 +1,5 @@
+import { Changes } from "../changes.ts";
+
 /** The bytes of an answer about one user. */
 export type ProfileBytes = Uint8Array<ArrayBuffer>;
 
@@ -6,18 +8,24 @@ interface Entry {
   readonly bytes: ProfileBytes;
 }
 
+interface Kept extends Entry {
+  /** `Changes.of` its id. */
+  readonly changes: number;
+}
+
 /**
- * Answers of Get User that are ready, by username in lower case. Whoever changes users calls `forget` before the change
- * is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxEntries`: what was not asked
+ * Answers of Get User that are ready, by username in lower case. Whoever changes users notes that in `changes` before
+ * it is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxEntries`: what was not asked
  * for while half as many others were is dropped.
  */
 export class Profiles {
-  #young = new Map<string, Entry>();
-  #old = new Map<string, Entry>();
-  readonly #names = new Map<number, string>();
-  #changes = 0;
+  #young = new Map<string, Kept>();
+  #old = new Map<string, Kept>();
 
-  constructor(readonly maxEntries = 50_000) {}
+  constructor(
+    readonly maxEntries = 50_000,
+    readonly changes = new Changes(),
+  ) {}
 
   /** Whether there is something under this spelling of a name. */
   has(name: string): boolean {
@@ -26,38 +34,37 @@ export class Profiles {
 
   get(name: string): ProfileBytes | undefined {
     const young = this.#young.get(name);
-    if (young) return young.bytes;
+    if (young) return this.#isGood(young) ? young.bytes : undefined;
     const old = this.#old.get(name);
-    if (old) this.#put(name, old);
-    return old?.bytes;
+    if (!old || !this.#isGood(old)) return undefined;
+    this.#put(name, old);
+    return old.bytes;
   }
 
   /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
   async load(name: string, load: (name: string) => Promise<Entry | null>): Promise<ProfileBytes | null> {
-    const changes = this.#changes;
+    const before = this.changes.count;
     const entry = await load(name);
-    if (entry && changes === this.#changes) this.#put(name, entry);
-    return entry?.bytes ?? null;
+    if (!entry) return null;
+    // Asked for before the count of all: then a change between the two is seen by one of them.
+    const changes = this.changes.of(entry.id);
+    if (this.changes.count === before) this.#put(name, { ...entry, changes });
+    return entry.bytes;
   }
 
   forget(ids: readonly number[]): void {
-    this.#changes++;
-    for (const id of ids) {
-      const name = this.#names.get(id);
-      if (name === undefined) continue;
-      this.#names.delete(id);
-      this.#young.delete(name);
-      this.#old.delete(name);
-    }
+    this.changes.note(ids);
   }
 
-  #put(name: string, entry: Entry): void {
+  #isGood({ id, changes }: Kept): boolean {
+    return this.changes.of(id) === changes;
+  }
+
+  #put(name: string, entry: Kept): void {
     if (this.#young.size >= this.maxEntries / 2) {
-      for (const [gone, { id }] of this.#old) if (!this.#young.has(gone)) this.#names.delete(id);
       this.#old = this.#young;
       this.#young = new Map();
     }
     this.#young.set(name, entry);
-    this.#names.set(entry.id, name);
   }
 }

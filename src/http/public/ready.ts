@@ -1,5 +1,5 @@
 import { isUsername } from "../../domain/users.ts";
-import type { Ranking } from "../../ranking/ranking.ts";
+import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
 import { beginExchange, clientAddressOf, type Exchange, replyLines } from "../exchange.ts";
@@ -17,7 +17,7 @@ import { profileReader, unknownUser, usersPath } from "./users.ts";
  */
 export function readyAnswers(
   { access, profiles, store, publicUrl }: Pick<PublicDeps, "access" | "profiles" | "store" | "publicUrl">,
-  ranking: Ranking,
+  ranking: RankingView,
 ): ReadyAnswer {
   const { authenticator, limiter, defaultRateLimit } = access;
   const read = profileReader({ store, publicUrl });

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import { component, documentSchema, type Json } from "./reference-schemas.ts";
 
-export type PublicErrorCode = ErrorCode | "internal_error";
+export type PublicErrorCode = Exclude<ErrorCode, "range_not_satisfiable"> | "internal_error";
 
 const closed = { additionalProperties: false };
 export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";

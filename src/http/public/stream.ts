@@ -51,8 +51,8 @@ export function streamRoute(
     "/public/v1/events/stream",
     async ({ exchange, request }) => {
       const caller = await access.authenticator.authenticate(request);
-      // HEAD must not hold a stream open.
-      if (exchange.method === "HEAD") return reply(exchange, 200, "", headers);
+      // HEAD must not hold a stream open, and says as little of its length as GET.
+      if (exchange.method === "HEAD") return reply(exchange, 200, new ReadableStream(), headers);
       const { client } = exchange;
       const stream = await streams.open({
         caller,

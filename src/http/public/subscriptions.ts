@@ -110,8 +110,8 @@ export function subscriptionRoutes(
     return { grant, application };
   };
   const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit;
-  const budget = async (application: Application) => ({
-    "onair-subscriptions-used": String(await store.subscriptions.count(application.id)),
+  const budget = (application: Application, used: number) => ({
+    "onair-subscriptions-used": String(used),
     "onair-subscriptions-limit": String(limitOf(application)),
   });
 
@@ -119,10 +119,8 @@ export function subscriptionRoutes(
     path,
     async ({ exchange }) => {
       const { grant, application } = await granted(exchange);
-      const all = await store.subscriptions.ofApplication(application.id);
-      const data =
-        grant.userId === null ? all : all.filter((one) => one.broadcaster_user_id === grant.userId);
-      return replyJson(exchange, 200, { data, message: "OK" }, await budget(application));
+      const { json, used } = await store.subscriptions.list(application.id, grant.userId);
+      return reply(exchange, 200, `{"data":${json},"message":"OK"}`, budget(application, used));
     },
     operation({
       id: "getSubscriptions",
@@ -169,7 +167,7 @@ export function subscriptionRoutes(
         if (!result) throw new Error("The store gave fewer results than keys");
         return "id" in result ? { ...item, subscription_id: result.id } : { ...item, error: result.error };
       });
-      const headers = await budget(application);
+      const headers = budget(application, await store.subscriptions.count(application.id));
       if (data.some((item) => item.subscription_id)) {
         return replyJson(exchange, 200, { data, message: "OK" }, headers);
       }

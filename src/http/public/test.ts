@@ -8,7 +8,6 @@ import type { SampleExchange } from "../../webhooks/sample.ts";
 import { rateLimited } from "../auth.ts";
 import { readJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
-import { rateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -65,11 +64,9 @@ const TestSchema = Type.Object(
 /** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
 export function testRoute(
   app: PublicListener,
-  { now, catalogue }: PublicDeps,
+  { access, catalogue }: PublicDeps,
   engine: Pick<Engine, "test">,
 ): void {
-  const limiter = rateLimiter(now);
-
   app.post(
     "/public/v1/events/test",
     async ({ exchange, request }) => {
@@ -82,7 +79,7 @@ export function testRoute(
         throw invalidFields([{ in: "body", field, message }]);
       }
       const { application_id } = scopeOf(exchange);
-      const budget = limiter.take(application_id, testsPerMinute);
+      const budget = access.limiter.take(`tests of ${application_id}`, testsPerMinute);
       if (budget?.allowed === false) throw rateLimited(budget);
       const made = await engine.test(application_id, { name: event, version, data: type.example });
       return replyJson(exchange, 200, { data: shown(made), message: "OK" });

@@ -16,6 +16,7 @@ import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase, openForReading } from "./open.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
+import { Snapshots } from "./snapshots.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
@@ -24,18 +25,28 @@ import { userStore } from "./users.ts";
 export function openStore(directory: string): Store {
   const { db, close } = openDatabase(directory);
   const commit = groupCommit(db);
+  const snapshots = new Snapshots(() => openForReading(directory));
+  const closeAll = () => {
+    snapshots.close();
+    close();
+  };
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return { ...storeOn(db, commit), close: () => commit(() => {}).then(close) };
+  return { ...storeOn(db, commit, snapshots), close: () => commit(() => {}).then(closeAll) };
 }
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
 export function openReader(directory: string): Store {
   const db = openForReading(directory);
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
-  return { ...storeOn(db, refuse), close: async () => db.close() };
+  const snapshots = new Snapshots(() => openForReading(directory));
+  const close = async () => {
+    snapshots.close();
+    db.close();
+  };
+  return { ...storeOn(db, refuse, snapshots), close };
 }
 
-function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
+function storeOn(db: Database, commit: Commit, snapshots: Snapshots): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
   const modes = deliveryModes(db);
@@ -48,7 +59,7 @@ function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
     tokens: tokenStore(orm, commit),
     loginRequests: loginRequestStore(orm, commit),
     consents: consentStore(db, orm, commit),
-    subscriptions: subscriptionStore(db, orm, commit),
+    subscriptions: subscriptionStore(db, orm, commit, snapshots),
     events: eventStore(db, commit, modes),
     eventTypes: eventTypeStore(orm, commit),
     deliveries: deliveryStore(db, commit, keepEndpoint),

@@ -83,8 +83,12 @@ interface Summary {
 /** Loads a server; `directory` is for the files that the script reads. */
 export type Load = (server: Server, seconds: number) => Promise<Run>;
 
-/** Writes the files of a workload into `directory`, and returns what sends it to a server. */
-export async function prepareLoad(directory: string, traffic: Traffic): Promise<Load> {
+/** Writes the files of a workload into `directory`, and returns what sends it to a server, from the cores `cpus`. */
+export async function prepareLoad(
+  directory: string,
+  traffic: Traffic,
+  cpus: number | string = loadCore,
+): Promise<Load> {
   const file = (name: string) => join(directory, name);
   await Bun.write(file("load.lua"), script);
   await Bun.write(file(pathsFile), traffic.paths.join("\n"));
@@ -107,7 +111,7 @@ export async function prepareLoad(directory: string, traffic: Traffic): Promise<
     const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files, startAt];
     forgetPeak(server.pid);
     const before = cpuSeconds(server.pid);
-    const child = startPinned(loadCore, command, { stderr: "pipe" });
+    const child = startPinned(cpus, command, { stderr: "pipe" });
     const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
     const cpu = cpuSeconds(server.pid) - before;
     const line = output.split("\n").find((each) => each.startsWith("{"));

@@ -1,6 +1,7 @@
 import type { AnyElysia } from "elysia";
 import type { Answerer } from "../wire/connection.ts";
-import type { Head, WireFault } from "../wire/head.ts";
+import type { WireFault } from "../wire/fault.ts";
+import type { Head } from "../wire/head.ts";
 import type { Reply } from "../wire/reply.ts";
 import { serveWire } from "../wire/serve.ts";
 import { replyError } from "./errors.ts";

@@ -1,4 +1,5 @@
-import { fieldLine, WireFault } from "./head.ts";
+import { malformed } from "./fault.ts";
+import { fieldLine } from "./head.ts";
 
 /** Of what frames the chunks of a body, trailers included. */
 const maxFramingBytes = 16 * 1024;
@@ -13,8 +14,6 @@ const chunkLine = new RegExp(`^([0-9A-Fa-f]{1,8})(?:;${token}(?:=(?:${token}|${q
 
 /** Trailers are left out, but for those that would say where the body ends or whose it is (RFC 9110, section 6.5.1). */
 const headOnly = /^(?:content-length|transfer-encoding|host):/i;
-
-const malformed = (message: string) => new WireFault(400, "malformed_request", message);
 
 /**
  * Reads the body of a request as its bytes come (RFC 9112, sections 6.2 and 7.1). At most `maxBytes` and one more of it

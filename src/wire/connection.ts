@@ -1,4 +1,5 @@
-import { type Fields, type Head, WireFault } from "./head.ts";
+import { WireFault } from "./fault.ts";
+import type { Fields, Head } from "./head.ts";
 import { Output } from "./output.ts";
 import { continueLine, headOf, type Reply } from "./reply.ts";
 import { type Arrived, Requests } from "./requests.ts";
@@ -130,7 +131,7 @@ export class Connection {
     if (now < this.#deadline) return;
     if (this.#phase !== "idle" || this.#output.isBlocked) this.close();
     else if (this.#awaited === "nothing") this.#end();
-    else this.#refuse(new WireFault(408, "request_timeout", "The request took too long to arrive"));
+    else this.#refuse(new WireFault("request_timeout", "The request took too long to arrive"));
   }
 
   /** Answers what has arrived, as far as one answer after the other can be given. */

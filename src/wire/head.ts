@@ -3,16 +3,7 @@
  * same bytes. Lines end with CRLF; nothing is folded; a body has one length or is chunked, never both.
  */
 
-/** Why a request cannot be read. Its connection ends with the answer. */
-export class WireFault extends Error {
-  constructor(
-    readonly status: 400 | 408 | 414 | 417 | 431 | 501 | 505,
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
+import { malformed, WireFault } from "./fault.ts";
 
 /** Request line, fields and what separates them. */
 export const maxHeadBytes = 16 * 1024;
@@ -20,15 +11,13 @@ export const maxHeadBytes = 16 * 1024;
 /** A `Headers` takes time that grows with the square of their number: 3,000 lines took 34 ms. */
 const maxFieldLines = 100;
 
-const malformed = (message: string) => new WireFault(400, "malformed_request", message);
-
-const headTooLarge = (message: string) => new WireFault(431, "head_too_large", message);
+const headTooLarge = (message: string) => new WireFault("head_too_large", message);
 
 /** What is wrong with a head of more than `maxHeadBytes`, from what came of it. */
 export function tooManyBytes(beginning: string): WireFault {
   const limit = `must be at most ${maxHeadBytes} bytes`;
   if (beginning.includes("\r\n")) return headTooLarge(`The head of a request ${limit}`);
-  return new WireFault(414, "target_too_long", `The first line of a request ${limit}`);
+  return new WireFault("target_too_long", `The first line of a request ${limit}`);
 }
 
 /** The fields of a head. A connection that sends the same ones again is given the same object. */
@@ -87,13 +76,13 @@ function readUnusual(line: string, fields: Fields): Head {
   const [, method = "", given = "", version] = requestLine.exec(line) ?? [];
   if (version === undefined) throw malformed("The request line is not that of HTTP/1.1");
   if (version !== "1.1" && version !== "1.0") {
-    throw new WireFault(505, "version_not_supported", "This server speaks HTTP/1.1");
+    throw new WireFault("version_not_supported", "This server speaks HTTP/1.1");
   }
   const isHttp11 = version === "1.1";
   if (isHttp11 && fields.host === null) throw malformed("The Host header is missing");
   if (!isHttp11 && fields.contentLength === null) throw malformed("HTTP/1.0 knows no chunks");
   if (!methods.has(method)) {
-    throw new WireFault(501, "method_not_implemented", "This server does not know the method");
+    throw new WireFault("method_not_implemented", "This server does not know the method");
   }
   return { method, target: originOf(method, given), isHttp11, fields };
 }
@@ -170,7 +159,7 @@ function lengthOf(get: Fields["get"]): number | null {
   if (coding !== null) {
     if (length !== null) throw malformed("A body has either Content-Length or Transfer-Encoding");
     if (coding.toLowerCase() === "chunked") return null;
-    throw new WireFault(501, "coding_not_implemented", "The only transfer coding is chunked");
+    throw new WireFault("coding_not_implemented", "The only transfer coding is chunked");
   }
   if (length === null) return 0;
   if (!/^[0-9]{1,15}$/.test(length)) throw malformed("Content-Length must be one decimal number");
@@ -181,7 +170,7 @@ function expectation(get: Fields["get"]): boolean {
   const expected = get("expect");
   if (expected === null) return false;
   if (expected.toLowerCase() === "100-continue") return true;
-  throw new WireFault(417, "expectation_failed", "The only expectation is 100-continue");
+  throw new WireFault("expectation_failed", "The only expectation is 100-continue");
 }
 
 function connectionOf(value: string | null): Fields["connection"] {

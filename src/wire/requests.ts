@@ -1,5 +1,6 @@
 import { Body } from "./body.ts";
-import { type Fields, type Head, maxHeadBytes, readHead, tooManyBytes, WireFault } from "./head.ts";
+import { malformed } from "./fault.ts";
+import { type Fields, type Head, maxHeadBytes, readHead, tooManyBytes } from "./head.ts";
 
 /** Of a body; one that is larger is told by its length or by the one byte more that is read of it. */
 export const maxBodyBytes = 64 * 1024;
@@ -89,7 +90,7 @@ export class Requests {
     const beginning = this.#bytes.toString("latin1", this.#at, this.#at + maxHeadBytes);
     if (this.heldBytes > maxHeadBytes) throw tooManyBytes(beginning);
     if (/(?:^|[^\r])\n/.test(beginning)) {
-      throw new WireFault(400, "malformed_request", "Lines of a head end with CR and LF");
+      throw malformed("Lines of a head end with CR and LF");
     }
     this.part = "head";
     return null;

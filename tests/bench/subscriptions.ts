@@ -45,6 +45,7 @@ function reportOf({ subscriptions }: Options, lists: Lists, writes: readonly Wri
       ...cells(lists.list),
       "",
     ],
+    ["processor time of one", milliseconds(lists.cpuMs), "", "", ""],
     ["longest Get User during one", ...cells(lists.during), ""],
     ["longest Get User in as much time without", ...cells(lists.without), ""],
     ["bare commit", ...cells(commits), ""],

@@ -5,7 +5,8 @@ import { answererOf } from "../../src/http/public-listening.ts";
 import { listener } from "../../src/http/server.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { type Answerer, Connection } from "../../src/wire/connection.ts";
-import { type Head, WireFault } from "../../src/wire/head.ts";
+import { WireFault } from "../../src/wire/fault.ts";
+import type { Head } from "../../src/wire/head.ts";
 import type { RawAnswer } from "../support/http-answers.ts";
 import { lastAnswer, RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
@@ -49,7 +50,7 @@ async function errorOf(text: string): Promise<[number, string]> {
   return [status, error.code];
 }
 
-describe("what cannot be read as a request is answered in the one shape, and ends the connection", () => {
+describe("what cannot be read as a request", () => {
   const categories = "/public/v1/categories";
   const subscriptions = "/public/v1/events/subscriptions";
 
@@ -82,13 +83,13 @@ describe("what cannot be read as a request is answered in the one shape, and end
     // What Bun's `Request` would make a GET of.
     ["another method", request("FOO", categories), 501, "method_not_implemented"],
     ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "version_not_supported"],
-  ])("%s", async (_, text, status, code) => {
+  ])("%s is answered in the one shape, and ends the connection", async (_, text, status, code) => {
     expect(await errorOf(text)).toEqual([status, code]);
   });
 
-  test("and so is what takes too long to arrive", () => {
+  test("what takes too long to arrive is answered in the one shape, too", () => {
     const { answerer } = answering(() => {});
-    const fault = new WireFault(408, "request_timeout", "Too slow");
+    const fault = new WireFault("request_timeout", "Too slow");
     const { status, head, body } = answerer.refuse(fault, connectionTo(answerer));
     expect(status).toBe(408);
     expect(head).toMatch(/^content-type: application\/json\r\n/m);

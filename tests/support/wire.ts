@@ -1,5 +1,6 @@
 import { type Answerer, Connection, type Socket } from "../../src/wire/connection.ts";
-import { type Head, readHead, WireFault } from "../../src/wire/head.ts";
+import { WireFault } from "../../src/wire/fault.ts";
+import { type Head, readHead } from "../../src/wire/head.ts";
 import type { Reply } from "../../src/wire/reply.ts";
 
 /** A socket that takes as much as it has room for, and remembers what was done to it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { timeouts } from "../../src/wire/timeouts.ts";
+import { usedBytes } from "../support/memory.ts";
 import { FakeConnection, get, nextTurn, ok } from "../support/wire.ts";
 
 /** What happens to a connection whose client does not take what it asked for, or asks for more than it takes. */
@@ -23,6 +24,16 @@ describe("a client that asks for more than is answered", () => {
     expect(fake.socket.isPaused).toBe(true);
     await fake.resolve("/late");
     expect([fake.socket.isPaused, fake.socket.ending]).toEqual([false, "shutdown"]);
+  });
+
+  test("has what comes behind its last request thrown away", () => {
+    const fake = new FakeConnection();
+    fake.receive(get("/a", "Connection: close"));
+    const piece = Buffer.alloc(1024 * 1024, "x");
+    const before = usedBytes();
+    for (let i = 0; i < 32; i++) fake.connection.received(Buffer.from(piece));
+    expect(usedBytes() - before).toBeLessThan(16 * piece.length);
+    expect(fake.asked).toEqual(["/a"]);
   });
 
   test("gets no more answers than it takes", async () => {
@@ -200,6 +211,41 @@ describe("a stream", () => {
     happens(fake);
     await nextTurn();
     expect(events.filter((event) => event === "cancel")).toHaveLength(1);
+  });
+
+  test("that was canceled does not look as if it had come to its end", async () => {
+    const { reply, give } = stream();
+    const fake = new FakeConnection(() => reply);
+    fake.receive(get("/s"));
+    fake.socket.room = 0;
+    await give("hello");
+    fake.connection.ended();
+    await nextTurn();
+    fake.drain();
+    expect(fake.sent).toBe(`${start}5\r\nhello\r\n`);
+    expect(fake.socket.ending).toBe("end");
+  });
+
+  test("of which not even the head is taken is given up once its client has ended", async () => {
+    const { reply } = stream();
+    const fake = new FakeConnection(() => reply);
+    fake.socket.room = 0;
+    fake.receive(get("/s"));
+    fake.pass(3_600);
+    fake.connection.ended();
+    fake.pass(timeouts.blockedMs / 1_000 + 1);
+    expect(fake.socket.ending).toBe("terminate");
+  });
+
+  test("that is to end soon does, whether its client takes something or not", async () => {
+    const { reply, give } = stream();
+    const fake = new FakeConnection(() => reply);
+    fake.receive(get("/s"));
+    fake.connection.limit(5_000);
+    fake.socket.room = 0;
+    await give("hello");
+    fake.pass(6);
+    expect(fake.socket.ending).toBe("terminate");
   });
 
   test.each<[string, (fake: FakeConnection) => void]>([

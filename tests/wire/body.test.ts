@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Body } from "../../src/wire/body.ts";
-import { WireFault } from "../../src/wire/head.ts";
+import { WireFault } from "../../src/wire/fault.ts";
+import { usedBytes } from "../support/memory.ts";
 
 /** How bodies are read (RFC 9112, sections 6 and 7.1), however their bytes are divided. */
 
@@ -175,15 +176,10 @@ describe("a body in chunks", () => {
 
 test("a body that comes byte by byte takes not much more memory than its bytes", () => {
   const bytes = 64 * 1024;
-  const used = () => {
-    Bun.gc(true);
-    const { heapUsed, arrayBuffers } = process.memoryUsage();
-    return heapUsed + arrayBuffers;
-  };
   const body = new Body(bytes, bytes);
   const byte = Buffer.from("x");
-  const before = used();
+  const before = usedBytes();
   for (let i = 0; i < bytes; i++) body.feed(byte, 0);
-  expect(used() - before).toBeLessThan(16 * bytes);
+  expect(usedBytes() - before).toBeLessThan(16 * bytes);
   expect(body.bytes().length).toBe(bytes);
 });

@@ -118,6 +118,17 @@ describe("a request that does not arrive is told so", () => {
     expect(fake.answers).toEqual(["/b", "/a"]);
   });
 
+  test("the beginning of one request that ends another one has its own time, too", () => {
+    const fake = new FakeConnection();
+    fake.receive("G");
+    fake.pass(seconds(headMs) - 1);
+    fake.receive(`${get("/a").slice(1)}G`);
+    fake.pass(seconds(headMs) - 1);
+    expect(fake.answers).toEqual(["/a"]);
+    fake.pass(2);
+    expect(timeout(fake)).toBe(true);
+  });
+
   test("what came while an answer was made has its time from then on", async () => {
     const fake = new FakeConnection(({ target }) => (target === "/late" ? null : ok(target)));
     fake.receive(`${get("/late")}GET`);
@@ -162,11 +173,13 @@ describe("a client that takes nothing", () => {
     for (let i = 0; i < 10; i++) {
       fake.pass(seconds(blockedMs) - 1);
       fake.drain(10_000);
-      // Room for nothing is no sign of life.
-      fake.drain(0);
     }
     expect(fake.socket.text).toHaveLength(100_000);
-    expectNothingFor(fake, blockedMs);
+    // Room for nothing is no sign of life.
+    for (let i = 0; i <= seconds(blockedMs); i++) {
+      fake.pass(1);
+      fake.drain(0);
+    }
     expect(fake.socket.ending).toBe("terminate");
   });
 

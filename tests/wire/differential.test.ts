@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { WireFault } from "../../src/wire/head.ts";
+import { WireFault } from "../../src/wire/fault.ts";
 import { Requests } from "../../src/wire/requests.ts";
 import { RequestFuzz } from "../support/http-fuzz.ts";
 import { llhttpRequests } from "../support/llhttp.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
 import { adminKey, load, newToken, type OnAir } from "../support/onair.ts";
 import { sampleUsers, usernameOf } from "../support/platform.ts";
-import { BenchError } from "../support/processes.ts";
+import { BenchError, cpuSeconds } from "../support/processes.ts";
 import { Wire, type WireAnswer } from "../support/wire.ts";
 
 const path = "/public/v1/events/subscriptions";
@@ -149,6 +149,8 @@ async function measureWrites(
 
 export interface Lists {
   readonly bytes: number;
+  /** Processor time of the server for each, in milliseconds. */
+  readonly cpuMs: number;
   /** In milliseconds, one after the other. */
   readonly list: number[];
   /** The longest Get User during each of as many lists, and in as much time without one. */
@@ -156,8 +158,8 @@ export interface Lists {
   readonly without: number[];
 }
 
-async function measureLists(bot: Bot, subscriptions: number, rounds: number): Promise<Lists> {
-  const lists: Lists = { bytes: 0, list: [], during: [], without: [] };
+async function measureLists(bot: Bot, { subscriptions, rounds }: Options, serverPid: number): Promise<Lists> {
+  const lists = { list: [] as number[], during: [] as number[], without: [] as number[] };
   const first = await bot.list();
   const { data } = JSON.parse(first.body) as { data: unknown[] };
   if (data.length !== subscriptions)
@@ -173,7 +175,10 @@ async function measureLists(bot: Bot, subscriptions: number, rounds: number): Pr
     lists.during.push(during);
     lists.without.push(without);
   }
-  return { ...lists, bytes: first.body.length };
+  const before = cpuSeconds(serverPid);
+  for (let i = 0; i < rounds; i++) await bot.list();
+  const cpuMs = ((cpuSeconds(serverPid) - before) / rounds) * 1_000;
+  return { ...lists, cpuMs, bytes: first.body.length };
 }
 
 /** Asks for a user again and again while something goes on; gives the longest answer, in milliseconds. */
@@ -194,7 +199,8 @@ async function longestOf(wire: Wire, work: () => Promise<unknown>): Promise<numb
 }
 
 /** Fills a server with subscriptions and measures all there is to measure. `directory` is for bare commits. */
-export async function measure(onAir: OnAir, directory: string, { subscriptions, others, rounds }: Options) {
+export async function measure(onAir: OnAir, directory: string, options: Options) {
+  const { subscriptions, others, rounds } = options;
   const broadcasters = Math.ceil(subscriptions / perBroadcaster);
   const spare = broadcasters + 1;
   await load(onAir, "users", renumbered(spare));
@@ -210,7 +216,7 @@ export async function measure(onAir: OnAir, directory: string, { subscriptions, 
   await fill(bots, subscriptions);
   const full = bots[2]?.bot;
   if (!full) throw new BenchError("There is no application");
-  const lists = await measureLists(full, subscriptions, rounds);
+  const lists = await measureLists(full, options, onAir.pid);
   const last = await full.create(broadcasters, builtIn.slice(0, 1));
   await full.remove(last.ids);
   const stages = bots

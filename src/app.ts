@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
-import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts";
+import type { Engine } from "./engine/engine.ts";
+import { signingKeySetting } from "./engine/setting.ts";
 import { startEngineThread } from "./engine/thread.ts";
 import { adminApp } from "./http/admin/app.ts";
 import { publicSettings } from "./http/public/server.ts";
@@ -51,7 +51,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   let api: Public | null = null;
   try {
-    const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
+    const cursorKey = await setting(store, "cursor_key", randomKey);
     const signingKey = (await store.settings.get(signingKeySetting)) ?? "";
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
     const catalogue = await catalogueOf(await store.eventTypes.all());
@@ -106,6 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     started.push(adminListening);
     adminUrl = adminListening.url;
+    await engine.started;
     isReady = true;
 
     return {
@@ -155,6 +156,7 @@ async function engineOf({ config, log, now, steady, random = Math.random }: AppO
   };
   const settings = { data, allowPrivateWebhooks, webhookProxy, retention };
   if (now) {
+    const { startEngine } = await import("./engine/engine.ts");
     const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random });
     const enginePort = () => {
       throw new Error("An engine in this thread cannot be reached from another one");
@@ -171,6 +173,8 @@ async function engineOf({ config, log, now, steady, random = Math.random }: AppO
 function exits(log: Log): () => void {
   return () => void log.flush().then(() => process.exit(1));
 }
+
+const randomKey = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 
 /** A setting of the data directory, made at its first start. */
 async function setting(store: Store, key: string, make: () => string): Promise<string> {

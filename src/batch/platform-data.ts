@@ -1,5 +1,4 @@
 import type { TSchema } from "@sinclair/typebox";
-import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { CategoryInput, categoryFrom } from "../domain/categories.ts";
 import { invalidFields } from "../domain/errors.ts";
 import { parseJson } from "../domain/json.ts";
@@ -23,22 +22,22 @@ export type DataKind = (typeof dataKinds)[number];
 
 /** How one kind of the platform's data is checked and kept. */
 export interface Intake<Input> {
-  readonly check: TypeCheck<TSchema>;
+  readonly schema: TSchema;
   readonly read: ReadLine<Input>;
   readonly keep: Keep<Input>;
 }
 
-const checks = {
-  users: TypeCompiler.Compile(UserInput),
-  categories: TypeCompiler.Compile(CategoryInput),
-  channels: TypeCompiler.Compile(ChannelInput),
-  livestreams: TypeCompiler.Compile(LivestreamInput),
+const schemas = {
+  users: UserInput,
+  categories: CategoryInput,
+  channels: ChannelInput,
+  livestreams: LivestreamInput,
 };
 
-function reader<Input>(check: TypeCheck<TSchema>): ReadLine<Input> {
+function reader<Input>(schema: TSchema): ReadLine<Input> {
   return (bytes) => {
     const value = parseJson(bytes, "line");
-    const wrong = problems(check, value, { in: "body" });
+    const wrong = problems(schema, value, { in: "body" });
     if (wrong.length > 0) throw invalidFields(wrong);
     return value as Input;
   };
@@ -60,7 +59,7 @@ const livestreamGroup = 500;
 /** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
 export function platformData({ store, ranking, now, usersChanged, usersRemoved }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
-    return { check: checks[kind], read: reader(checks[kind]), keep };
+    return { schema: schemas[kind], read: reader(schemas[kind]), keep };
   };
   /** Ends these livestreams, whether they are live or not. */
   const end = async (channelIds: readonly number[]): Promise<void> => {

@@ -16,7 +16,8 @@ const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {
   summary: "run a platform to develop against, with sample data",
-  help: `Usage: onair dev [options]
+  get help() {
+    return `Usage: onair dev [options]
 
 Runs a whole platform to develop against: made-up users, categories and livestreams that change, an application
 with a token, events now and then, and a receiver that verifies each webhook and prints it. All of it is kept in
@@ -28,7 +29,8 @@ the data directory; delete that to begin anew. Not for production: that is "onai
 Options win over environment variables, and those over the file .env in the working directory.
 
 ${settingsHelp({ ...defaults })}
-`,
+`;
+  },
   async run(args: readonly string[], processEnv: Environment) {
     const ownFlags = ["--json", "--no-events"];
     const serveArgs = args.filter((arg) => !ownFlags.includes(arg));

@@ -1,10 +1,13 @@
+import { lazily } from "../domain/lazily.ts";
 import type { Log, LogLevel } from "../log.ts";
-import { openReader } from "../store/sqlite/store.ts";
+import { lockDirectory } from "../store/sqlite/open.ts";
+import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import type { Link } from "../threads/link.ts";
 import { linkOver } from "../threads/run.ts";
 import { startThread } from "../threads/start.ts";
 import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
+import { signingKeySetting } from "./setting.ts";
 
 export interface EngineThreadOptions {
   /** The URL of `worker.ts`. */
@@ -42,15 +45,27 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Runs the engine in a thread of its own, so that neither a sync nor the signing of ten thousand deliveries holds up a
- * request. Rejects with what starting the engine threw.
+ * request. Where there is nothing to do before anybody may read, this resolves without waiting for the thread: `started`
+ * tells when it is ready. Throws when the directory cannot be locked, or what starting the engine threw.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<EngineThread> {
   const { settings, ...rest } = options;
+  const lock = lockDirectory(settings.data);
   const told = new Told();
-  const thread = await startThread({ name: "engine", start: settings, offered: told, ...rest });
-  const { stop, ...engine } = remoteEngine(thread.link, told, settings.data);
+  const thread = startThread({ name: "engine", start: settings, offered: told, ...rest });
+  const isStarted = thread.started.then(
+    () => true,
+    () => {
+      lock.close();
+      return false;
+    },
+  );
+  const early = await readerIfReady(settings.data);
+  if (!early) await thread.started;
+  const { stop, ...engine } = remoteEngine(thread.link, told, early ?? openReader(settings.data));
   return {
     ...engine,
+    started: thread.started,
     port() {
       const { port1, port2 } = new MessageChannel();
       thread.connect(port1);
@@ -58,10 +73,20 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
     async stop(graceMs) {
       await stop();
+      if (!(await isStarted)) return;
       await thread.link.call("stop", graceMs);
       thread.end();
+      lock.close();
     },
   };
+}
+
+/** null as well where the engine has never started before: its key is still to be made. */
+async function readerIfReady(directory: string): Promise<Store | null> {
+  const reader = openReaderIfReady(directory);
+  if (reader === null || (await reader.settings.get(signingKeySetting)) !== null) return reader;
+  await reader.close();
+  return null;
 }
 
 /** The engine that another thread has started, of which this one was given a port. `stop` ends only this connection. */
@@ -71,9 +96,10 @@ export function connectEngine(
 ): Omit<Engine, "stop"> & { stop(): Promise<void> } {
   const told = new Told();
   const link = linkOver(port, () => told);
-  const engine = remoteEngine(link, told, directory);
+  const engine = remoteEngine(link, told, openReader(directory));
   return {
     ...engine,
+    started: Promise.resolve(),
     async stop() {
       await engine.stop();
       port.close();
@@ -89,9 +115,8 @@ class Told {
 function remoteEngine(
   link: Link,
   told: Told,
-  directory: string,
-): Omit<Engine, "stop"> & { stop(): Promise<void> } {
-  const reader = openReader(directory);
+  reader: Store,
+): Omit<Engine, "stop" | "started"> & { stop(): Promise<void> } {
   return {
     store: sharedStore(reader, link),
     publish: (event) => link.call("publish", event),
@@ -109,14 +134,15 @@ function remoteEngine(
 
 /** The store as this thread uses it. A read that follows a write sees it: the answer comes after the commit. */
 function sharedStore(reader: Store, link: Link): Store {
-  const nouns = Object.entries(reader).filter(([name]) => name !== "close");
-  const shared = nouns.map(([noun, verbs]) => {
-    const methods = Object.entries(verbs as object).map(([verb, method]) => {
+  const shared = (noun: keyof Store) => {
+    const methods = Object.entries(reader[noun]).map(([verb, method]) => {
       if (readHere[noun]?.includes(verb)) return [verb, method];
       return [verb, (...args: unknown[]) => link.call(`store.${noun}.${verb}`, ...args)];
     });
-    return [noun, Object.fromEntries(methods)];
-  });
+    return Object.fromEntries(methods);
+  };
+  const nouns = Object.keys(reader).filter((name) => name !== "close") as (keyof Store)[];
+  const makers = nouns.map((noun) => [noun, () => shared(noun)] as const);
   // A boundary: the same nouns and verbs as the reader has.
-  return { ...(Object.fromEntries(shared) as Store), close: async () => {} };
+  return Object.assign(lazily(Object.fromEntries(makers)) as Store, { close: async () => {} });
 }

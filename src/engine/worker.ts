@@ -4,7 +4,7 @@
 import { setPriority } from "node:os";
 import type { Link } from "../threads/link.ts";
 import { runThread } from "../threads/run.ts";
-import { type EngineSettings, startEngine } from "./engine.ts";
+import type { EngineSettings } from "./engine.ts";
 
 // Linux counts this for the calling thread alone: where there is not enough processor for both, requests go first.
 if (process.platform === "linux") setPriority(0, 5);
@@ -25,12 +25,16 @@ function tellStreamed(applicationIds: readonly string[]): void {
 
 runThread<EngineSettings>(
   async ({ start, link, log }) => {
+    // Behind the priority: on a single processor the first answers do not wait for this thread to load its modules.
+    const { startEngine } = await import("./engine.ts");
     const engine = await startEngine({
       settings: start,
       log,
       now: Date.now,
       steady: performance.now.bind(performance),
       random: Math.random,
+      // The main thread has locked the directory.
+      lock: { close() {} },
     });
     links.push(link);
     engine.onStreamed(tellStreamed);

@@ -10,10 +10,11 @@ export class Link {
   readonly #send: (message: LinkMessage) => void;
   readonly #offered: () => unknown;
   #next = 1;
+  #brokenBy: Error | null = null;
   #calls: Call[] = [];
   #answers: Answer[] = [];
 
-  /** @param offered what the other end may call; null: nothing yet */
+  /** @param offered what the other end may call, or a promise of it */
   constructor(send: (message: LinkMessage) => void, offered: () => unknown = () => null) {
     this.#send = send;
     this.#offered = offered;
@@ -22,6 +23,7 @@ export class Link {
   /** Calls a method of the other end, by its path. Rejects with what that throws. */
   call<T>(method: string, ...args: readonly unknown[]): Promise<T> {
     return new Promise((resolve, reject) => {
+      if (this.#brokenBy) return reject(this.#brokenBy);
       const id = this.#next++;
       this.#waiting.set(id, { resolve, reject });
       this.#sendSoon({ id, method, args });
@@ -57,15 +59,16 @@ export class Link {
     else call?.resolve(answer.value as never);
   }
 
-  /** The other end is gone. */
+  /** The other end is gone: whoever waits for it is told, and whoever calls it from now on. */
   broken(error: Error): void {
+    this.#brokenBy ??= error;
     for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
     this.#waiting.clear();
   }
 
   async #make({ id, method, args }: Call): Promise<void> {
     try {
-      const value = await callMethod(this.#offered(), method, args);
+      const value = await callMethod(await this.#offered(), method, args);
       if (id !== null) this.#answerSoon({ id, value });
     } catch (error) {
       if (id === null) throw error;

@@ -21,11 +21,12 @@ export function runThread<Start>(
   begin: (beginning: Beginning<Start>) => Promise<object>,
   connected: (link: Link) => void = () => {},
 ): void {
-  let offered: object | null = null;
+  const begun = Promise.withResolvers<object>();
+  const offered = () => begun.promise;
   const send = (message: FromThread) => self.postMessage(message);
-  const link = new Link(send, () => offered);
+  const link = new Link(send, offered);
   self.onmessage = async ({ data }: MessageEvent<ToThread>) => {
-    if ("port" in data) return connected(linkOver(data.port, () => offered));
+    if ("port" in data) return connected(linkOver(data.port, offered));
     if (!("start" in data)) return link.received(data);
     try {
       const log = createLog(data.logLevel, Date.now, {
@@ -33,9 +34,11 @@ export function runThread<Start>(
         flush() {},
       });
       // A boundary: whoever starts this program gives it what it needs.
-      offered = await begin({ start: data.start as Start, link, log });
+      begun.resolve(await begin({ start: data.start as Start, link, log }));
       send({ started: true });
     } catch (error) {
+      begun.reject(error);
+      begun.promise.catch(() => {}); // there may be nobody who waits for it
       send({ failed: plainError(error) });
     }
   };

@@ -20,19 +20,21 @@ export interface ThreadOptions {
 
 /** A thread that was started from here. */
 export interface Thread {
+  /** Rejects with what starting it threw. What is called before that waits. */
+  readonly started: Promise<void>;
   readonly link: Link;
   /** Has it speak with another thread at the other end of the port. */
   connect(port: MessagePort): void;
   end(): void;
 }
 
-/** Starts a thread; rejects with what starting it threw. Its log is written here. */
-export async function startThread(options: ThreadOptions): Promise<Thread> {
+/** Starts a thread, whose log is written here. */
+export function startThread(options: ThreadOptions): Thread {
   const { name, program, start, transfer = [], logLevel, log, failed, offered } = options;
   const worker = new Worker(program);
   const post = (message: ToThread, ports: MessagePort[] = []) => worker.postMessage(message, ports);
   const link = new Link(post, () => offered);
-  await new Promise<void>((resolve, reject) => {
+  const started = new Promise<void>((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
       if ("log" in data) log.raw(data.log);
       else if ("failed" in data) reject(thrownError(data.failed));
@@ -47,11 +49,13 @@ export async function startThread(options: ThreadOptions): Promise<Thread> {
       failed(error);
     };
     post({ start, logLevel }, transfer);
-  }).catch((error) => {
+  });
+  started.catch((error) => {
+    link.broken(error);
     worker.terminate();
-    throw error;
   });
   return {
+    started,
     link,
     connect: (port) => post({ port }, [port]),
     end() {

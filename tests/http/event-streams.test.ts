@@ -59,7 +59,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     store,
     authenticator: { authenticate: async () => ({ grant, application }), timesForgotten: 0 },
     positions,
-    signingKey,
+    signingKey: () => signingKey,
     log: createLog("off"),
     now: Date.now,
     places: new OwnStreamPlaces(100),

@@ -125,7 +125,7 @@ describe("the operations", () => {
       defaultSubscriptionLimit: 1,
       catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },
-      publicKey: { public_key: "", standard_webhooks: "" },
+      publicKey: () => ({ pem: "", standardWebhooks: "" }),
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
     const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);

@@ -27,7 +27,7 @@ test("does not keep what was changed while it was loaded, nor what does not exis
 });
 
 test("is bounded, and keeps what is asked for", async () => {
-  const profiles = new Profiles(100);
+  const profiles = new Profiles(6_400);
   await profiles.load("popular", async () => entry(0));
   for (let id = 1; id <= 1_000; id++) {
     await profiles.load(`user${id}`, async () => entry(id));
@@ -50,7 +50,7 @@ test("a user asked for by a new name, before the rename was told of, is gone by 
 
 describe("the profiles of two threads, which share a count of changes", () => {
   const memory = new SharedArrayBuffer(Changes.bytes);
-  const inThread = () => new Profiles(100, new Changes(memory));
+  const inThread = () => new Profiles(6_400, new Changes(memory));
 
   test("lose a user at the same time, whichever of them is told", async () => {
     const [one, two] = [inThread(), inThread()];

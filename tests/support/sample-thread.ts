@@ -2,7 +2,8 @@ import { DomainError } from "../../src/domain/errors.ts";
 import { runThread } from "../../src/threads/run.ts";
 
 /* A thread that offers what tests of threads call. */
-runThread<{ readonly refuse?: boolean }>(async ({ start, link, log }) => {
+runThread<{ readonly refuse?: boolean; readonly afterMs?: number }>(async ({ start, link, log }) => {
+  await Bun.sleep(start.afterMs ?? 0);
   if (start.refuse) throw new DomainError("conflict", "It does not want to");
   return {
     add: (a: number, b: number) => a + b,

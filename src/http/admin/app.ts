@@ -26,7 +26,6 @@ import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
-import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 
@@ -72,7 +71,7 @@ export function adminApp(deps: AdminDeps) {
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
   backupRoutes(app, deps);
-  openApiRoute(app, deps.adminUrl, adminDocument);
+  openApiRoute(app, deps.adminUrl, async (...of) => (await import("./document.ts")).adminDocument(...of));
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});
   return app;

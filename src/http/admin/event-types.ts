@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
@@ -33,7 +32,6 @@ const EventTypeInput = Type.Object({
   description: Type.Optional(description),
   time_to_live_seconds: Type.Optional(time_to_live_seconds),
 });
-const eventTypeInput = TypeCompiler.Compile(EventTypeInput);
 
 const NameParam = Type.Object({
   name: Type.String({
@@ -116,7 +114,7 @@ export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptio
     `${path}/:name`,
     async ({ exchange, request, params }) => {
       const name = readName(params.name);
-      const input = await readJson(request, eventTypeInput, adminBodyBytes);
+      const input = await readJson(request, EventTypeInput, adminBodyBytes);
       const { description = "", time_to_live_seconds = null, ...rest } = input;
       const given = { ...rest, name, description, time_to_live_seconds };
       const type = await eventTypeOf(given);

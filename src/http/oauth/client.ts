@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
@@ -41,7 +40,7 @@ export async function authenticateClient(
 async function isSecretOf({ applications }: Store, id: string, secret: string, now: number) {
   const hash = secretHash(secret);
   const hashes = await applications.clientSecretHashes(id, now);
-  return hashes.some((good) => timingSafeEqual(hash, good));
+  return hashes.some((good) => crypto.timingSafeEqual(hash, good));
 }
 
 interface Credentials {

@@ -1,5 +1,3 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { AnyElysia } from "elysia";
 import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser/standalone.js" with {
   type: "file",
@@ -8,7 +6,7 @@ import { version } from "../../version.ts";
 import { reply } from "../exchange.ts";
 import { asked, nothingHere } from "../server.ts";
 import { cached, replyCached } from "./cached.ts";
-import { askPlugin, openApiPath } from "./openapi.ts";
+import { openApiPath } from "./openapi.ts";
 
 const docsPath = "/docs";
 
@@ -38,7 +36,15 @@ const scalarConfig = {
   customCss: style,
 };
 
-const compress = promisify(gzip);
+/** Beside the event loop. node:zlib is loaded only for this, because that takes 5 ms. */
+function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
+  process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {
+    if (error) reject(error);
+    else resolve(new Uint8Array(compressed));
+  });
+  return promise;
+}
 
 export interface DocsOptions {
   readonly title: string;
@@ -55,7 +61,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
     const bytes = await Bun.file(scalarFile).bytes();
     return { bytes, name: `scalar-${Bun.hash(bytes).toString(36)}.js` };
   });
-  const gzipped = once(async () => new Uint8Array(await compress((await script()).bytes)));
+  const gzipped = once(async () => compress((await script()).bytes));
   const page = once(async () =>
     cached(new TextEncoder().encode(await docsPage((await script()).name, title, scheme))),
   );
@@ -96,6 +102,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
 
 /** The page as the plugin writes it, told where our copy of the script is. */
 async function docsPage(scriptName: string, title: string, scheme: string): Promise<string> {
+  const { askPlugin } = await import("./document.ts");
   const written = await askPlugin(docsPath, {
     path: docsPath,
     specPath: openApiPath,

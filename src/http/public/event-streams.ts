@@ -15,7 +15,7 @@ export interface EventStreamsOptions {
   readonly authenticator: Pick<Authenticator, "authenticate" | "timesForgotten">;
   readonly positions: StreamPositions;
   /** The platform's Ed25519 key. */
-  readonly signingKey: KeyObject;
+  readonly signingKey: () => KeyObject;
   readonly log: Log;
   readonly now: () => number;
   readonly places: StreamPlaces;
@@ -216,7 +216,7 @@ export class EventStreams {
       const { deliveries, lost, upTo, isAll } = found;
       const frames = deliveries.map((delivery) => {
         const id = positions.make({ seq: delivery.seq, at: delivery.published_at }, applicationId);
-        return deliveryFrame(id, delivery, { application, signingKey, now });
+        return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
       });
       // Only where retention has overtaken a reader that was on its way.
       if (lost > 0) {

@@ -1,4 +1,5 @@
 import { Changes } from "../changes.ts";
+import { ByteCache } from "./byte-cache.ts";
 
 /** The bytes of an answer about one user. */
 export type ProfileBytes = Uint8Array<ArrayBuffer>;
@@ -8,37 +9,32 @@ interface Entry {
   readonly bytes: ProfileBytes;
 }
 
-interface Kept extends Entry {
-  /** `Changes.of` its id. */
-  readonly changes: number;
-}
+/** 35,000 profiles of the usual size. */
+const usualBytes = 16 * 2 ** 20;
 
 /**
  * Answers of Get User that are ready, by username in lower case. Whoever changes users notes that in `changes` before
- * it is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxEntries`: what was not asked
- * for while half as many others were is dropped.
+ * it is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxBytes`: what was not asked
+ * for while half as much was is dropped.
  */
 export class Profiles {
-  #young = new Map<string, Kept>();
-  #old = new Map<string, Kept>();
+  readonly #ready: ByteCache;
 
   constructor(
-    readonly maxEntries = 50_000,
+    maxBytes = usualBytes,
     readonly changes = new Changes(),
-  ) {}
+  ) {
+    this.#ready = new ByteCache(maxBytes);
+  }
 
   /** Whether there is something under this spelling of a name. */
   has(name: string): boolean {
-    return this.#young.has(name) || this.#old.has(name);
+    return this.#ready.has(name);
   }
 
   get(name: string): ProfileBytes | undefined {
-    const young = this.#young.get(name);
-    if (young) return this.#isGood(young) ? young.bytes : undefined;
-    const old = this.#old.get(name);
-    if (!old || !this.#isGood(old)) return undefined;
-    this.#put(name, old);
-    return old.bytes;
+    const kept = this.#ready.get(name);
+    return kept && this.changes.of(kept.id) === kept.stamp ? kept.bytes : undefined;
   }
 
   /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
@@ -47,24 +43,12 @@ export class Profiles {
     const entry = await load(name);
     if (!entry) return null;
     // Asked for before the count of all: then a change between the two is seen by one of them.
-    const changes = this.changes.of(entry.id);
-    if (this.changes.count === before) this.#put(name, { ...entry, changes });
+    const stamp = this.changes.of(entry.id);
+    if (this.changes.count === before) this.#ready.put(name, { ...entry, stamp });
     return entry.bytes;
   }
 
   forget(ids: readonly number[]): void {
     this.changes.note(ids);
-  }
-
-  #isGood({ id, changes }: Kept): boolean {
-    return this.changes.of(id) === changes;
-  }
-
-  #put(name: string, entry: Kept): void {
-    if (this.#young.size >= this.maxEntries / 2) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(name, entry);
   }
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../../config.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
+import { lazily } from "../../domain/lazily.ts";
 import { day } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
@@ -71,12 +72,16 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     defaultRateLimit: settings.rateLimit,
   };
   const profiles = new Profiles(undefined, new Changes(memory.users));
-  const { pem, standardWebhooks } = publicKeyForms(settings.signingKey);
+  // Read when they are first needed, because with node:crypto that takes 6 ms.
+  const keys = lazily({
+    signing: () => readSigningKey(settings.signingKey),
+    public: () => publicKeyForms(settings.signingKey),
+  });
   const streams = new EventStreams({
     store,
     authenticator: access.authenticator,
     positions: new StreamPositions(settings.cursorKey),
-    signingKey: readSigningKey(settings.signingKey),
+    signingKey: () => keys.signing,
     log,
     now,
     places,
@@ -99,7 +104,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     access,
     defaultSubscriptionLimit: settings.subscriptionLimit,
     streams,
-    publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
+    publicKey: () => keys.public,
     publicUrl: () => publicUrl,
     loginUrl: settings.loginUrl,
   });

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
@@ -68,7 +67,6 @@ const CreateBody = Type.Object({
     }),
   ),
 });
-const createBody = TypeCompiler.Compile(CreateBody);
 
 const DeleteQuery = Type.Object({
   id: Type.Array(Type.String({ maxLength: 64 }), {
@@ -142,7 +140,7 @@ export function subscriptionRoutes(
   app.post(
     path,
     async ({ exchange, request }) => {
-      const body = await readJson(request, createBody);
+      const body = await readJson(request, CreateBody);
       const { grant, application } = await granted(exchange);
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
       const wanted = body.events.map(({ name, version }) => ({ name, version }));

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { invalidFields } from "../../domain/errors.ts";
 import { nullable } from "../../domain/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -32,7 +31,6 @@ const TestBody = Type.Object({
     Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
   ),
 });
-const testBody = TypeCompiler.Compile(TestBody);
 
 const TestSchema = Type.Object(
   {
@@ -70,7 +68,7 @@ export function testRoute(
   app.post(
     "/public/v1/events/test",
     async ({ exchange, request }) => {
-      const body = request.body === null ? {} : await readJson(request, testBody);
+      const body = request.body === null ? {} : await readJson(request, TestBody);
       const { event = defaultEvent, version = 1 } = body;
       const type = catalogue.find(event, version);
       if (!type) {

@@ -31,19 +31,20 @@ export interface PublicThreadsOptions extends Omit<PublicThreadStart, "engine" |
 /** Starts the threads that serve the public listener beside this one; none accepts connections yet. */
 export async function startPublicThreads(options: PublicThreadsOptions): Promise<PublicThreads> {
   const { program, enginePort, settings, memory, places, log, failed } = options;
-  const starting = options.traffic.map((traffic, i) => {
+  const threads = options.traffic.map((traffic, i) => {
     const engine = enginePort();
     const start: PublicThreadStart = { settings, engine, memory, traffic };
     const { logLevel } = settings;
     const named = { name: `public ${i + 1}`, program, logLevel, log, failed };
     return startThread({ ...named, start, transfer: [engine], offered: places });
   });
-  const started = await Promise.allSettled(starting);
-  const threads = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const refused = started.find((one) => one.status === "rejected");
-  if (!refused) return new PublicThreads(threads);
-  for (const thread of threads) thread.end();
-  throw refused.reason;
+  try {
+    await Promise.all(threads.map(({ started }) => started));
+    return new PublicThreads(threads);
+  } catch (error) {
+    for (const thread of threads) thread.end();
+    throw error;
+  }
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { createHash } from "node:crypto";
 import start from "../../../drizzle/0000_start.sql" with { type: "text" };
 import search from "../../../drizzle/0001_search.sql" with { type: "text" };
 import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
@@ -29,7 +28,7 @@ export const migrations: readonly Migration[] = [
   { name: "0008_subscriptions", sql: subscriptions },
 ];
 
-const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");
+const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
  * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` as `checkMigrations` does.
@@ -48,6 +47,11 @@ export function migrate(db: Database, list: readonly Migration[] = migrations): 
   } finally {
     db.run("PRAGMA foreign_keys = ON");
   }
+}
+
+/** Whether the database is in the newest form already. Only reads; throws as `migrate` does, or where it cannot read. */
+export function isMigrated(db: Database): boolean {
+  return checkMigrations(db) === migrations.length;
 }
 
 /**

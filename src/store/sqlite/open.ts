@@ -1,8 +1,9 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../store.ts";
-import { migrate } from "./migrations.ts";
+import { isMigrated, migrate } from "./migrations.ts";
+import { prepareSearch, searchIsUnfilled } from "./search.ts";
 
 /** The name of the database in its directory. */
 export const databaseFile = "onair.db";
@@ -15,12 +16,19 @@ export interface OpenDatabase {
 
 const longestLogBytes = 64 * 1024 * 1024;
 
+/** What keeps other servers out of a data directory. */
+export interface DirectoryLock {
+  close(): void;
+}
+
 /**
  * Opens the database of a data directory, creating both where missing, and brings it to the newest form.
  * Directory and files are for their owner alone, because they hold signing secrets. Throws `StoreError`.
  */
-export function openDatabase(directory: string): OpenDatabase {
-  const lock = lockDirectory(directory);
+export function openDatabase(
+  directory: string,
+  lock: DirectoryLock = lockDirectory(directory),
+): OpenDatabase {
   try {
     const file = join(directory, databaseFile);
     const db = new Database(file, { create: true, strict: true });
@@ -37,6 +45,7 @@ export function openDatabase(directory: string): OpenDatabase {
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
+    prepareSearch(db);
     chmodSync(file, 0o600);
     return {
       db,
@@ -55,6 +64,22 @@ export function openDatabase(directory: string): OpenDatabase {
   }
 }
 
+/**
+ * A second connection, opened without waiting for the one that writes; null where that one has something to do, or to
+ * complain of, before anybody may read.
+ */
+export function openIfReady(directory: string): Database | null {
+  if (!existsSync(join(directory, databaseFile))) return null;
+  const db = openForReading(directory);
+  try {
+    if (isMigrated(db) && !searchIsUnfilled(db)) return db;
+  } catch {
+    // The connection that writes finds the same and says it.
+  }
+  db.close();
+  return null;
+}
+
 /** A second connection of the process that has the directory open; it cannot change anything. */
 export function openForReading(directory: string): Database {
   const db = new Database(join(directory, databaseFile), { create: false, readwrite: true, strict: true });
@@ -66,12 +91,14 @@ export function openForReading(directory: string): Database {
 }
 
 /**
- * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError`.
+/**
+ * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError` where it
+ * is in use or cannot be used.
  *
  * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
  * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
  */
-export function lockDirectory(directory: string): Pick<Database, "close"> {
+export function lockDirectory(directory: string): DirectoryLock {
   const pidFile = join(directory, "onair.pid");
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -75,7 +75,7 @@ const app = publicApp({
   defaultSubscriptionLimit: 1,
   catalogue: new Catalogue(),
   streams: { open: async () => new ReadableStream() },
-  publicKey: { public_key: "", standard_webhooks: "" },
+  publicKey: () => ({ pem: "", standardWebhooks: "" }),
 });
 const publicUrl = () => "http://127.0.0.1";
 const ready = readyAnswers({ access, profiles, store, publicUrl }, ranking);

@@ -1,6 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { version } from "../../version.ts";
-import { gatheredPaths } from "../public/openapi.ts";
+import { gatheredPaths } from "../public/document.ts";
 import { hoist, type Json } from "../public/reference-schemas.ts";
 import introduction from "./assets/introduction.md" with { type: "text" };
 import { operatorScheme } from "./reference.ts";

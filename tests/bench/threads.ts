@@ -6,16 +6,19 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { adminKey, builtExecutable, load, newToken, type OnAir, startOnAir } from "./support/onair.ts";
 import { sampleCategories, sampleSearches, sampleUsers, usernameOf } from "./support/platform.ts";
-import {
-  BenchError,
-  benchDirectory,
-  otherWork,
-  requireMachine,
-  residentBytes,
-  type Server,
-} from "./support/processes.ts";
+import { BenchError, benchDirectory, otherWork, requireMachine, residentBytes } from "./support/processes.ts";
 import { megabytes, milliseconds, ratio, table, whole } from "./support/report.ts";
-import { type Measured, measureInTurn, median, medianOf, type Ratio, ratioOf } from "./support/rounds.ts";
+import {
+  type Contender,
+  type Measured,
+  measureInTurn,
+  median,
+  medianOf,
+  type Pace,
+  type Ratio,
+  ratioOf,
+  requireSameAnswers,
+} from "./support/rounds.ts";
 import { Wire } from "./support/wire.ts";
 import { prepareLoad, type Traffic } from "./support/wrk.ts";
 
@@ -75,26 +78,23 @@ async function measureReads(
   paths: readonly string[],
   benches: readonly Bench[],
   directory: string,
-  pace: { rounds: number; seconds: number },
+  pace: Pace,
 ): Promise<Outcome> {
-  const loads = new Map<number, Awaited<ReturnType<typeof prepareLoad>>>();
-  for (const { server } of benches) {
+  const contenders: Contender[] = [];
+  for (const { server, threads } of benches) {
     const own = join(directory, `${name}-${server.pid}`);
     mkdirSync(own);
     const order = Uint32Array.from({ length: paths.length }, (_, i) => i);
     const headers = { Authorization: `Bearer ${await newToken(server)}` };
     const traffic: Traffic = { paths, order, headers };
-    loads.set(server.pid, await prepareLoad(own, traffic, bothCores));
+    contenders.push({ name: `${threads}`, server, load: await prepareLoad(own, traffic, bothCores) });
   }
-  const servers = benches.map(({ server, threads }) => ({ ...server, name: `${threads}` }));
-  const send = (server: Server, seconds: number) => {
-    const own = loads.get(server.pid);
-    if (!own) throw new BenchError("There is no load for this server");
-    return own(server, seconds);
-  };
   // Each thread compiles its code for itself, and needs requests for that.
-  for (const [i, server] of servers.entries()) await send(server, warmUpSeconds * (threads[i] ?? 1));
-  const measured = await measureInTurn(servers, send, pace);
+  for (const [i, { server, load }] of contenders.entries()) {
+    await load(server, warmUpSeconds * (threads[i] ?? 1));
+  }
+  const measured = await measureInTurn(contenders, pace);
+  requireSameAnswers(measured, 0.02);
   const [first] = measured;
   if (!first) throw new BenchError("Nothing was measured");
   return {

@@ -103,17 +103,18 @@ export async function prepareLoad(
     file("load.lua"),
   ];
 
-  let sent = 0;
+  const sent = new Map<number, number>();
   return async (server, seconds) => {
     const files = [file(pathsFile), file(orderFile), file("headers")];
-    // Each run goes on where the last one ended, so that no run finds in a cache what the one before has left there.
-    const startAt = String(sent % traffic.order.length);
+    // Each run goes on where the server's last one ended, whose last answers may still be in a cache.
+    const before = sent.get(server.pid) ?? 0;
+    const startAt = String(before % traffic.order.length);
     const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files, startAt];
     forgetPeak(server.pid);
-    const before = cpuSeconds(server.pid);
+    const cpuBefore = cpuSeconds(server.pid);
     const child = startPinned(cpus, command, { stderr: "pipe" });
     const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    const cpu = cpuSeconds(server.pid) - before;
+    const cpu = cpuSeconds(server.pid) - cpuBefore;
     const line = output.split("\n").find((each) => each.startsWith("{"));
     if ((await child.exited) !== 0 || line === undefined) {
       throw new BenchError(`wrk failed: ${output}${complaint}`);
@@ -125,7 +126,7 @@ export async function prepareLoad(
         `${server.name}: of ${requests} answers ${refused} were errors, ${broken} broke off`,
       );
     }
-    sent += requests;
+    sent.set(server.pid, before + requests);
     return {
       requestsPerSecond: requests / (summary.microseconds / 1e6),
       p50Ms: summary.p50 / 1e3,

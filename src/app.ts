@@ -1,29 +1,20 @@
-import { randomBytes } from "node:crypto";
+import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
-import { Catalogue } from "./domain/events/catalogue.ts";
-import { eventTypeOf } from "./domain/events/registered.ts";
+import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
-import { type Engine, signingKeySetting, startEngine } from "./engine/engine.ts";
+import type { Engine } from "./engine/engine.ts";
+import { signingKeySetting } from "./engine/setting.ts";
 import { startEngineThread } from "./engine/thread.ts";
 import { adminApp } from "./http/admin/app.ts";
-import { authenticator } from "./http/auth.ts";
-import type { PlatformJwtReader } from "./http/platform-jwt.ts";
-import { publicApp } from "./http/public/app.ts";
-import { EventStreams } from "./http/public/event-streams.ts";
-import { Profiles } from "./http/public/profiles.ts";
-import { readyAnswers } from "./http/public/ready.ts";
-import { StreamPositions } from "./http/public/stream-position.ts";
-import { rateLimiter } from "./http/rate-limit.ts";
-import { type Listening, listen, trafficOf } from "./http/server.ts";
+import { publicSettings } from "./http/public/server.ts";
+import { type Public, startPublic } from "./http/public/start.ts";
+import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
-import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
-import { Ranking } from "./ranking/ranking.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
-import { publicKeyForms, readSigningKey } from "./webhooks/signature.ts";
 
 /** A running server. */
 export interface App {
@@ -35,6 +26,7 @@ export interface App {
   readonly data: PlatformData;
   readonly engine: Engine;
   readonly publisher: Publisher;
+  readonly backups: Backups;
   /** Lets requests and attempts in flight finish for a while, then closes everything. */
   stop(): Promise<void>;
 }
@@ -53,131 +45,109 @@ const drainMs = 10 * second;
 
 /** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, log, now } = options;
-  const engine = await engineOf(options);
+  const { config, log, now = Date.now } = options;
+  const { engine, enginePort } = await engineOf(options);
   const { store } = engine;
-  const clock = now ?? Date.now;
-  const listening: Listening[] = [];
+  const started: { stop(graceMs: number): Promise<void> }[] = [];
+  let api: Public | null = null;
   try {
-    const ranking = await loadRanking(store, clock);
-    const profiles = new Profiles();
-    const usersChanged = (ids: readonly number[]) => profiles.forget(ids);
-    const access = {
-      authenticator: authenticator(store, clock, await jwtReader(config, store, clock)),
-      limiter: rateLimiter(clock),
-      defaultRateLimit: config.rateLimit,
-    };
-    const usersRemoved = () => access.authenticator.forget();
-    const data = platformData({ store, ranking, now: clock, usersChanged, usersRemoved });
-    const cursorKey = await setting(store, "cursor_key", () => randomBytes(32).toString("base64url"));
-    const cursors = new Cursors(cursorKey);
+    const cursorKey = await setting(store, "cursor_key", randomKey);
+    const signingKey = (await store.settings.get(signingKeySetting)) ?? "";
     const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const catalogue = await loadCatalogue(store);
-    const publisher = createPublisher(engine, { now: clock, catalogue, timeToLive: config.timeToLive });
+    const catalogue = await catalogueOf(await store.eventTypes.all());
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
-    const signingKeyPem = (await store.settings.get(signingKeySetting)) ?? "";
-    const { pem, standardWebhooks } = publicKeyForms(signingKeyPem);
-    const streams = new EventStreams({
-      store,
-      authenticator: access.authenticator,
-      positions: new StreamPositions(cursorKey),
-      signingKey: readSigningKey(signingKeyPem),
+    const { data: directory, keepBackups: keep } = config;
+    const backups = new Backups({ data: directory, keep, program: backupProgram, now, log });
+    const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
+    api = await startPublic({
+      settings: publicSettings(config, cursorKey, signingKey),
+      threads: threadsOf(options),
+      program: new URL("./http/public/public-worker.ts", import.meta.url).href,
+      engine,
+      enginePort,
+      catalogue,
       log,
-      now: clock,
-      limit: config.streamLimit,
-      keptMs: Math.min(config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays) * day,
+      now,
+      failed: exits(log),
     });
-    let publicUrl = config.publicUrl ?? "";
+    started.push(api);
+    const { ranking, authenticator, users, threads, traffic, url } = api;
+    const data = platformData({
+      store,
+      ranking,
+      now,
+      usersChanged: (ids) => users.note(ids),
+      usersRemoved: () => authenticator.forget(),
+    });
     let adminUrl = "";
     let isReady = false;
-
-    const api = publicApp({
-      store,
-      catalogue,
-      engine,
-      log,
-      now: clock,
-      ranking,
-      profiles,
-      trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
-      cursors,
-      access,
-      defaultSubscriptionLimit: config.subscriptionLimit,
-      streams,
-      publicKey: { public_key: pem, standard_webhooks: standardWebhooks },
-      publicUrl: () => publicUrl,
-      loginUrl: config.loginUrl,
-    });
     const admin = adminApp({
       store,
       catalogue,
+      threads,
       engine,
       data,
       publisher,
-      cursors,
-      authenticator: access.authenticator,
+      backups,
+      cursors: new Cursors(cursorKey),
+      authenticator,
       log,
-      now: clock,
+      now,
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
-      publicTraffic: trafficOf(api),
-      publicUrl: () => publicUrl,
+      publicTraffic: traffic,
+      publicUrl: url,
       adminUrl: () => adminUrl,
     });
-    engine.onStreamed((applicationIds) => streams.wake(applicationIds));
-    const ready = readyAnswers({ access, profiles }, ranking);
-    const publicListening = listen(api, config.host, config.port, ready);
-    listening.push(publicListening);
-    publicUrl ||= publicListening.url;
+    const publicListening = await api.listen();
     const adminListening = listen(admin, config.adminHost, config.adminPort);
-    listening.push(adminListening);
+    started.push(adminListening);
     adminUrl = adminListening.url;
+    await engine.started;
     isReady = true;
 
     return {
       publicUrl: publicListening.url,
-      adminUrl: adminListening.url,
+      adminUrl,
       newAdminKey,
       store,
       data,
       engine,
       publisher,
+      backups,
       async stop() {
         isReady = false;
-        // A listener waits for the answers under way, and these would never end by themselves.
-        streams.close();
-        await Promise.all(listening.map((one) => one.stop(drainMs)));
+        backups.stop();
+        await Promise.all(started.map((one) => one.stop(drainMs)));
+        api?.end();
         await engine.stop(drainMs);
         await log.flush();
       },
     };
   } catch (error) {
-    await Promise.all(listening.map((one) => one.stop(0)));
+    await Promise.all(started.map((one) => one.stop(0)));
+    api?.end();
     await engine.stop(0);
     throw error;
   }
 }
 
-/** Loaded only where it is used: that takes 13 ms, for which no start should wait. */
-async function jwtReader(
-  { jwksUrl, jwtIssuer, jwtAudience }: Config,
-  store: Store,
-  now: () => number,
-): Promise<PlatformJwtReader | null> {
-  if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
-  const { platformJwtReader } = await import("./http/platform-jwt.ts");
-  return platformJwtReader({
-    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
-    store,
-    now,
-  });
+/** One with a clock of one's own, which no other thread can read, and where the kernel does not spread connections. */
+function threadsOf({ config, log, now }: AppOptions): number {
+  if (config.threads === 1 || now) return 1;
+  if (process.platform === "linux") return config.threads;
+  log.warn("threads_unavailable", { asked: config.threads, reason: "only Linux spreads connections" });
+  return 1;
 }
 
-/** In a thread of its own, except with a clock of one's own, which no other thread can read. */
-function engineOf({ config, log, now, steady, random = Math.random }: AppOptions): Promise<Engine> {
+/** Named from here for the same reason as the engine's. */
+export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
+
+/** In a thread of its own, except with a clock of one's own. */
+async function engineOf({ config, log, now, steady, random = Math.random }: AppOptions) {
   const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
@@ -185,27 +155,26 @@ function engineOf({ config, log, now, steady, random = Math.random }: AppOptions
     bodiesMs: config.keepBodiesDays * day,
   };
   const settings = { data, allowPrivateWebhooks, webhookProxy, retention };
-  if (now) return startEngine({ settings, log, now, steady: steady ?? now, random });
+  if (now) {
+    const { startEngine } = await import("./engine/engine.ts");
+    const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random });
+    const enginePort = () => {
+      throw new Error("An engine in this thread cannot be reached from another one");
+    };
+    return { engine, enginePort };
+  }
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
-  // Nothing can be written or delivered any more: whoever runs this process is to start it again.
-  const failed = () => void log.flush().then(() => process.exit(1));
-  return startEngineThread({ program, settings, logLevel, log, failed });
+  const engine = await startEngineThread({ program, settings, logLevel, log, failed: exits(log) });
+  return { engine, enginePort: engine.port };
 }
 
-/** The event types that are built in, and those that are registered. */
-export async function loadCatalogue(store: Pick<Store, "eventTypes">): Promise<Catalogue> {
-  const catalogue = new Catalogue();
-  for (const type of await store.eventTypes.all()) catalogue.put(await eventTypeOf(type));
-  return catalogue;
+/** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */
+function exits(log: Log): () => void {
+  return () => void log.flush().then(() => process.exit(1));
 }
 
-async function loadRanking(store: Store, now: () => number): Promise<Ranking> {
-  const ranking = new Ranking(now);
-  ranking.putCategories(await store.categories.all());
-  ranking.putLive(await store.livestreams.all());
-  return ranking;
-}
+const randomKey = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 
 /** A setting of the data directory, made at its first start. */
 async function setting(store: Store, key: string, make: () => string): Promise<string> {

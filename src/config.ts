@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
@@ -10,6 +11,8 @@ export interface Config {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** That serve the public listener. */
+  readonly threads: number;
   /** null: the address of the public listener. */
   readonly publicUrl: string | null;
   /** null: the key made at the first start. */
@@ -35,6 +38,8 @@ export interface Config {
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
+  /** Backups in the data directory. */
+  readonly keepBackups: number;
   readonly logLevel: LogLevel;
 }
 
@@ -60,6 +65,18 @@ function integer(minimum: number, maximum: number) {
     if (value >= minimum && value <= maximum) return value;
     throw new TypeError(`must be an integer from ${minimum} to ${maximum}`);
   };
+}
+
+/** A server with more of them than that would have to be a very large one. */
+const mostThreads = 64;
+
+function threadCount(text: string): number {
+  if (text === "auto") return Math.min(availableParallelism(), mostThreads);
+  try {
+    return integer(1, mostThreads)(text);
+  } catch {
+    throw new TypeError(`must be an integer from 1 to ${mostThreads}, or auto`);
+  }
 }
 
 function oneOf<T extends string>(...words: readonly T[]) {
@@ -135,6 +152,12 @@ const settings: Settings = {
     default: "8081",
     help: "its port; 0 picks a free one",
     read: integer(0, 65_535),
+  },
+  threads: {
+    value: "N",
+    default: "1",
+    help: "threads that serve the public listener; auto is one for each core (Linux only)",
+    read: threadCount,
   },
   publicUrl: {
     value: "URL",
@@ -220,6 +243,12 @@ const settings: Settings = {
     default: "7",
     help: "how long the bodies of events are kept once nothing of them is pending",
     read: integer(1, 3_650),
+  },
+  keepBackups: {
+    value: "N",
+    default: "3",
+    help: "backups that stay in the data directory; older ones go when a new one is whole",
+    read: integer(1, 1_000),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

@@ -52,11 +52,11 @@ export function createLog(
   };
   const flush = async () => void (await drain());
   /** Copied at once, because lines that are kept as strings until they are written cost more than all the rest. */
-  const write = (line: string) => {
+  const write = (line: string, encoding: "utf8" | "latin1" = "utf8") => {
     if (line.length * 3 > bufferBytes - used) void drain();
     if (used === 0) setTimeout(drain, flushAfterMs);
     if (line.length * 3 > bufferBytes) sink.write(encoder.encode(line));
-    else used += buffer.write(line, used);
+    else used += buffer.write(line, used, encoding);
   };
   const isOn = (name: LogLevel) => logLevels.indexOf(name) >= least;
   const time = isoClock(now);
@@ -71,7 +71,8 @@ export function createLog(
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    request: isOn("info") ? (line) => write(requestLine(time(), line)) : () => {},
+    // Nothing in it is beyond ASCII, which takes two thirds of the time of UTF-8.
+    request: isOn("info") ? (line) => write(requestLine(time(), line), "latin1") : () => {},
     raw(lines) {
       void drain();
       sink.write(lines);
@@ -86,7 +87,15 @@ const encoder = new TextEncoder();
 function requestLine(time: string, line: RequestLine): string {
   const { requestId, method, path, status, durationMs, applicationId } = line;
   const application = applicationId === null ? "" : `,"application_id":"${applicationId}"`;
-  return `{"time":"${time}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":"${path}","status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${application}}\n`;
+  return `{"time":"${time}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":"${path}","status":${status},"duration_ms":${millisecondsOf(durationMs)}${application}}\n`;
+}
+
+const thousandths = Array.from({ length: 1000 }, (_, i) => `.${String(i).padStart(3, "0")}`);
+
+/** To the microsecond. Made of two integers, because one fraction takes four times as long to write. */
+function millisecondsOf(ms: number): string {
+  const us = Math.round(ms * 1000);
+  return `${Math.floor(us / 1000)}${thousandths[us % 1000]}`;
 }
 
 /** The time as ISO 8601, made anew only when the millisecond is another one. */

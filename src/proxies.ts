@@ -1,4 +1,5 @@
-import { BlockList, isIP } from "node:net";
+/** Loaded at its first use, because that takes some 5 ms and most servers have no proxy in front. */
+const net = () => process.getBuiltinModule("node:net");
 
 /** Whether an address is that of a proxy whose word is taken for whom it speaks for. */
 export type TrustedProxies = (address: string) => boolean;
@@ -8,20 +9,21 @@ export type TrustedProxies = (address: string) => boolean;
  * neither.
  */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
+  if (entries.length === 0) return () => false;
   // One list for each version, because a BlockList takes IPv4 rules for IPv6.
-  const ipv4 = new BlockList();
-  const ipv6 = new BlockList();
+  const ipv4 = new (net().BlockList)();
+  const ipv6 = new (net().BlockList)();
   for (const entry of entries) {
     const { address, prefix } = readNetwork(entry);
-    if (isIP(address) === 4) ipv4.addSubnet(address, prefix, "ipv4");
+    if (net().isIP(address) === 4) ipv4.addSubnet(address, prefix, "ipv4");
     else ipv6.addSubnet(address, prefix, "ipv6");
   }
-  return (address) => (isIP(address) === 4 ? ipv4.check(address, "ipv4") : ipv6.check(address, "ipv6"));
+  return (address) => (net().isIP(address) === 4 ? ipv4.check(address, "ipv4") : ipv6.check(address, "ipv6"));
 }
 
 function readNetwork(entry: string): { address: string; prefix: number } {
   const [, address = "", digits] = /^([0-9A-Fa-f.:]+)(?:\/([0-9]{1,3}))?$/.exec(entry) ?? [];
-  const version = isIP(address);
+  const version = net().isIP(address);
   const longest = version === 4 ? 32 : 128;
   const prefix = digits === undefined ? longest : Number(digits);
   if (version !== 0 && prefix <= longest) return { address, prefix };
@@ -37,7 +39,7 @@ function readNetwork(entry: string): { address: string; prefix: number } {
 export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: TrustedProxies): string {
   let client = plainAddress(peer) ?? peer;
   let rest = forwardedFor;
-  while (rest !== null && isIP(client) !== 0 && isTrusted(client)) {
+  while (rest !== null && net().isIP(client) !== 0 && isTrusted(client)) {
     const comma: number = rest.lastIndexOf(",");
     const hop = plainAddress(rest.slice(comma + 1).trim());
     if (hop === null) break;
@@ -52,7 +54,7 @@ function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);
   const address = withPort?.[1] ?? withPort?.[2] ?? text;
   const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
-  const version = isIP(mapped ?? address);
+  const version = net().isIP(mapped ?? address);
   if (version === 0 || address.includes("%")) return null;
   return version === 4 ? (mapped ?? address) : new URL(`http://[${address}]`).hostname.slice(1, -1);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { availableParallelism } from "node:os";
 import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/config.ts";
 import { run } from "./support/process.ts";
 import { temporaryDirectory } from "./support/server.ts";
@@ -21,6 +22,7 @@ describe("settings", () => {
       port: 8080,
       adminHost: "127.0.0.1",
       adminPort: 8081,
+      threads: 1,
       publicUrl: null,
       adminKey: null,
       allowPrivateWebhooks: false,
@@ -37,6 +39,7 @@ describe("settings", () => {
       keepDeliveredDays: 7,
       keepFailedDays: 30,
       keepBodiesDays: 7,
+      keepBackups: 3,
       logLevel: "info",
     });
   });
@@ -54,6 +57,12 @@ describe("settings", () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
+  test("threads are a number, or one for each core", () => {
+    expect(readConfig(["--threads", "2"], {}).threads).toBe(2);
+    expect(readConfig([], { ONAIR_THREADS: "64" }).threads).toBe(64);
+    expect(readConfig(["--threads", "auto"], {}).threads).toBe(Math.min(64, availableParallelism()));
+  });
+
   test("times to live are given by event type", () => {
     const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
     expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
@@ -66,6 +75,8 @@ describe("settings", () => {
       {},
       [/^--time-to-live must be event types with seconds up to 2678400/],
     ],
+    ["no thread at all", ["--threads", "0"], {}, [/^--threads must be an integer from 1 to 64, or auto$/]],
+    ["too many threads", [], { ONAIR_THREADS: "65" }, [/^ONAIR_THREADS must be an integer from 1 to 64/]],
     ["a time to live of nothing", ["--time-to-live", "=60"], {}, [/"=60" is not one$/]],
     ["a port that is none", ["--port", "x"], {}, [/^--port must be an integer from 0 to 65535$/]],
     [

@@ -36,17 +36,37 @@ test("every test that docs/delivery.md names exists", async () => {
   }
 });
 
-test("docs/architecture.md gives a reason for every dependency", async () => {
-  const { dependencies, devDependencies } = JSON.parse(await read("package.json"));
+test("every test that docs/backups.md names exists", async () => {
+  const named = [...(await read("docs/backups.md")).matchAll(/`([a-z]+\/[a-z-]+\.test\.ts)`/g)];
+  expect(named.length).toBeGreaterThan(4);
+  for (const [, name = ""] of named) {
+    expect([name, await Bun.file(join(root, `tests/${name}`)).exists()]).toEqual([name, true]);
+  }
+});
+
+/** That of On Air, and that of the servers in other stacks that benchmarks measure it against. */
+const packages = ["package.json", "tests/bench/yardsticks/package.json"];
+
+async function dependenciesOf(file: string): Promise<Record<string, string>> {
+  const { dependencies, devDependencies } = JSON.parse(await read(file));
+  return { ...dependencies, ...devDependencies };
+}
+
+test.each(packages)("docs/architecture.md gives a reason for every dependency of %s", async (file) => {
   const architecture = await read("docs/architecture.md");
-  const unexplained = Object.keys({ ...dependencies, ...devDependencies }).filter(
+  const unexplained = Object.keys(await dependenciesOf(file)).filter(
     (name) => !architecture.includes(`\`${name}\``),
   );
   expect(unexplained).toEqual([]);
 });
 
-test("every version is pinned", async () => {
-  const { dependencies, devDependencies } = JSON.parse(await read("package.json"));
-  for (const version of Object.values({ ...dependencies, ...devDependencies }))
-    expect(version).toMatch(/^\d/);
+test.each(packages)("every version of %s is pinned", async (file) => {
+  for (const version of Object.values(await dependenciesOf(file))) expect(version).toMatch(/^\d/);
+});
+
+test("what benchmarks are measured against is no dependency of On Air", async () => {
+  const [own, others] = await Promise.all(packages.map(dependenciesOf));
+  expect(Object.keys(others ?? {}).filter((name) => name in (own ?? {}))).toEqual([]);
+  // A lock file that names no registry.
+  expect(await read("tests/bench/yardsticks/package-lock.json")).not.toContain('"resolved"');
 });

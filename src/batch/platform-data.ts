@@ -1,5 +1,4 @@
 import type { TSchema } from "@sinclair/typebox";
-import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { CategoryInput, categoryFrom } from "../domain/categories.ts";
 import { invalidFields } from "../domain/errors.ts";
 import { parseJson } from "../domain/json.ts";
@@ -7,7 +6,7 @@ import { ChannelInput, channelFrom, LivestreamInput, livestreamFrom } from "../d
 import { isoTime } from "../domain/time.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
 import { problems } from "../domain/validation.ts";
-import type { Ranking } from "../ranking/ranking.ts";
+import type { RankingWriter } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
 import {
   applyAtomically,
@@ -23,22 +22,22 @@ export type DataKind = (typeof dataKinds)[number];
 
 /** How one kind of the platform's data is checked and kept. */
 export interface Intake<Input> {
-  readonly check: TypeCheck<TSchema>;
+  readonly schema: TSchema;
   readonly read: ReadLine<Input>;
   readonly keep: Keep<Input>;
 }
 
-const checks = {
-  users: TypeCompiler.Compile(UserInput),
-  categories: TypeCompiler.Compile(CategoryInput),
-  channels: TypeCompiler.Compile(ChannelInput),
-  livestreams: TypeCompiler.Compile(LivestreamInput),
+const schemas = {
+  users: UserInput,
+  categories: CategoryInput,
+  channels: ChannelInput,
+  livestreams: LivestreamInput,
 };
 
-function reader<Input>(check: TypeCheck<TSchema>): ReadLine<Input> {
+function reader<Input>(schema: TSchema): ReadLine<Input> {
   return (bytes) => {
     const value = parseJson(bytes, "line");
-    const wrong = problems(check, value, { in: "body" });
+    const wrong = problems(schema, value, { in: "body" });
     if (wrong.length > 0) throw invalidFields(wrong);
     return value as Input;
   };
@@ -46,7 +45,7 @@ function reader<Input>(check: TypeCheck<TSchema>): ReadLine<Input> {
 
 export interface PlatformDataOptions {
   readonly store: Store;
-  readonly ranking: Ranking;
+  readonly ranking: RankingWriter;
   readonly now: () => number;
   /** Told which users have changed, before that is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;
@@ -60,7 +59,7 @@ const livestreamGroup = 500;
 /** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
 export function platformData({ store, ranking, now, usersChanged, usersRemoved }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
-    return { check: checks[kind], read: reader(checks[kind]), keep };
+    return { schema: schemas[kind], read: reader(schemas[kind]), keep };
   };
   /** Ends these livestreams, whether they are live or not. */
   const end = async (channelIds: readonly number[]): Promise<void> => {
@@ -94,7 +93,7 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     categories: intake<CategoryInput>("categories", async (items, mode) => {
       const results = await store.categories.upsert(items.map(categoryFrom), mode);
       const taken = items.filter((_, i) => results[i] === null).map(({ id }) => id);
-      ranking.putCategories(await store.categories.byIds(taken));
+      await ranking.putCategories(await store.categories.byIds(taken));
       return results;
     }),
     channels: intake<ChannelInput>("channels", async (items, mode) => {
@@ -116,7 +115,7 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     async removeCategory(id: number): Promise<void> {
       const channelIds = await store.categories.remove(id);
       ranking.endLive(channelIds);
-      ranking.removeCategories([id]);
+      await ranking.removeCategories([id]);
     },
     /** Deletes a channel and ends its livestream. */
     async removeChannel(id: number): Promise<void> {

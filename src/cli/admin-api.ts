@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { loadCatalogue } from "../app.ts";
+import { backupProgram } from "../app.ts";
+import { Backups } from "../backups/backups.ts";
 import { platformData } from "../batch/platform-data.ts";
+import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
-import { Traffic } from "../http/traffic.ts";
+import { PublicThreads } from "../http/public/threads.ts";
 import { createLog } from "../log.ts";
 import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
@@ -44,29 +46,35 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   }
   const engine = idleEngine(target.data);
   const { store } = engine;
+  const { data, keepBackups: keep } = target;
+  const log = createLog("off");
+  const backups = new Backups({ data, keep, program: backupProgram, now: Date.now, log });
   try {
     const key = newSecret("onair_admin_");
-    const catalogue = await loadCatalogue(store);
+    const catalogue = await catalogueOf(await store.eventTypes.all());
     const app = adminApp({
       store,
       engine,
       data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
       publisher: createPublisher(engine, { now: Date.now, catalogue }),
+      backups,
       catalogue,
       cursors: new Cursors(key),
       authenticator: { forget() {} },
-      log: createLog("off"),
+      log,
       now: Date.now,
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
-      publicTraffic: new Traffic(),
+      publicTraffic: [],
+      threads: new PublicThreads([]),
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });
     const { fetch: answer } = app.compile();
     return await work(adminApi(target, inProcess, key, async (request) => answer(request)));
   } finally {
+    backups.stop();
     await engine.stop(0);
   }
 }

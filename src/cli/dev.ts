@@ -8,7 +8,7 @@ import { devLog } from "../dev/log.ts";
 import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
-import type { Command } from "./command.ts";
+import { type Command, UsageError } from "./command.ts";
 import { onTermination } from "./serve.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true" } as const;
@@ -16,7 +16,8 @@ const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {
   summary: "run a platform to develop against, with sample data",
-  help: `Usage: onair dev [options]
+  get help() {
+    return `Usage: onair dev [options]
 
 Runs a whole platform to develop against: made-up users, categories and livestreams that change, an application
 with a token, events now and then, and a receiver that verifies each webhook and prints it. All of it is kept in
@@ -28,12 +29,15 @@ the data directory; delete that to begin anew. Not for production: that is "onai
 Options win over environment variables, and those over the file .env in the working directory.
 
 ${settingsHelp({ ...defaults })}
-`,
+`;
+  },
   async run(args: readonly string[], processEnv: Environment) {
     const ownFlags = ["--json", "--no-events"];
     const serveArgs = args.filter((arg) => !ownFlags.includes(arg));
     const env = { ...dotEnv(process.cwd()), ...processEnv };
     const { config, notes } = freePorts(serveArgs, env);
+    if (config.threads > 1)
+      throw new UsageError("onair dev serves from one thread; --threads is for onair serve");
     const terminated = onTermination();
     // Whoever read the first line may have gone; the platform goes on without its audience.
     process.stdout.on("error", () => {});

@@ -47,7 +47,7 @@ export const importCommand: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const options = readOptions(args, env);
-    const progress: Progress = { bytes: 0, totalBytes: sizeOf(options.file), rows: 0 };
+    const progress = { bytes: 0, totalBytes: sizeOf(options.file), rows: 0 };
     const stopped = new AbortController();
     onTermination().then(() => {
       const newLine = process.stderr.isTTY ? "\n" : "";
@@ -100,7 +100,10 @@ function isKind(word: string | undefined): word is DataKind {
 
 const newline = 0x0a;
 
-async function* counted(input: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
+async function* counted(
+  input: AsyncIterable<Uint8Array>,
+  progress: { bytes: number; rows: number },
+): AsyncGenerator<Uint8Array> {
   for await (const chunk of input) {
     yield chunk;
     progress.bytes += chunk.byteLength;

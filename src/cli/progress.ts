@@ -3,7 +3,8 @@ export interface Progress {
   /** Bytes done, of `totalBytes`; null: nobody knows how many there are. */
   bytes: number;
   readonly totalBytes: number | null;
-  rows: number;
+  /** null: it has none. */
+  rows: number | null;
 }
 
 /** Shows a `Progress` while the work goes on. */
@@ -26,8 +27,11 @@ export function progressLine(
   columns: number | null,
 ): string {
   const { bytes, totalBytes, rows } = progress;
-  const rate = Math.round((rows * 1000) / Math.max(1, elapsedMs));
-  const speed = `${rows.toLocaleString("en")} rows  ${rate.toLocaleString("en")} rows/s`;
+  const seconds = Math.max(1, elapsedMs) / 1000;
+  const speed =
+    rows === null
+      ? `${megabytes(bytes / seconds)} MB/s`
+      : `${rows.toLocaleString("en")} rows  ${Math.round(rows / seconds).toLocaleString("en")} rows/s`;
   if (!totalBytes) return fitted(`${megabytes(bytes)} MB  ${speed}`, columns);
   const share = Math.min(1, bytes / totalBytes);
   const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);

@@ -5,12 +5,15 @@ import type { Command } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
-  help: `Usage: onair serve [options]
+  // Only made for whoever asks: a start does not wait for it.
+  get help() {
+    return `Usage: onair serve [options]
 
 Runs the server on the data of the data directory. Options win over environment variables.
 
 ${settingsHelp()}
-`,
+`;
+  },
   async run(args: readonly string[], env: Environment) {
     const config = readConfig(args, env);
     // Before anything else, because Bun takes a moment to install the handlers, and the ready line invites signals.

@@ -8,6 +8,8 @@ export interface Target {
   /** Without a server: the data directory. */
   readonly data: string;
   readonly allowPrivateWebhooks: boolean;
+  /** Of a data directory: backups that are kept. */
+  readonly keepBackups: number;
 }
 
 export const targetOptions = { url: { type: "string" }, data: { type: "string" } } as const;
@@ -33,12 +35,12 @@ export function readTarget(
     if (directory !== undefined) mistakes.push("--url and --data exclude each other");
     if (!key) mistakes.push("--url needs the operator key in ONAIR_ADMIN_KEY");
   }
-  const { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS } = env;
-  const { data, allowPrivateWebhooks } = readConfig(directory === undefined ? [] : ["--data", directory], {
-    ONAIR_DATA,
-    ONAIR_ALLOW_PRIVATE_WEBHOOKS,
-  });
-  return { server: url && key ? { url, key } : null, data, allowPrivateWebhooks };
+  const { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS } = env;
+  const { data, allowPrivateWebhooks, keepBackups } = readConfig(
+    directory === undefined ? [] : ["--data", directory],
+    { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS },
+  );
+  return { server: url && key ? { url, key } : null, data, allowPrivateWebhooks, keepBackups };
 }
 
 /** Reads the words and options of a command; throws `UsageError`. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { refreshGraceMs, type Scope } from "./tokens.ts";
 
 /** A browser that was sent to the platform to log in and to consent, until it comes back with the answer. */
@@ -65,7 +64,7 @@ export function judgeCode(
 
 /** The S256 challenge of a verifier (RFC 7636, section 4.2). */
 export function codeChallenge(verifier: string): string {
-  return createHash("sha256").update(verifier).digest("base64url");
+  return new Bun.CryptoHasher("sha256").update(verifier).digest("base64url");
 }
 
 /** A refresh token as it is kept, until it ends. */

@@ -21,6 +21,7 @@ export type ErrorCode =
   | "conflict"
   | "body_too_large"
   | "unsupported_media_type"
+  | "range_not_satisfiable"
   | "rate_limited"
   | "unavailable";
 
@@ -32,6 +33,8 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number;
   /** The methods a path has, with `method_not_allowed`. */
   readonly allow?: string;
+  /** The size of that of which a part was asked for, with `range_not_satisfiable`. */
+  readonly wholeBytes?: number;
   /** Results per item, with `subscription_failed`. */
   readonly data?: readonly unknown[];
 }

@@ -39,6 +39,13 @@ export function ulidSource(now: () => number = Date.now): () => string {
   };
 }
 
+/** The time of a ULID, in milliseconds since the epoch. */
+export function idTime(id: string): number {
+  let ms = 0;
+  for (const digit of id.slice(0, 10)) ms = ms * 32 + alphabet.indexOf(digit);
+  return ms;
+}
+
 /** The ULID of a time and of the first 80 bits of a seed: always the same. */
 export function derivedId(ms: number, seed: Buffer): string {
   const time = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}`;

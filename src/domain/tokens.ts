@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { day, hour, minute, second } from "./time.ts";
 
 export const scopes = ["users:read", "events:subscribe"] as const;
@@ -42,10 +41,10 @@ export type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "c
 
 /** 256 random bits behind a prefix by which a leaked secret is recognised: `onair_at_…`. */
 export function newSecret(prefix: SecretPrefix): string {
-  return prefix + randomBytes(32).toString("base64url");
+  return prefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 }
 
 /** What is kept of a secret. Plain SHA-256 suffices, because the secret has 256 random bits. */
 export function secretHash(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return new Bun.CryptoHasher("sha256").update(secret).digest();
 }

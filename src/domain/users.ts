@@ -7,6 +7,13 @@ export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
 /** Names that would hide behind another route of the public API. */
 const reservedUsernames = new Set(["search"]);
 
+const username = new RegExp(usernamePattern);
+
+/** Whether there can be a user of this name. */
+export function isUsername(name: string): boolean {
+  return username.test(name) && !reservedUsernames.has(name.toLowerCase());
+}
+
 /** A user as the platform reports it; what it leaves out gets a default, `created_at` keeps its first value. */
 export const UserInput = Type.Object({
   id: Id,

@@ -1,5 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
-import type { TypeCheck } from "@sinclair/typebox/compiler";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { FieldProblem } from "./errors.ts";
 
@@ -27,8 +27,10 @@ interface Finding {
  * are built from the schema alone and never repeat the value; only names of unknown fields come from it, as
  * `field`, and are shortened. A schema may carry `errorMessage`, which is used where its pattern or format
  * does not match. A list that is over its limit and over 10,000 items ends the report. The value is only read.
+ * The schema is compiled at its first use: all of them together would take a start 15 ms.
  */
-export function problems(check: TypeCheck<TSchema>, value: unknown, at: ProblemsAt): FieldProblem[] {
+export function problems(schema: TSchema, value: unknown, at: ProblemsAt): FieldProblem[] {
+  const check = compiled(schema);
   if (check.Check(value)) return [];
   const messages = new Map<string, string>();
   for (const finding of explain(check.Errors(value), at.of)) {
@@ -38,6 +40,17 @@ export function problems(check: TypeCheck<TSchema>, value: unknown, at: Problems
   }
   if (messages.size === 0) messages.set(fieldName("", value, at), "is not valid");
   return Array.from(messages, ([field, message]) => ({ in: at.in, field, message }));
+}
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+function compiled(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (check === undefined) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
 }
 
 function* explain(errors: Iterable<ValueError>, of: string | undefined): Generator<Finding> {

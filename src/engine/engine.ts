@@ -1,8 +1,10 @@
 import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
+import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
+import type { DirectoryLock } from "../store/sqlite/open.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service, supervise } from "../supervisor.ts";
@@ -13,6 +15,7 @@ import { replaying } from "../webhooks/replays.ts";
 import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
+import { signingKeySetting } from "./setting.ts";
 
 /** What the engine needs of the settings. */
 export interface EngineSettings {
@@ -25,6 +28,8 @@ export interface EngineSettings {
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
 export interface Engine {
+  /** Settles when it writes and delivers, or could not be started. What is asked of it before that waits. */
+  readonly started: Promise<void>;
   readonly store: Store;
   readonly publish: Publishing["publish"];
   readonly publishAll: Publishing["publishAll"];
@@ -50,6 +55,8 @@ export interface EngineOptions {
   /** A clock that nobody sets. */
   readonly steady: () => number;
   readonly random: () => number;
+  /** The lock of the data directory, where it is locked already; closed with the engine. */
+  readonly lock?: DirectoryLock;
 }
 
 /** Retention takes a step, lets others work for so long, and so on until nothing is left to do. */
@@ -59,12 +66,10 @@ const pruneStepMs = 5;
 const tidyStepMs = 20;
 const tidyEveryMs = 10 * second;
 
-/** The setting that holds the platform's Ed25519 key. */
-export const signingKeySetting = "signing_key";
-
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
-export async function startEngine({ settings, log, now, steady, random }: EngineOptions): Promise<Engine> {
-  const store = openStore(settings.data);
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const { settings, log, now, steady, random, lock } = options;
+  const store = openStore(settings.data, lock);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
@@ -72,7 +77,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     const sending = { allowPrivate, userAgent: `onair/${version}`, now, proxy };
     const sender = createSender(sending);
     const stopping = new AbortController();
-    const receiving = { ...store, applications: receivingOnly(store) };
+    const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
     const services = supervise(
       [
@@ -89,6 +94,7 @@ export async function startEngine({ settings, log, now, steady, random }: Engine
     );
     let listener: StreamedListener = () => {};
     return {
+      started: Promise.resolve(),
       store: watched(store, dispatcher),
       ...publishing(store, dispatcher, (ids) => listener(ids)),
       onStreamed(told) {
@@ -171,13 +177,11 @@ export function watched(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable" | "hurry">,
 ): Store {
-  const { applications, subscriptions, consents, users, deliveries } = store;
-  return {
-    ...store,
-    applications: {
-      ...applications,
+  return replacing(store, {
+    applications: () => ({
+      ...store.applications,
       async update(id, changes, now) {
-        const changed = await applications.update(id, changes, now);
+        const changed = await store.applications.update(id, changes, now);
         dispatcher.applicationChanged(id);
         // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
         const isAnother = changes.webhook_url !== undefined || changes.delivery === "stream";
@@ -185,45 +189,45 @@ export function watched(
         return changed;
       },
       async rotateWebhookSecret(id, secret, rotation) {
-        const changed = await applications.rotateWebhookSecret(id, secret, rotation);
+        const changed = await store.applications.rotateWebhookSecret(id, secret, rotation);
         dispatcher.applicationChanged(id);
         return changed;
       },
       async remove(id, now) {
-        const removed = await applications.remove(id, now);
+        const removed = await store.applications.remove(id, now);
         dispatcher.applicationChanged(id);
         return removed;
       },
-    },
-    users: {
-      ...users,
+    }),
+    users: () => ({
+      ...store.users,
       async remove(id, now) {
-        const channelIds = await users.remove(id, now);
+        const channelIds = await store.users.remove(id, now);
         await dispatcher.subscriptionsRemoved();
         return channelIds;
       },
-    },
-    consents: {
-      ...consents,
+    }),
+    consents: () => ({
+      ...store.consents,
       async revoke(userId, applicationId, now) {
-        await consents.revoke(userId, applicationId, now);
+        await store.consents.revoke(userId, applicationId, now);
         await dispatcher.subscriptionsRemoved();
       },
-    },
-    deliveries: {
-      ...deliveries,
+    }),
+    deliveries: () => ({
+      ...store.deliveries,
       async retry(scope, id, now) {
-        const retried = await deliveries.retry(scope, id, now);
+        const retried = await store.deliveries.retry(scope, id, now);
         dispatcher.hurry(retried.application_id);
         return retried;
       },
-    },
-    subscriptions: {
-      ...subscriptions,
+    }),
+    subscriptions: () => ({
+      ...store.subscriptions,
       async remove(applicationId, ids, now, userId) {
-        await subscriptions.remove(applicationId, ids, now, userId);
+        await store.subscriptions.remove(applicationId, ids, now, userId);
         await dispatcher.subscriptionsRemoved();
       },
-    },
-  };
+    }),
+  });
 }

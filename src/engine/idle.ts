@@ -21,6 +21,7 @@ export function idleEngine(directory: string): Engine {
     },
   };
   return {
+    started: Promise.resolve(),
     store: watched(store, dispatcher),
     ...publishing(store, dispatcher),
     onStreamed() {},

@@ -1,15 +1,13 @@
-import { errorFields, type Log, type LogLevel } from "../log.ts";
-import { openReader } from "../store/sqlite/store.ts";
+import { lazily } from "../domain/lazily.ts";
+import type { Log, LogLevel } from "../log.ts";
+import { lockDirectory } from "../store/sqlite/open.ts";
+import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
+import type { Link } from "../threads/link.ts";
+import { linkOver } from "../threads/run.ts";
+import { startThread } from "../threads/start.ts";
 import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
-import {
-  type Answer,
-  type Call,
-  type FromEngine,
-  plainError,
-  type ToEngine,
-  thrownError,
-} from "./messages.ts";
+import { signingKeySetting } from "./setting.ts";
 
 export interface EngineThreadOptions {
   /** The URL of `worker.ts`. */
@@ -21,7 +19,13 @@ export interface EngineThreadOptions {
   readonly failed: (error: Error) => void;
 }
 
-/** What this thread reads from the database itself; everything else is asked of the engine's thread. */
+/** The engine in a thread of its own. */
+export interface EngineThread extends Engine {
+  /** A port for another thread of this process, which has the same engine there by `connectEngine`. */
+  port(): MessagePort;
+}
+
+/** What each thread reads from the database itself; everything else is asked of the engine's thread. */
 const readHere: Readonly<Record<string, readonly string[]>> = {
   users: ["find", "search", "exists", "count", "page"],
   categories: ["all", "byIds", "page"],
@@ -31,7 +35,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   tokens: ["find", "inspect", "ofApplication"],
   loginRequests: ["find"],
   consents: ["ofUser"],
-  subscriptions: ["ofApplication", "find", "count"],
+  subscriptions: ["ofApplication", "list", "find", "count"],
   eventTypes: ["all"],
   deliveries: ["page", "find", "backlog", "last", "lastBefore", "streamed"],
   replays: ["find", "page"],
@@ -41,101 +45,104 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Runs the engine in a thread of its own, so that neither a sync nor the signing of ten thousand deliveries holds up a
- * request. Rejects with what starting the engine threw.
+ * request. Where there is nothing to do before anybody may read, this resolves without waiting for the thread: `started`
+ * tells when it is ready. Throws when the directory cannot be locked, or what starting the engine threw.
  */
-export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
-  const { program, settings, logLevel, log, failed } = options;
-  const worker = new Worker(program);
-  const send = (message: ToEngine) => worker.postMessage(message);
-  const calls = new Calls((made) => send({ calls: made }));
-  let streamed: StreamedListener = () => {};
-  await new Promise<void>((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<FromEngine>) => {
-      if ("answers" in data) calls.answered(data.answers);
-      else if ("streamed" in data) streamed(data.streamed);
-      else if ("log" in data) log.raw(data.log);
-      else if ("failed" in data) reject(thrownError(data.failed));
-      else resolve();
-    };
-    worker.onerror = ({ message }) => {
-      const error = new Error(message);
-      log.error("engine_failed", errorFields(error));
-      calls.rejectAll(error);
-      reject(error);
-      failed(error);
-    };
-    send({ start: settings, logLevel });
-  }).catch((error) => {
-    worker.terminate();
-    throw error;
-  });
-  const reader = openReader(settings.data);
+export async function startEngineThread(options: EngineThreadOptions): Promise<EngineThread> {
+  const { settings, ...rest } = options;
+  const lock = lockDirectory(settings.data);
+  const told = new Told();
+  const thread = startThread({ name: "engine", start: settings, offered: told, ...rest });
+  const isStarted = thread.started.then(
+    () => true,
+    () => {
+      lock.close();
+      return false;
+    },
+  );
+  const early = await readerIfReady(settings.data);
+  if (!early) await thread.started;
+  const { stop, ...engine } = remoteEngine(thread.link, told, early ?? openReader(settings.data));
   return {
-    store: sharedStore(reader, calls),
-    publish: (event) => calls.make("publish", [event]),
-    publishAll: (events) => calls.make("publishAll", [events]),
-    enable: (id) => calls.make("enable", [id]),
-    wake: (id) => calls.make("wake", [id]),
-    test: (id, sample) => calls.make("test", [id, sample]),
-    standing: () => calls.make("standing", []),
-    onStreamed(listener) {
-      streamed = listener;
+    ...engine,
+    started: thread.started,
+    port() {
+      const { port1, port2 } = new MessageChannel();
+      thread.connect(port1);
+      return port2;
     },
     async stop(graceMs) {
-      await reader.close();
-      await calls.make("stop", [graceMs]);
-      worker.terminate();
+      await stop();
+      if (!(await isStarted)) return;
+      await thread.link.call("stop", graceMs);
+      thread.end();
+      lock.close();
     },
   };
 }
 
-/** Calls of one turn of the event loop share a message. */
-class Calls {
-  readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
-  #next = 1;
-  #calls: Call[] = [];
+/** null as well where the engine has never started before: its key is still to be made. */
+async function readerIfReady(directory: string): Promise<Store | null> {
+  const reader = openReaderIfReady(directory);
+  if (reader === null || (await reader.settings.get(signingKeySetting)) !== null) return reader;
+  await reader.close();
+  return null;
+}
 
-  constructor(readonly send: (calls: readonly Call[]) => void) {}
+/** The engine that another thread has started, of which this one was given a port. `stop` ends only this connection. */
+export function connectEngine(
+  port: MessagePort,
+  directory: string,
+): Omit<Engine, "stop"> & { stop(): Promise<void> } {
+  const told = new Told();
+  const link = linkOver(port, () => told);
+  const engine = remoteEngine(link, told, openReader(directory));
+  return {
+    ...engine,
+    started: Promise.resolve(),
+    async stop() {
+      await engine.stop();
+      port.close();
+    },
+  };
+}
 
-  make<T>(method: string, args: readonly unknown[]): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const id = this.#next++;
-      this.#waiting.set(id, { resolve, reject });
-      if (this.#calls.length === 0) setImmediate(() => this.#flush());
-      this.#calls.push({ id, method, args });
-    });
-  }
+/** What the engine's thread calls here. */
+class Told {
+  streamed: StreamedListener = () => {};
+}
 
-  answered(answers: readonly Answer[]): void {
-    for (const answer of answers) {
-      const call = this.#waiting.get(answer.id);
-      this.#waiting.delete(answer.id);
-      if ("error" in answer) call?.reject(thrownError(answer.error));
-      else call?.resolve(answer.value as never);
-    }
-  }
-
-  rejectAll(error: Error): void {
-    for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
-    this.#waiting.clear();
-  }
-
-  #flush(): void {
-    this.send(this.#calls);
-    this.#calls = [];
-  }
+function remoteEngine(
+  link: Link,
+  told: Told,
+  reader: Store,
+): Omit<Engine, "stop" | "started"> & { stop(): Promise<void> } {
+  return {
+    store: sharedStore(reader, link),
+    publish: (event) => link.call("publish", event),
+    publishAll: (events) => link.call("publishAll", events),
+    enable: (id) => link.call("enable", id),
+    wake: (id) => link.call("wake", id),
+    test: (id, sample) => link.call("test", id, sample),
+    standing: () => link.call("standing"),
+    onStreamed(listener) {
+      told.streamed = listener;
+    },
+    stop: () => reader.close(),
+  };
 }
 
 /** The store as this thread uses it. A read that follows a write sees it: the answer comes after the commit. */
-function sharedStore(reader: Store, calls: Calls): Store {
-  const nouns = Object.entries(reader).filter(([name]) => name !== "close");
-  const shared = nouns.map(([noun, verbs]) => {
-    const methods = Object.entries(verbs as object).map(([verb, method]) => {
+function sharedStore(reader: Store, link: Link): Store {
+  const shared = (noun: keyof Store) => {
+    const methods = Object.entries(reader[noun]).map(([verb, method]) => {
       if (readHere[noun]?.includes(verb)) return [verb, method];
-      return [verb, (...args: unknown[]) => calls.make(`store.${noun}.${verb}`, args)];
+      return [verb, (...args: unknown[]) => link.call(`store.${noun}.${verb}`, ...args)];
     });
-    return [noun, Object.fromEntries(methods)];
-  });
+    return Object.fromEntries(methods);
+  };
+  const nouns = Object.keys(reader).filter((name) => name !== "close") as (keyof Store)[];
+  const makers = nouns.map((noun) => [noun, () => shared(noun)] as const);
   // A boundary: the same nouns and verbs as the reader has.
-  return { ...(Object.fromEntries(shared) as Store), close: async () => {} };
+  return Object.assign(lazily(Object.fromEntries(makers)) as Store, { close: async () => {} });
 }

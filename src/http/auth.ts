@@ -3,12 +3,13 @@ import { DomainError } from "../domain/errors.ts";
 import { minute } from "../domain/time.ts";
 import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
-import { type Exchange, peerAddress } from "./exchange.ts";
+import { Changes } from "./changes.ts";
+import { type Asked, clientAddressOf, type Exchange } from "./exchange.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import type { Budget, RateLimiter } from "./rate-limit.ts";
 
 /** The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme. */
-export function bearerToken(request: Request): string | null {
+export function bearerToken(request: Asked): string | null {
   const header = request.headers.get("authorization");
   if (header === null || header.charCodeAt(6) !== 0x20) return null;
   // The usual spelling first: the comparison without regard to case takes a tenth of a microsecond.
@@ -26,16 +27,25 @@ const maxCached = 50_000;
 
 /**
  * Callers by the SHA-256 of their token. Its first 53 bits find one and all of it is compared, in constant time; as a
- * string the hash would cost twice as much, most of it for the collector.
+ * string the hash would cost twice as much, most of it for the collector. All are forgotten with every change.
  */
 class RememberedCallers {
+  /** The count of changes up to which they were good. */
+  #goodAt = 0;
   readonly #callers = new Map<number, { readonly digest: Uint32Array; caller: Caller; until: number }>();
   /** The digest of the token in question. */
   readonly #digest = new Uint32Array(8);
   readonly #bytes = new Uint8Array(this.#digest.buffer);
 
+  constructor(readonly changes: Changes) {}
+
   /** null also for one that was remembered until an earlier time than `now`. */
   get(token: string, now: number): Caller | null {
+    const { count } = this.changes;
+    if (count !== this.#goodAt) {
+      this.#callers.clear();
+      this.#goodAt = count;
+    }
     const found = this.#callers.get(this.#keyOf(token));
     if (!found || found.until <= now) return null;
     let difference = 0;
@@ -43,14 +53,12 @@ class RememberedCallers {
     return difference === 0 ? found.caller : null;
   }
 
-  put(token: string, caller: Caller, until: number): void {
+  /** @param loadedAt the count of changes before the caller was looked up */
+  put(token: string, caller: Caller, until: number, loadedAt: number): void {
+    if (loadedAt !== this.#goodAt) return;
     if (this.#callers.size >= maxCached) this.#callers.clear();
     const key = this.#keyOf(token);
     this.#callers.set(key, { digest: this.#digest.slice(), caller, until });
-  }
-
-  clear(): void {
-    this.#callers.clear();
   }
 
   #keyOf(token: string): number {
@@ -65,33 +73,33 @@ const jwtMemoryMs = minute;
 /**
  * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their
  * hash, so that neither the token is kept nor the comparison gives its bytes away; whoever changes an application or
- * revokes a token calls `forget`.
+ * revokes a token calls `forget`, or notes it in `changes`.
  */
 export function authenticator(
   store: Pick<Store, "tokens" | "applications">,
   now: () => number,
   readJwt: PlatformJwtReader | null = null,
+  changes = new Changes(),
 ) {
-  const known = new RememberedCallers();
-  let timesForgotten = 0;
+  const known = new RememberedCallers(changes);
 
   const load = async (token: string): Promise<Caller | null> => {
-    const before = timesForgotten;
+    const before = changes.count;
     const grant = await store.tokens.find(secretHash(token));
     const application = grant && (await store.applications.find(grant.applicationId));
     const own = grant && application && !application.disabled ? { grant, application } : null;
     const found = own ?? (await readJwt?.(token)) ?? null;
     const caller = found && withinApplication(found);
-    // What was revoked while it was looked up is not remembered.
-    if (!caller || caller.grant.expiresAt <= now() || before !== timesForgotten) return caller;
+    if (!caller || caller.grant.expiresAt <= now()) return caller;
     const { expiresAt } = caller.grant;
-    known.put(token, caller, own ? expiresAt : Math.min(expiresAt, now() + jwtMemoryMs));
+    // What was revoked while it was looked up is not remembered.
+    known.put(token, caller, own ? expiresAt : Math.min(expiresAt, now() + jwtMemoryMs), before);
     return caller;
   };
 
   return {
     /** The caller of a request whose token is remembered and still good; null: it takes `authenticate` to know. */
-    known(request: Request): Caller | null {
+    known(request: Asked): Caller | null {
       const token = bearerToken(request);
       return token === null ? null : known.get(token, now());
     },
@@ -109,12 +117,11 @@ export function authenticator(
     },
     /** How often `forget` was called: callers that were found good before may be so no more. */
     get timesForgotten(): number {
-      return timesForgotten;
+      return changes.count;
     },
     /** To be called after a token or an application was changed or removed. */
     forget(): void {
-      timesForgotten++;
-      known.clear();
+      changes.note();
     },
   };
 }
@@ -149,14 +156,14 @@ export async function admit(
   const take = (key: string, limit: number) => {
     exchange.budget = limiter.take(key, limit);
   };
-  if (scope === null) take(peerAddress(exchange), defaultRateLimit);
+  if (scope === null) take(clientAddressOf(exchange), defaultRateLimit);
   else {
     try {
       const { grant, application } = await authenticator.authenticate(request);
       exchange.grant = grant;
       take(application.id, application.rate_limit ?? defaultRateLimit);
     } catch (error) {
-      take(peerAddress(exchange), defaultRateLimit);
+      take(clientAddressOf(exchange), defaultRateLimit);
       if (exchange.budget?.allowed !== false) throw error;
     }
   }

@@ -1,5 +1,4 @@
 import type { Static, TSchema } from "@sinclair/typebox";
-import type { TypeCheck } from "@sinclair/typebox/compiler";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { parseJson } from "../domain/json.ts";
 import { problems } from "../domain/validation.ts";
@@ -14,12 +13,12 @@ export const publicBodyBytes = 64 * 1024;
 /** Reads a JSON body of at most `maxBytes` that fits the schema; throws the error to answer with. */
 export async function readJson<T extends TSchema>(
   request: Request,
-  check: TypeCheck<T>,
+  schema: T,
   maxBytes: number = publicBodyBytes,
 ): Promise<Static<T>> {
   requireMediaType(request, "application/json");
   const value = parseJson(await readBytes(request, maxBytes));
-  const wrong = problems(check, value, { in: "body" });
+  const wrong = problems(schema, value, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
   return value as Static<T>;
 }

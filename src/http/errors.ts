@@ -19,6 +19,7 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   conflict: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
   rate_limited: 429,
   unavailable: 503,
   internal_error: 500,
@@ -59,6 +60,7 @@ function errorHeaders({ code, message, details }: DomainError): Record<string, s
       `Bearer realm="onair", error="${code}", error_description="${message}"${scope}`;
   }
   if (details.allow) headers["allow"] = details.allow;
+  if (details.wholeBytes !== undefined) headers["content-range"] = `bytes */${details.wholeBytes}`;
   const retryAfter = details.retryAfterSeconds ?? (code === "unavailable" ? 5 : null);
   if (retryAfter !== null) headers["retry-after"] = String(retryAfter);
   return headers;

@@ -2,15 +2,18 @@ import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, type TrustedProxies } from "../proxies.ts";
+import type { Reply } from "../wire/reply.ts";
 import type { Budget } from "./rate-limit.ts";
-import { Traffic } from "./traffic.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** One request and its answer, as far as it has come. */
 export interface Exchange {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  readonly request: Request;
+  readonly request: Asked;
+  /** Whose request it is; null where the listener does not tell. */
+  readonly client: Client | null;
   readonly shared: Shared;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
@@ -21,11 +24,16 @@ export interface Exchange {
   budget: Budget | null;
 }
 
-/** The connections of a listener. */
-export interface Peers {
-  requestIP(request: Request): { readonly address: string } | null;
-  /** Closes the connection of a request after so long without anything going over it; 0: never. */
-  timeout(request: Request, seconds: number): void;
+/** What is asked of a request before anybody makes a `Request` of it. */
+export interface Asked {
+  readonly headers: { get(name: string): string | null };
+}
+
+/** The other end of a connection. */
+export interface Client {
+  readonly address: string;
+  /** Closes the connection so much later, whatever goes over it until then; Infinity: never. */
+  limit(ms: number): void;
 }
 
 /** What all exchanges of one listener have in common. */
@@ -34,30 +42,36 @@ export interface Shared {
   readonly traffic: Traffic;
   /** Headers that every answer carries. Never changed. */
   readonly common: Headers;
-  /** For `replyReady`, where an answer has no others than those and its budget. */
-  readonly ready: Headers;
-  /** Knows who sent a request, once the listener accepts connections. */
-  peers: Peers | null;
+  /** The same as lines. */
+  readonly commonLines: string;
   /** Whose word about the peer is taken; null: nobody's. */
   readonly trustedProxies: TrustedProxies | null;
 }
 
 /** @param headers headers that every answer of the listener carries */
-export function sharedBy(log: Log, headers: ExtraHeaders, trustedProxies: TrustedProxies | null): Shared {
+export function sharedBy(
+  log: Log,
+  headers: ExtraHeaders,
+  trustedProxies: TrustedProxies | null,
+  traffic: Traffic,
+): Shared {
   const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
-  const ready = new Headers(common);
-  return { log, traffic: new Traffic(), common, ready, peers: null, trustedProxies };
+  return { log, traffic, common, commonLines: linesOf(common), trustedProxies };
 }
 
-/** Requests that stand for another one, which came over the wire. */
-export const originals = new WeakMap<Request, Request>();
+/** Headers as they are sent. */
+export function linesOf(headers: Iterable<[string, string]>): string {
+  let lines = "";
+  for (const [name, value] of headers) lines += `${name}: ${value}\r\n`;
+  return lines;
+}
 
-/**
- * The address of the peer, or of whom a trusted proxy speaks for; "" when unknown. Not found out before it is needed:
- * that takes as long as a lookup.
- */
-export function peerAddress({ request, shared }: Exchange): string {
-  const address = shared.peers?.requestIP(originals.get(request) ?? request)?.address ?? "";
+/** How a request arrived for which a `Request` was made: HEAD is answered by the route of GET. */
+export const arrivals = new WeakMap<Request, Pick<Exchange, "method" | "client">>();
+
+/** The address of the client, or of whom a trusted proxy speaks for; "" when unknown. */
+export function clientAddressOf({ request, shared, client }: Exchange): string {
+  const address = client?.address ?? "";
   if (shared.trustedProxies === null) return address;
   return clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies);
 }
@@ -70,12 +84,22 @@ export function startExchange(request: Request, shared: Shared): Exchange {
   const url = request.url;
   const pathAt = url.indexOf("/", 8);
   const queryAt = url.indexOf("?", pathAt);
+  const { method, client } = arrivals.get(request) ?? { method: request.method, client: null };
+  const path = queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
+  return beginExchange({ request, method, path, client, shared });
+}
+
+export function beginExchange(
+  begun: Pick<Exchange, "request" | "method" | "path" | "client" | "shared">,
+): Exchange {
+  const { request, method, path, client, shared } = begun;
   const given = request.headers.get("x-request-id");
   return {
     requestId: given !== null && saneRequestId.test(given) ? given : newId(),
-    method: request.method,
-    path: queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt),
+    method,
+    path,
     request,
+    client,
     shared,
     startedAt: performance.now(),
     headers: null,
@@ -95,37 +119,45 @@ export function headersOf({ shared, headers: own }: Exchange, extra?: ExtraHeade
   return headers;
 }
 
-/** Answers. Every answer is made here or, where its headers are ready, by `replyReady`. */
+/** Answers. Every answer is made here or, where its lines are ready, by `replyLines`. */
 export function reply(exchange: Exchange, status: number, body: ReplyBody, extra?: ExtraHeaders): Response {
+  const { budget } = exchange;
   const headers = headersOf(exchange, extra);
   if (body === null) headers.delete("content-type");
-  return replyReady(exchange, status, body, headers);
-}
-
-/**
- * The one place where an answer is made: it gets its request id, what is left of its rate limit, and its log line.
- * `headers` may be used for one answer after the other, because `Response` copies them; that takes half the time of an
- * object made for each. Then all of these answers, or none, must have a budget.
- */
-export function replyReady(exchange: Exchange, status: number, body: ReplyBody, headers: Headers): Response {
-  const { shared, budget } = exchange;
   headers.set("x-request-id", exchange.requestId);
   if (budget) {
     headers.set("ratelimit-limit", `${budget.limit}`);
     headers.set("ratelimit-remaining", `${budget.remaining}`);
     headers.set("ratelimit-reset", `${budget.resetSeconds}`);
   }
-  const durationMs = performance.now() - exchange.startedAt;
+  answered(exchange, status);
+  const response = new Response(body, { status, headers });
+  bodies.set(response, body);
+  return response;
+}
+
+/** What answers were made of, so that nobody has to read them out of a `Response`. */
+export const bodies = new WeakMap<Response, ReplyBody>();
+
+/**
+ * The same, and in half of the time, for an answer whose headers are known beforehand. `lines` are all of them but the
+ * request id and the rate limit.
+ */
+export function replyLines(exchange: Exchange, status: number, lines: string, body: Reply["body"]): Reply {
+  const { budget, requestId } = exchange;
+  const limits = budget
+    ? `ratelimit-limit: ${budget.limit}\r\nratelimit-remaining: ${budget.remaining}\r\nratelimit-reset: ${budget.resetSeconds}\r\n`
+    : "";
+  answered(exchange, status);
+  return { status, head: `${lines}x-request-id: ${requestId}\r\n${limits}`, body };
+}
+
+/** Every answer is counted and has its line in the log. */
+function answered({ shared, requestId, method, path, startedAt, grant }: Exchange, status: number): void {
+  const durationMs = performance.now() - startedAt;
   shared.traffic.count(status, durationMs);
-  shared.log.request({
-    requestId: exchange.requestId,
-    method: exchange.method,
-    path: exchange.path,
-    status,
-    durationMs,
-    applicationId: exchange.grant?.applicationId ?? null,
-  });
-  return new Response(body, { status, headers });
+  const applicationId = grant?.applicationId ?? null;
+  shared.log.request({ requestId, method, path, status, durationMs, applicationId });
 }
 
 function setAll(headers: Headers, values: ExtraHeaders): void {

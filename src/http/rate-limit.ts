@@ -11,49 +11,116 @@ export interface Budget {
   readonly retryAfterSeconds: number;
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
+/** The key of a bucket as two numbers, and where the bucket was seen last. */
+interface Place {
+  readonly low: number;
+  readonly high: number;
+  bucket: number;
+}
+
+const sets = 2 ** 13;
+const ways = 8;
+const buckets = sets * ways;
+const seedsAt = 0;
+const locksAt = 2;
+const keysAt = locksAt + sets;
+const levelsAt = 4 * (keysAt + 2 * buckets);
+
+/** Places that a thread remembers. */
+const mostPlaces = 50_000;
+
+/** Memory for a `rateLimiter`, which threads can share. */
+export function limiterMemory(isShared = false): ArrayBufferLike {
+  const bytes = levelsAt + 8 * 2 * buckets;
+  const memory = isShared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
+  // Nobody outside shall be able to choose addresses that share a bucket.
+  const seeds = crypto.getRandomValues(new Int32Array(2));
+  new Int32Array(memory).set(seeds, seedsAt);
+  return memory;
 }
 
 /**
- * Token buckets, one for each key: `limit` requests at once, refilled evenly over a minute. At most `maxKeys` are
- * remembered; the one unused longest is forgotten first, which gives it a full bucket again.
+ * Token buckets, one for each key: `limit` requests at once, refilled evenly over a minute. There are 65,536 of them, in
+ * sets of 8 by the hash of their key; where a set is full, the one left alone for longest is given away, which nobody
+ * notices when that was a minute. With the same `memory`, the limiters of several threads take from the same buckets.
  */
-export function rateLimiter(now: () => number, maxKeys = 100_000) {
-  const buckets = new Map<string, Bucket>();
+export function rateLimiter(now: () => number, memory: ArrayBufferLike = limiterMemory()) {
+  const words = new Int32Array(memory, 0, levelsAt / 4);
+  const [seed = 0, otherSeed = 0] = words.subarray(seedsAt, locksAt);
+  /** Of each bucket what is left in it, and since when. */
+  const levels = new Float64Array(memory, levelsAt);
+  const places = new Map<string, Place>();
+  const isShared = memory instanceof SharedArrayBuffer;
 
-  const bucketOf = (key: string, limit: number, at: number): Bucket => {
-    let bucket = buckets.get(key);
-    if (!bucket) {
-      bucket = { tokens: limit, at };
-      const oldest = buckets.size >= maxKeys ? buckets.keys().next().value : undefined;
-      if (oldest !== undefined) buckets.delete(oldest);
-      buckets.set(key, bucket);
+  const placeOf = (key: string): Place => {
+    const known = places.get(key);
+    if (known) return known;
+    if (places.size >= mostPlaces) places.clear();
+    const high = Bun.hash.xxHash32(key, otherSeed >>> 0) | 0;
+    // Never 0, which is a bucket without a key.
+    const place = { low: Bun.hash.xxHash32(key, seed >>> 0) | 1, high, bucket: (high >>> 19) * ways };
+    places.set(key, place);
+    return place;
+  };
+
+  const holds = (bucket: number, { low, high }: Place) =>
+    words[keysAt + 2 * bucket] === low && words[keysAt + 2 * bucket + 1] === high;
+
+  /** To be called with the lock of its set: has `place` say where the bucket is, a full one where there was none. */
+  const find = (place: Place, limit: number): void => {
+    const first = place.bucket & -ways;
+    let oldest = first;
+    for (let bucket = first; bucket < first + ways; bucket++) {
+      if (holds(bucket, place)) {
+        place.bucket = bucket;
+        return;
+      }
+      if ((levels[2 * bucket + 1] ?? 0) < (levels[2 * oldest + 1] ?? 0)) oldest = bucket;
     }
-    return bucket;
+    place.bucket = oldest;
+    words[keysAt + 2 * oldest] = place.low;
+    words[keysAt + 2 * oldest + 1] = place.high;
+    levels[2 * oldest] = limit;
+    levels[2 * oldest + 1] = now();
   };
 
   return {
     /** Takes one request from the bucket of `key`. A `limit` of 0 is none at all: null. */
     take(key: string, limit: number): Budget | null {
       if (limit === 0) return null;
-      const at = now();
-      const bucket = bucketOf(key, limit, at);
+      const place = placeOf(key);
       const perMs = limit / 60_000;
-      bucket.tokens = Math.min(limit, bucket.tokens + Math.max(0, at - bucket.at) * perMs);
-      bucket.at = at;
-      const allowed = bucket.tokens >= 1;
-      if (allowed) bucket.tokens -= 1;
+      const lock = locksAt + (place.bucket >>> 3);
+      if (isShared) acquire(words, lock);
+      if (!holds(place.bucket, place)) find(place, limit);
+      const { bucket } = place;
+      // With the lock, so that it does not step back from one thread to the next.
+      const at = now();
+      const passedMs = Math.max(0, at - (levels[2 * bucket + 1] ?? 0));
+      let tokens = Math.min(limit, (levels[2 * bucket] ?? 0) + passedMs * perMs);
+      const allowed = tokens >= 1;
+      if (allowed) tokens -= 1;
+      levels[2 * bucket] = tokens;
+      levels[2 * bucket + 1] = at;
+      if (isShared) Atomics.store(words, lock, 0);
       return {
         allowed,
         limit,
-        remaining: Math.floor(bucket.tokens),
-        resetSeconds: Math.ceil((limit - bucket.tokens) / perMs / 1000),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
+        remaining: Math.floor(tokens),
+        resetSeconds: Math.ceil((limit - tokens) / perMs / 1000),
+        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / perMs / 1000)),
       };
     },
   };
 }
 
 export type RateLimiter = ReturnType<typeof rateLimiter>;
+
+/** Who holds a lock gives it back within a microsecond, unless the kernel has another thread run meanwhile. */
+const patience = 1_000;
+
+function acquire(words: Int32Array, lock: number): void {
+  for (let tries = 1; Atomics.compareExchange(words, lock, 0, 1) !== 0; tries++) {
+    if (tries % patience === 0) Atomics.wait(words, lock, 1, 1);
+  }
+}

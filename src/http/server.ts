@@ -4,18 +4,17 @@ import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
-import { type Exchange, originals, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
+import { arrivals, type Exchange, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
 import { Traffic } from "./traffic.ts";
+
+export const nothingHere = new DomainError("not_found", "There is nothing at this path");
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
 
 /** Not Elysia's `server` of the context: a hook that reads it slows down every request by a defined property. */
-const sharedOf = new WeakMap<object, Shared>();
-
-/** Answers a GET in front of the app, or leaves it to it: null. `query` is that of the URL, with its question mark. */
-export type ReadyAnswer = (exchange: Exchange, query: string) => Response | null;
+const sharedByApp = new WeakMap<object, Shared>();
 
 /** What both listeners share: the exchange of each request, and errors in one shape. Routes are added to it. */
 export function listener(options: {
@@ -24,14 +23,16 @@ export function listener(options: {
   headers: Readonly<Record<string, string>>;
   /** Proxies in front, whose `X-Forwarded-For` is believed. */
   trustedProxies?: TrustedProxies | null;
+  /** Where its requests are counted; memory of its own where left out. */
+  traffic?: Traffic;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  const shared = sharedBy(options.log, options.headers, options.trustedProxies ?? null);
+  const { log, headers, trustedProxies = null, traffic = new Traffic() } = options;
+  const shared = sharedBy(log, headers, trustedProxies, traffic);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
-      if (code === "NOT_FOUND")
-        return replyError(exchange, new DomainError("not_found", "There is nothing at this path"));
+      if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
       // Thrown by the router itself.
       if (error instanceof URIError) return replyError(exchange, undecodablePath);
       return replyError(exchange, error);
@@ -43,7 +44,7 @@ export function listener(options: {
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
-  sharedOf.set(app, shared);
+  sharedByApp.set(app, shared);
   return app;
 }
 
@@ -83,9 +84,16 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
   }
 }
 
+/** What the exchanges of a listener have in common. */
+export function sharedOf(app: AnyElysia): Shared {
+  const shared = sharedByApp.get(app);
+  if (!shared) throw new Error("The app was not made by listener()");
+  return shared;
+}
+
 /** What a listener has answered since its start. */
 export function trafficOf(app: AnyElysia): Traffic {
-  return sharedOf.get(app)?.traffic ?? new Traffic();
+  return sharedOf(app).traffic;
 }
 
 const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;
@@ -100,12 +108,11 @@ export interface Listening {
 }
 
 /**
- * Serves an app. HEAD is answered by its GET route; Bun leaves the body out. Throws when the port is taken.
- * Bun's own size limit is off, because its answer would have no body: the readers of bodies have theirs.
+ * Serves an app by `Bun.serve`. HEAD is answered by its GET route; Bun leaves the body out. Throws when the port is
+ * taken. Bun's own size limit is off, because its answer would have no body: the readers of bodies have theirs.
  */
-export function listen(app: AnyElysia, hostname: string, port: number, ready?: ReadyAnswer): Listening {
+export function listen(app: AnyElysia, hostname: string, port: number): Listening {
   const { fetch } = app.compile();
-  const shared = sharedOf.get(app);
   const server = Bun.serve({
     hostname,
     port,
@@ -114,23 +121,14 @@ export function listen(app: AnyElysia, hostname: string, port: number, ready?: R
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request) {
-      if (request.method === "GET" && ready && shared) {
-        const { url } = request;
-        const exchange = startExchange(request, shared);
-        const queryAt = url.indexOf("?");
-        const answer = hostIsShort(url) ? null : ready(exchange, queryAt === -1 ? "" : url.slice(queryAt));
-        if (answer) return answer;
-      }
       if (request.method !== "HEAD") return fetch(request);
       const asGet = new Request(request, { method: "GET" });
-      originals.set(asGet, request);
+      arrivals.set(asGet, { method: "HEAD", client: null });
       return fetch(asGet);
     },
   });
-  if (shared) shared.peers = server;
-  const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
+    url: urlOf(hostname, server.port ?? port),
     port: server.port ?? port,
     async stop(graceMs) {
       const graceful = server.stop();
@@ -141,4 +139,10 @@ export function listen(app: AnyElysia, hostname: string, port: number, ready?: R
       await server.stop(true);
     },
   };
+}
+
+/** Where a listener is reached from this machine. */
+export function urlOf(hostname: string, port: number): string {
+  const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

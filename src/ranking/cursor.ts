@@ -1,5 +1,3 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
-
 const signatureBytes = 12;
 const markBytes = 6;
 
@@ -33,11 +31,15 @@ export class Cursors {
   }
 
   #sign(text: string, bytes: number): string {
-    return createHmac("sha256", this.key).update(text).digest().subarray(0, bytes).toString("base64url");
+    return new Bun.CryptoHasher("sha256", this.key)
+      .update(text)
+      .digest()
+      .subarray(0, bytes)
+      .toString("base64url");
   }
 }
 
 function sameBytes(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
+  return left.length === right.length && crypto.timingSafeEqual(left, right);
 }

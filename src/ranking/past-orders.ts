@@ -17,50 +17,64 @@ interface Kept {
   readonly order: Order;
   /** Since when no walk begins with it. */
   readonly pastSince: number;
-  usedAt: number;
 }
 
 /** The orders of the last minutes, for walks that began with one of them. */
 export class PastOrders {
-  /** By `takenAt`; what was used last comes last. */
+  /** By `takenAt`. */
   readonly #kept = new Map<number, Kept>();
   #bytes = 0;
 
   constructor(readonly maxBytes: number = maxKeptBytes) {}
 
-  /** Keeps an order that was handed out last at `usedAt`. */
-  add(order: Order, usedAt: number, now: number): void {
-    this.#kept.set(order.takenAt, { order, pastSince: now, usedAt });
+  /** Keeps an order that was handed out last at `usedAt`; gives the moments of those that are kept no longer. */
+  add(order: Order, usedAt: number, now: number): number[] {
+    order.usedAt[0] = usedAt;
+    this.#kept.set(order.takenAt, { order, pastSince: now });
     this.#bytes += sizeOf(order);
-    for (const kept of this.#kept.values()) if (isOver(kept, now)) this.#drop(kept);
-    while (this.#bytes > this.maxBytes) {
-      const all = [...this.#kept.values()];
-      const first = all.find(({ pastSince }) => now - pastSince >= keepMs) ?? all[0];
-      if (!first) break;
-      this.#drop(first);
-    }
+    const dropped = [...this.#kept.values()].filter((kept) => isOver(kept.order, now));
+    for (const { order } of dropped) this.#drop(order);
+    if (this.#bytes > this.maxBytes) dropped.push(...this.#makeRoom(now));
+    return dropped.map(({ order }) => order.takenAt);
   }
 
   /** The order taken at that moment, kept for another `keepMs`; null where it is gone. */
   use(takenAt: number, now: number): Order | null {
-    const kept = this.#kept.get(takenAt);
-    if (!kept || isOver(kept, now)) return null;
-    kept.usedAt = now;
-    this.#kept.delete(takenAt);
-    this.#kept.set(takenAt, kept);
-    return kept.order;
+    return useAgain(this.#kept.get(takenAt)?.order, now);
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  #drop({ order }: Kept): void {
+  #makeRoom(now: number): Kept[] {
+    const byUse = [...this.#kept.values()].sort((a, b) => usedAt(a.order) - usedAt(b.order));
+    const isLong = ({ pastSince }: Kept) => now - pastSince >= keepMs;
+    const inTurn = [...byUse.filter(isLong), ...byUse.filter((kept) => !isLong(kept))];
+    const dropped: Kept[] = [];
+    for (const kept of inTurn) {
+      if (this.#bytes <= this.maxBytes) break;
+      this.#drop(kept.order);
+      dropped.push(kept);
+    }
+    return dropped;
+  }
+
+  #drop(order: Order): void {
     this.#kept.delete(order.takenAt);
     this.#bytes -= sizeOf(order);
   }
 }
 
-const isOver = ({ usedAt }: Kept, now: number) => now - usedAt > keepMs;
+/** An order that a walk goes on in, which keeps it for another `keepMs`; null where that is over. */
+export function useAgain(order: Order | undefined, now: number): Order | null {
+  if (!order || isOver(order, now)) return null;
+  order.usedAt[0] = now;
+  return order;
+}
+
+const usedAt = (order: Order) => order.usedAt[0] ?? 0;
+
+const isOver = (order: Order, now: number) => now - usedAt(order) > keepMs;
 
 const sizeOf = ({ ids, viewers }: Order) => ids.byteLength + viewers.byteLength + overheadBytes;

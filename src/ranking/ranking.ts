@@ -1,8 +1,8 @@
 import type { Category } from "../domain/categories.ts";
-import type { Livestream } from "../domain/livestreams.ts";
 import { fold } from "../domain/text.ts";
-import { firstIndex, indexAfter, isSameOrder, type Order, type Position } from "./order.ts";
+import { firstIndex, indexAfter, type Order, type Position } from "./order.ts";
 import { PastOrders } from "./past-orders.ts";
+import { type LiveChannel, LiveChannels, nobodyLive, Standings } from "./standings.ts";
 
 export interface RankedCategory {
   readonly category: Category;
@@ -10,9 +10,6 @@ export interface RankedCategory {
   readonly foldedName: string;
   readonly viewers: number;
 }
-
-/** What the ranking needs to know of a livestream. */
-export type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
 /** All categories at one moment. Never changes once it is made, so whatever is made from it can be kept. */
 export interface Snapshot {
@@ -27,12 +24,12 @@ export interface Snapshot {
 
 /** The bytes of an answer, ready to be sent. */
 export interface Page {
-  readonly body: Blob;
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  headers?: Headers;
+  lines?: string;
 }
 
-/** A snapshot is remade for changed viewer counts at most so often, and is so never older than that. */
+/** Standings are taken at most so often, and are so never older than that. */
 export const refreshMs = 1_000;
 
 const maxPages = 2_000;
@@ -43,46 +40,41 @@ const ranked = ({ category, foldedName }: Known, viewers: number): RankedCategor
   return { category, foldedName, viewers };
 };
 
-/** A live channel, and the place of its category in arrays. */
-interface Live extends LiveChannel {
-  readonly slot: number;
+/** Where a ranking has the standings from. */
+export interface StandingsSource {
+  /** Those that hold now: the same object for as long as it is the same standings. */
+  current(): Standings;
+  /** An order of the past, for a walk that began with it, and is kept by that; null where it is gone. */
+  past(takenAt: number): Order | null;
 }
 
-interface Watched {
-  readonly viewers: number;
-  readonly channels: readonly LiveChannel[];
+/** What a ranking is told when the platform has reported something; it was kept in the store before. */
+export interface RankingWriter {
+  /** New and changed categories show at once. */
+  putCategories(categories: readonly Category[]): void | Promise<void>;
+  /** They are gone at once, whoever may be live in them. */
+  removeCategories(ids: readonly number[]): void | Promise<void>;
+  /** Changed viewer counts show within `refreshMs`. */
+  putLive(livestreams: readonly LiveChannel[]): void;
+  endLive(channelIds: readonly number[]): void;
+  /** Something that answers show beside the ranking, such as a channel's name, has changed. */
+  touch(): void;
+  liveChannelIds(): number[];
 }
 
-interface Standings {
-  readonly order: Order;
-  readonly bySlot: readonly Watched[];
-}
-
-/**
- * The live order of categories, in memory. The store is its source: it is filled from there at start, and every
- * change is kept there first and told here afterwards.
- */
-export class Ranking {
+/** The live order of categories, to read: all categories, in memory, and the standings of a source. */
+export class RankingView {
+  readonly #source: StandingsSource;
   readonly #categories = new Map<number, Known>();
-  readonly #live = new Map<number, Live>();
-  readonly #slots = new Map<number, number>();
-  readonly #past: PastOrders;
   /** Ids of all categories, ascending; null: to be made anew. */
   #ids: readonly number[] | null = null;
-  #standings: Standings = { order: noOrder, bySlot: [] };
   #snapshot: Snapshot | null = null;
-  #madeAt = Number.NEGATIVE_INFINITY;
-  #handedOutAt = 0;
-  #changed = false;
+  #snapshotOf: Standings | null = null;
 
-  constructor(
-    readonly now: () => number,
-    past = new PastOrders(),
-  ) {
-    this.#past = past;
+  constructor(source: StandingsSource) {
+    this.#source = source;
   }
 
-  /** New and changed categories show at once. */
   putCategories(categories: readonly Category[]): void {
     for (const category of categories) {
       this.#categories.set(category.id, { category, foldedName: fold(category.name) });
@@ -90,7 +82,6 @@ export class Ranking {
     this.#categoriesChanged(categories.length);
   }
 
-  /** They are gone at once, whoever may be live in them. */
   removeCategories(ids: readonly number[]): void {
     for (const id of ids) this.#categories.delete(id);
     this.#categoriesChanged(ids.length);
@@ -102,39 +93,12 @@ export class Ranking {
     this.#snapshot = null;
   }
 
-  /** Changed viewer counts show within `refreshMs`. */
-  putLive(livestreams: readonly LiveChannel[]): void {
-    for (const { channel_id, category_id, viewers } of livestreams) {
-      this.#live.set(channel_id, { channel_id, category_id, viewers, slot: this.#slotOf(category_id) });
-    }
-    this.#changed ||= livestreams.length > 0;
-  }
-
-  #slotOf(categoryId: number): number {
-    const known = this.#slots.get(categoryId);
-    if (known !== undefined) return known;
-    this.#slots.set(categoryId, this.#slots.size);
-    return this.#slots.size - 1;
-  }
-
-  endLive(channelIds: readonly number[]): void {
-    for (const id of channelIds) this.#changed = this.#live.delete(id) || this.#changed;
-  }
-
-  /** Something that answers show beside the ranking, such as a channel's name, has changed. */
-  touch(): void {
-    this.#changed = true;
-  }
-
-  liveChannelIds(): number[] {
-    return [...this.#live.keys()];
-  }
-
   current(): Snapshot {
-    const now = this.now();
-    if (this.#changed && Math.abs(now - this.#madeAt) >= refreshMs) this.#refresh(now);
-    this.#handedOutAt = now;
-    this.#snapshot ??= this.#takeSnapshot();
+    const standings = this.#source.current();
+    if (this.#snapshot === null || this.#snapshotOf !== standings) {
+      this.#snapshot = this.#takeSnapshot(standings);
+      this.#snapshotOf = standings;
+    }
     return this.#snapshot;
   }
 
@@ -144,7 +108,7 @@ export class Ranking {
    */
   orderOf(takenAt: number): Order {
     const { order } = this.current();
-    return takenAt === order.takenAt ? order : (this.#past.use(takenAt, this.now()) ?? order);
+    return takenAt === order.takenAt ? order : (this.#source.past(takenAt) ?? order);
   }
 
   /**
@@ -171,31 +135,15 @@ export class Ranking {
     return this.#ids;
   }
 
-  #refresh(now: number): void {
-    const { order: before } = this.#standings;
-    const takenAt = Math.max(now, before.takenAt + 1);
-    const taken = takeStandings(this.#live.values(), takenAt);
-    if (isSameOrder(before, taken.order)) this.#standings = { ...taken, order: before };
-    else {
-      this.#past.add(before, this.#handedOutAt, now);
-      this.#standings = taken;
-    }
-    this.#snapshot = null;
-    this.#madeAt = now;
-    this.#changed = false;
-  }
-
-  #takeSnapshot(): Snapshot {
-    const { order, bySlot } = this.#standings;
-    const watched = (id: number) => bySlot[this.#slots.get(id) ?? -1];
+  #takeSnapshot(standings: Standings): Snapshot {
     const pages = new Map<string, Page>();
     return {
-      order,
+      order: standings.order,
       category: (id) => {
         const known = this.#categories.get(id);
-        return known && ranked(known, watched(id)?.viewers ?? 0);
+        return known && ranked(known, standings.viewersOf(id));
       },
-      topChannels: (id, count) => [...(watched(id)?.channels ?? [])].sort(mostWatched).slice(0, count),
+      topChannels: (id, count) => standings.topChannels(id, count),
       pages,
       keep(key, page) {
         if (pages.size >= maxPages) pages.clear();
@@ -206,30 +154,60 @@ export class Ranking {
   }
 }
 
-const noOrder: Order = { takenAt: 0, ids: new Float64Array(), viewers: new Float64Array() };
+/** Standings that are taken when somebody asks for them. */
+class OwnStandings implements StandingsSource {
+  readonly live = new LiveChannels();
+  #standings = nobodyLive();
+  #takenAt = Number.NEGATIVE_INFINITY;
+  #handedOutAt = 0;
 
-const mostWatched = (a: LiveChannel, b: LiveChannel) => b.viewers - a.viewers || a.channel_id - b.channel_id;
+  constructor(
+    readonly now: () => number,
+    readonly pastOrders: PastOrders,
+  ) {}
 
-/** 0.7 ms for 20,000 channels in 2,000 categories, because a channel knows the slot of its category. */
-function takeStandings(live: Iterable<Live>, takenAt: number): Standings {
-  const bySlot: { id: number; viewers: number; channels: LiveChannel[] }[] = [];
-  for (const channel of live) {
-    const known = bySlot[channel.slot];
-    if (known) {
-      known.viewers += channel.viewers;
-      known.channels.push(channel);
-    } else {
-      bySlot[channel.slot] = { id: channel.category_id, viewers: channel.viewers, channels: [channel] };
-    }
+  current(): Standings {
+    const now = this.now();
+    if (this.live.hasChanged && Math.abs(now - this.#takenAt) >= refreshMs) this.#take(now);
+    this.#handedOutAt = now;
+    return this.#standings;
   }
-  const watched = bySlot
-    .filter(({ viewers }) => viewers > 0)
-    .sort((a, b) => b.viewers - a.viewers || a.id - b.id);
-  const ids = new Float64Array(watched.length);
-  const viewers = new Float64Array(watched.length);
-  for (const [i, category] of watched.entries()) {
-    ids[i] = category.id;
-    viewers[i] = category.viewers;
+
+  past(takenAt: number): Order | null {
+    return this.pastOrders.use(takenAt, this.now());
   }
-  return { order: { takenAt, ids, viewers }, bySlot };
+
+  #take(now: number): void {
+    const { order: before } = this.#standings;
+    this.#standings = new Standings(this.live.take(before, now));
+    if (this.#standings.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
+    this.#takenAt = now;
+  }
+}
+
+/** The ranking of a server of one thread. The store is its source: it is filled from there at start. */
+export class Ranking extends RankingView implements RankingWriter {
+  readonly #live: LiveChannels;
+
+  constructor(now: () => number, past = new PastOrders()) {
+    const standings = new OwnStandings(now, past);
+    super(standings);
+    this.#live = standings.live;
+  }
+
+  putLive(livestreams: readonly LiveChannel[]): void {
+    this.#live.put(livestreams);
+  }
+
+  endLive(channelIds: readonly number[]): void {
+    this.#live.end(channelIds);
+  }
+
+  touch(): void {
+    this.#live.touch();
+  }
+
+  liveChannelIds(): number[] {
+    return this.#live.ids;
+  }
 }

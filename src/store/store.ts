@@ -26,6 +26,11 @@ import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant, Scope } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
 
+/** The data directory cannot be used; the message says why and what to do. */
+export class StoreError extends Error {
+  override name = "StoreError";
+}
+
 /** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
 export type BatchResult = readonly (string | null)[];
 
@@ -61,6 +66,14 @@ export interface StreamedDeliveries {
 
 /** A subscription that was asked for: its id, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
+
+/** The subscriptions of an application: as JSON, because ten thousand of them take twice as long as objects. */
+export interface SubscriptionList {
+  /** An array of `Subscription`. */
+  readonly json: string;
+  /** How many the application has, whoever their broadcasters are. */
+  readonly used: number;
+}
 
 /** The tokens that a client gets when it exchanges a code or a refresh token: their hashes. */
 export interface NewTokens {
@@ -216,7 +229,10 @@ export interface Store {
   readonly subscriptions: {
     /** Gives what exists or creates it, one result per key; `limit` is the most that the application may have. */
     subscribe(keys: readonly SubscriptionKey[], limit: number, now: number): Promise<SubscribeResult[]>;
+    /** In the order in which they were made. */
     ofApplication(applicationId: string): Promise<Subscription[]>;
+    /** The same, or of these the ones with this broadcaster, as they were at one moment, ready to be sent. */
+    list(applicationId: string, broadcasterId: number | null): Promise<SubscriptionList>;
     /** With its `sequence`, the number of deliveries made for it so far. */
     find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
     count(applicationId: string): Promise<number>;

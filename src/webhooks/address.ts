@@ -4,8 +4,13 @@
  * name resolves to are judged when the connection is made, which then goes to those addresses.
  */
 
-import dns from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import type dns from "node:dns";
+import type { LookupFunction } from "node:net";
+import { once } from "../domain/lazily.ts";
+
+/** As of node:net, which like node:dns is loaded at its first use: that takes 5 ms, and a start calls nobody. */
+export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(text);
+const resolveAll: Resolve = (...of) => process.getBuiltinModule("node:dns").lookup(...of);
 
 /** Whether addresses inside the operator's own network may be called: on in development only. */
 export interface AddressPolicy {
@@ -29,7 +34,7 @@ export class BlockedAddressError extends Error {
 }
 
 /** Every block of the IANA IPv4 Special-Purpose Address Registry, and multicast. */
-const reserved4 = [
+const reserved4 = blocks([
   "0.0.0.0/8", // this network (RFC 791)
   "10.0.0.0/8", // private (RFC 1918)
   "100.64.0.0/10", // shared, carrier-grade NAT (RFC 6598)
@@ -48,25 +53,25 @@ const reserved4 = [
   "203.0.113.0/24", // documentation (RFC 5737)
   "224.0.0.0/4", // multicast (RFC 5771)
   "240.0.0.0/4", // reserved, broadcast (RFC 1112, RFC 919)
-].map(block);
+]);
 
 /** All that IANA has given out for global unicast. What lies outside is not public, known or not. */
-const global6 = block("2000::/3");
+const global6 = blocks(["2000::/3"]);
 
 /** What is not public within {@link global6}. */
-const reserved6 = [
+const reserved6 = blocks([
   "2001::/23", // protocol assignments (RFC 2928): Teredo, benchmarking, AMT, ORCHID, …
   "2001:db8::/32", // documentation (RFC 3849)
   "2002::/16", // 6to4 (RFC 3056), deprecated: carries an IPv4 address
   "2620:4f:8000::/48", // AS112 (RFC 7534)
   "3fff::/20", // documentation (RFC 9637)
-].map(block);
+]);
 
 /** IPv6 forms of an IPv4 address in the last 32 bits that is the one to be judged. */
-const carriers4 = [
+const carriers4 = blocks([
   "::ffff:0:0/96", // IPv4-mapped (RFC 4291)
   "64:ff9b::/96", // NAT64 (RFC 6052): how a host without IPv4 sees every IPv4 address
-].map(block);
+]);
 
 /**
  * Whether an address is one that anybody on the Internet can have: global unicast, and in no block
@@ -80,12 +85,12 @@ export function isPublicAddress(ip: string): boolean {
 }
 
 function isPublic4(bits: bigint): boolean {
-  return !reserved4.some((reserved) => within(bits, reserved));
+  return !within(bits, reserved4);
 }
 
 function isPublic6(bits: bigint): boolean {
-  if (carriers4.some((carrier) => within(bits, carrier))) return isPublic4(bits & 0xffff_ffffn);
-  return within(bits, global6) && !reserved6.some((reserved) => within(bits, reserved));
+  if (within(bits, carriers4)) return isPublic4(bits & 0xffff_ffffn);
+  return within(bits, global6) && !within(bits, reserved6);
 }
 
 /** The bits of a network that all its addresses share, and how many an address has besides. */
@@ -104,8 +109,13 @@ function block(cidr: string): Block {
   return { network: bits >> hostBits, hostBits };
 }
 
-function within(bits: bigint, { network, hostBits }: Block): boolean {
-  return bits >> hostBits === network;
+/** Taken apart when they are first needed: nothing is called by a start. */
+function blocks(cidrs: readonly string[]): () => readonly Block[] {
+  return once(() => cidrs.map(block));
+}
+
+function within(bits: bigint, known: () => readonly Block[]): boolean {
+  return known().some(({ network, hostBits }) => bits >> hostBits === network);
 }
 
 function bits4(ip: string): bigint {
@@ -196,7 +206,7 @@ export type Resolve = (
  *
  * Sockets do not call it for a host that is an address: judge that by {@link checkWebhookUrl}.
  */
-export function guardedLookup(policy: AddressPolicy, resolve: Resolve = dns.lookup): LookupFunction {
+export function guardedLookup(policy: AddressPolicy, resolve: Resolve = resolveAll): LookupFunction {
   return (hostname, options, callback) => {
     const answer: Parameters<Resolve>[2] = (error, addresses) => {
       if (error) return callback(error, []);

@@ -1,10 +1,14 @@
 /** One connection that webhooks are sent over: guarded when it is made, serving one request at a time. */
 
-import net, { isIP, type LookupFunction, type Socket } from "node:net";
-import tls from "node:tls";
+import type { LookupFunction, Socket } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { type Failure, failureOf, type Stage } from "./outcome.ts";
 import { type EgressProxy, openTunnel } from "./proxy.ts";
 import type { Target } from "./request.ts";
+
+/** Loaded with the first connection, because that takes some 8 ms, for which no start should wait. */
+const net = () => process.getBuiltinModule("node:net");
+const tls = () => process.getBuiltinModule("node:tls");
 
 /**
  * Of several addresses of a host, the next is tried when one has not answered for so long. The
@@ -136,7 +140,7 @@ export class Connection {
       openTunnel(socket, proxy, target.authority, (failure) => {
         if (failure !== null) return this.#end(failure);
         this.#leaveFor("agreeing on encryption", "connectMs");
-        const tunnelled = tls.connect({ socket, ...trust(target.host, ca) });
+        const tunnelled = tls().connect({ socket, ...trust(target.host, ca) });
         this.#watch(tunnelled);
         tunnelled.once("secureConnect", () => this.#ready("tlsMs"));
       });
@@ -201,15 +205,15 @@ function dial({ encrypted, host, port, lookup, ca }: Dial): Socket {
     autoSelectFamilyAttemptTimeout: connectAttemptMs,
     ...(lookup === undefined ? {} : { lookup }),
   };
-  return encrypted ? tls.connect({ ...options, ...trust(host, ca) }) : net.connect(options);
+  return encrypted ? tls().connect({ ...options, ...trust(host, ca) }) : net().connect(options);
 }
 
 /** Options of a TLS connection to `host`, whose certificate must be valid for it. */
-function trust(host: string, ca: string | undefined): tls.ConnectionOptions {
+function trust(host: string, ca: string | undefined): ConnectionOptions {
   return {
     host,
     // RFC 6066, section 3: never an address.
-    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(net().isIP(host) === 0 ? { servername: host } : {}),
     ...(ca === undefined ? {} : { ca }),
     ALPNProtocols: ["http/1.1"],
     rejectUnauthorized: true,

@@ -1,6 +1,4 @@
-import { createHash } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
@@ -26,8 +24,6 @@ export const EventInput = Type.Object({
   ),
 });
 export type EventInput = Static<typeof EventInput>;
-
-const check = TypeCompiler.Compile(EventInput);
 
 export interface Publisher {
   /**
@@ -64,7 +60,7 @@ export function createPublisher(
       version,
       broadcaster_user_id,
       body: JSON.stringify(body),
-      fingerprint: createHash("sha256")
+      fingerprint: new Bun.CryptoHasher("sha256")
         .update(JSON.stringify([name, version, broadcaster_user_id, data]))
         .digest(),
       published_at: publishedAt,
@@ -131,7 +127,7 @@ export function publishing(
 }
 
 function readEvent(input: unknown, catalogue: Catalogue): { event: EventInput; type: EventType } {
-  const wrong = problems(check, input, { in: "body" });
+  const wrong = problems(EventInput, input, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
   const event = input as EventInput;
   const type = catalogue.find(event.name, event.version);

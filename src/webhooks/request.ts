@@ -1,7 +1,6 @@
 /** The bytes of a webhook's request: HTTP/1.1 (RFC 9112), checked so that no value can end its line. */
 
-import { isIP } from "node:net";
-import { bareHost } from "./address.ts";
+import { bareHost, isIP } from "./address.ts";
 import type { EgressProxy } from "./proxy.ts";
 
 type Headers = Readonly<Record<string, string>>;

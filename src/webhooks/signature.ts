@@ -5,16 +5,10 @@
  * platform's key. Both sign `<webhook-id>.<webhook-timestamp>.<body>`.
  */
 
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign as signBytes,
-  timingSafeEqual,
-  verify as verifyBytes,
-} from "node:crypto";
+import type { KeyObject } from "node:crypto";
+
+/** Loaded at its first use, because that takes some 5 ms: a server that has just started signs nothing. */
+const node = () => process.getBuiltinModule("node:crypto");
 
 const secretPrefix = "whsec_";
 const publicKeyPrefix = "whpk_";
@@ -57,7 +51,7 @@ export function sign(
     value += `${value === "" ? "" : " "}v1,${hmac(secret, head, input.body).toString("base64")}`;
   }
   if (input.ed25519 !== undefined) {
-    const signature = signBytes(null, joined(head, input.body), input.ed25519);
+    const signature = node().sign(null, joined(head, input.body), input.ed25519);
     value += `${value === "" ? "" : " "}v1a,${signature.toString("base64")}`;
   }
   return value;
@@ -111,7 +105,7 @@ export function verify(input: {
     const given = Buffer.from(entry.slice(comma + 1), "base64");
     if (version === "v1" && expected !== null && sameBytes(given, expected)) return "ok";
     if (version === "v1a" && publicKey !== undefined) {
-      if (verifyBytes(null, joined(head, body), publicKey, given)) return "ok";
+      if (node().verify(null, joined(head, body), publicKey, given)) return "ok";
     }
   }
   return "no_matching_signature";
@@ -119,7 +113,7 @@ export function verify(input: {
 
 /** A new shared secret: `whsec_` and the base64 of 32 random bytes. */
 export function newWebhookSecret(): string {
-  return secretPrefix + randomBytes(32).toString("base64");
+  return secretPrefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
 }
 
 /** Whether a secret that someone else chose has the form of one: `whsec_` and the base64 of 24 to 64 bytes. */
@@ -129,7 +123,7 @@ export function isWebhookSecret(value: string): boolean {
 
 /** A new platform key: an Ed25519 private key as PKCS #8 PEM (RFC 8410). To be kept secret. */
 export function newSigningKey(): string {
-  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return node().generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 /**
@@ -138,7 +132,7 @@ export function newSigningKey(): string {
  * @throws TypeError if it is not an Ed25519 private key in PEM
  */
 export function readSigningKey(privatePem: string): KeyObject {
-  return ed25519Key(() => createPrivateKey(privatePem), "not an Ed25519 private key in PEM");
+  return ed25519Key(() => node().createPrivateKey(privatePem), "not an Ed25519 private key in PEM");
 }
 
 /** The platform's public key in the two forms that receivers' libraries read. */
@@ -151,7 +145,7 @@ export interface PublicKeyForms {
 
 /** @throws TypeError if it is not an Ed25519 private key in PEM */
 export function publicKeyForms(privatePem: string): PublicKeyForms {
-  const key = createPublicKey(readSigningKey(privatePem));
+  const key = node().createPublicKey(readSigningKey(privatePem));
   const raw = Buffer.from(key.export({ format: "jwk" }).x ?? "", "base64url");
   return {
     pem: key.export({ type: "spki", format: "pem" }).toString(),
@@ -166,9 +160,9 @@ export function publicKeyForms(privatePem: string): PublicKeyForms {
  */
 export function readPublicKey(text: string): KeyObject {
   return ed25519Key(() => {
-    if (!text.startsWith(publicKeyPrefix)) return createPublicKey(text);
+    if (!text.startsWith(publicKeyPrefix)) return node().createPublicKey(text);
     const x = Buffer.from(text.slice(publicKeyPrefix.length), "base64").toString("base64url");
-    return createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x } });
+    return node().createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x } });
   }, "not an Ed25519 public key as PEM or whpk_");
 }
 
@@ -206,5 +200,5 @@ function decodeSecret(secret: string): Buffer | null {
 }
 
 function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && timingSafeEqual(left, right);
+  return left.length === right.length && crypto.timingSafeEqual(left, right);
 }

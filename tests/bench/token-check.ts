@@ -10,7 +10,7 @@ import {
   type Server,
   startPinnedServer,
 } from "./support/processes.ts";
-import { measureInTurn, medianOf, ratioOf } from "./support/rounds.ts";
+import { measureInTurn, medianOf, ratioOf, requireSameAnswers } from "./support/rounds.ts";
 import { prepareLoad } from "./support/wrk.ts";
 
 const most = 0.05;
@@ -31,8 +31,10 @@ async function main(): Promise<void> {
     order: new Uint32Array([0]),
     headers: { Authorization: `Bearer ${checked.token}` },
   });
-  const servers = [checked.server, unchecked.server];
-  const [withCheck, without] = await measureInTurn(servers, load, { rounds, seconds });
+  const contenders = [checked, unchecked].map(({ server }) => ({ name: server.name, server, load }));
+  const measured = await measureInTurn(contenders, { rounds, seconds });
+  requireSameAnswers(measured, 0.02);
+  const [withCheck, without] = measured;
   if (!withCheck || !without) throw new BenchError("nothing was measured");
   const { median, lowest, highest } = ratioOf(withCheck, without, "cpuMicroseconds");
   const cpu = [withCheck, without].map((one) => `${medianOf(one, "cpuMicroseconds").toFixed(2)} µs`);

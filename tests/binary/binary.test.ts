@@ -8,6 +8,7 @@ import { client, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
 import { adminKey, json, temporaryDirectory } from "../support/server.ts";
+import { connectionToEach } from "../support/threads.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
 const command = [join(import.meta.dir, "../../dist/onair")];
@@ -177,6 +178,21 @@ describe.skipIf(!built)("dist/onair", () => {
     expect(text).toContain('{\\"winner\\":\\"b\\"}');
   });
 
+  test("serves from two threads, which agree", async () => {
+    const two = await serve(["--data", "two", "--threads", "2"], options);
+    const connections = await connectionToEach(two, 2);
+    const { admin } = client(two);
+    for (const name of ["Chess", "Shogi"]) {
+      expect((await admin("PUT", "/admin/v1/categories/1", { name, slug: "game" })).status).toBe(200);
+      for (const connection of connections) {
+        const { status, text } = await connection.get("/public/v1/categories/1");
+        expect([status, text]).toEqual([200, expect.stringContaining(`"name":"${name}"`)]);
+      }
+    }
+    for (const connection of connections) connection.close();
+    expect(await two.end("SIGTERM")).toBe(0);
+  });
+
   test("has the admin reference inside", async () => {
     for (const path of ["/docs", "/openapi.json"])
       expect((await fetch(server.adminUrl + path)).status).toBe(200);
@@ -192,6 +208,22 @@ describe.skipIf(!built)("dist/onair", () => {
     expect((await run(["import", "users", "users.ndjson", "--data", "copy"], options)).code).toBe(0);
     const copied = await run(["export", "users", "--data", "copy"], options);
     expect([copied.code, copied.stdout === exported.stdout]).toEqual([0, true]);
+  });
+
+  test("makes a backup while it serves, restores it, and makes one of what nobody serves", async () => {
+    const env = { ONAIR_ADMIN_KEY: adminKey };
+    const made = await run(["backup", "backup.db", "--url", server.adminUrl], { ...options, env });
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    const restored = await run(["restore", "backup.db", "--data", "restored"], options);
+    expect([restored.code, restored.stderr]).toEqual([0, ""]);
+    const [before, after] = await Promise.all([
+      run(["export", "users", "--url", server.adminUrl], { ...options, env }),
+      run(["export", "users", "--data", "restored"], options),
+    ]);
+    expect([after.code, after.stdout === before.stdout]).toEqual([0, true]);
+    const again = await run(["backup", "--data", "restored", "--json"], options);
+    expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { status: "done" }]);
+    expect(readdirSync(join(directory.path, "restored", "backups"))).toHaveLength(1);
   });
 
   test("reads neither .env nor bunfig.toml of its directory", async () => {

@@ -295,5 +295,8 @@ test("progress is a bar on a terminal that has room for it, and a plain line els
   expect(progressLine({ bytes: 5e6, totalBytes: null, rows: 10 }, 500, null)).toBe(
     "5.0 MB  10 rows  20 rows/s",
   );
+  expect(progressLine({ ...half, rows: null }, 500, null)).toBe(
+    "50 %  50.0 of 100.0 MB  100.0 MB/s  1 s left",
+  );
   expect(progressLine({ bytes: 0, totalBytes: 0, rows: 0 }, 0, 120)).toBe("0.0 MB  0 rows  0 rows/s");
 });

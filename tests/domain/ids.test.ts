@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
-import { ulidPattern, ulidSource } from "../../src/domain/ids.ts";
+import { idTime, ulidPattern, ulidSource } from "../../src/domain/ids.ts";
 
 test("ULIDs carry their time and ascend, within a millisecond and when the clock steps back", () => {
   let ms = Date.parse("2026-01-14T16:08:06.123Z");
   const next = ulidSource(() => ms);
   const ids = [next(), next()];
   expect(ids[0]).toStartWith("01KEYM79QB"); // the time part, as the `ulid` package encodes it
+  expect(ids.map(idTime)).toEqual([ms, ms]);
   for (const step of [0, 1, -3_600_000, 0, 3_600_005]) {
     ms += step;
     ids.push(next(), next());

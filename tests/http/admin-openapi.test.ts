@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
-import { Traffic } from "../../src/http/traffic.ts";
+import { PublicThreads } from "../../src/http/public/threads.ts";
 import { createLog } from "../../src/log.ts";
 import { Cursors } from "../../src/ranking/cursor.ts";
+import { backupsPath, madeBackup } from "../support/backups.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
 import {
   find,
@@ -47,12 +48,13 @@ describe("the admin document", () => {
   });
 
   test("lists the routes of the listener, all of them and no other", () => {
-    const { store, data, engine, publisher } = server.app;
+    const { store, data, engine, publisher, backups } = server.app;
     const routes = adminApp({
       store,
       engine,
       data,
       publisher,
+      backups,
       catalogue: new Catalogue(),
       cursors: new Cursors("key"),
       authenticator: { forget() {} },
@@ -61,7 +63,8 @@ describe("the admin document", () => {
       adminKeyHash: new Uint8Array(32),
       allowPrivateWebhooks: false,
       isReady: () => true,
-      publicTraffic: new Traffic(),
+      publicTraffic: [],
+      threads: new PublicThreads([]),
       publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;
@@ -153,8 +156,35 @@ async function deliveryCalls(): Promise<Call[]> {
   ];
 }
 
+/** Of a backup that is done; a second one runs meanwhile. */
+async function backupCalls(): Promise<Call[]> {
+  const { id, size_bytes } = await madeBackup((method, path) => server.admin(method, path));
+  const [one, content] = [`GET ${backupsPath}/{id}`, `GET ${backupsPath}/{id}/content`];
+  const path = `${backupsPath}/${id}`;
+  return [
+    [`POST ${backupsPath}`, 202, backupsPath],
+    [`POST ${backupsPath}`, 409, backupsPath],
+    [`GET ${backupsPath}`, 200, backupsPath],
+    [`GET ${backupsPath}`, 400, `${backupsPath}?cursor=x`],
+    [one, 200, path],
+    [one, 404, `${backupsPath}/x`],
+    [content, 200, `${path}/content`],
+    [content, 206, `${path}/content`, undefined, { range: "bytes=0-15" }],
+    [content, 416, `${path}/content`, undefined, { range: `bytes=${size_bytes}-` }],
+    [content, 404, `${backupsPath}/x/content`],
+    [`DELETE ${backupsPath}/{id}`, 204, path],
+    [`DELETE ${backupsPath}/{id}`, 404, path],
+  ];
+}
+
 /** `GET /path 200`, the address, and what is sent; the first call of each operation comes before those that need it. */
-type Call = readonly [operation: string, status: number, address: string, body?: unknown];
+type Call = readonly [
+  operation: string,
+  status: number,
+  address: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+];
 
 async function calls(): Promise<Call[]> {
   const { id } = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
@@ -249,14 +279,14 @@ async function calls(): Promise<Call[]> {
 
 test("every admin route answers as the document says", async () => {
   const copy = structuredClone(document);
-  const all = [...(await calls()), ...(await deliveryCalls())];
+  const all = [...(await calls()), ...(await deliveryCalls()), ...(await backupCalls())];
   expect(new Set(all.map(([operation]) => operation))).toEqual(
     new Set(operations(document).map(({ name }) => name)),
   );
   const bodies = new Map<string, unknown[]>();
-  for (const [name, status, address, body] of all) {
+  for (const [name, status, address, body, headers] of all) {
     const [method = ""] = name.split(" ");
-    const answer = await server.admin(method, address, body);
+    const answer = await server.admin(method, address, body, headers);
     const label = `${name} ${status}`;
     expect([label, address, answer.status]).toEqual([label, address, status]);
     const documented = response(document, find(document, name), status);

@@ -7,6 +7,7 @@ import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log.ts";
 import { Cursors } from "../../src/ranking/cursor.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
+import { faultStatuses } from "../../src/wire/fault.ts";
 import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -22,6 +23,13 @@ afterAll(() => server.stop());
 describe("the document", () => {
   test("is valid under the recommended rules of Redocly, without a warning", async () => {
     expect(await lint(document)).toEqual([]);
+  });
+
+  test("tells every code of what cannot be read as a request, and its status", () => {
+    const rows = [...String(document.info["description"]).matchAll(/^\| (\d{3}) +\| `([a-z_]+)`/gm)];
+    expect(rows.map(([, status, code]) => [code, Number(status)])).toEqual(Object.entries(faultStatuses));
+    const schema = JSON.stringify(document.components.schemas["Error"]);
+    for (const code of Object.keys(faultStatuses)) expect(schema).toContain(`"${code}"`);
   });
 
   test("has examples that Redocly checks against their schemas", async () => {
@@ -117,7 +125,7 @@ describe("the operations", () => {
       defaultSubscriptionLimit: 1,
       catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },
-      publicKey: { public_key: "", standard_webhooks: "" },
+      publicKey: () => ({ pem: "", standardWebhooks: "" }),
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
     const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);

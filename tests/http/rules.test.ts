@@ -310,18 +310,25 @@ describe("RFC 6750, section 2.1 and 3: tokens", () => {
   });
 });
 
-test("a Host too short for the router is refused, not routed elsewhere", async () => {
-  const { port } = new URL(server.app.publicUrl);
+/** The status line of the answer to these bytes. */
+async function statusLine(origin: string, request: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const socket = connect(Number(port), "127.0.0.1", () => {
-    socket.write("GET /zz/public/v1/categories HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-  });
+  const socket = connect(Number(new URL(origin).port), "127.0.0.1", () => void socket.write(request));
   let answer = "";
   socket.on("data", (data) => {
     answer += data.toString();
   });
-  socket.on("close", () => resolve(answer));
-  expect(await promise).toMatch(/^HTTP\/1\.1 400 /);
+  socket.on("close", () => resolve(answer.split("\r\n")[0] ?? ""));
+  return promise;
+}
+
+test("a short Host does not lead to another path", async () => {
+  const asked = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  const { publicUrl, adminUrl } = server.app;
+  expect(await statusLine(publicUrl, asked("/zz/public/v1/categories"))).toStartWith("HTTP/1.1 404 ");
+  expect(await statusLine(publicUrl, asked("/public/v1/categories"))).toStartWith("HTTP/1.1 200 ");
+  // The router looks for the path from the eleventh character of a URL on.
+  expect(await statusLine(adminUrl, asked("/zz/healthz"))).toStartWith("HTTP/1.1 400 ");
 });
 
 test("everything behind a token is not to be stored", async () => {

@@ -253,7 +253,8 @@ describe("the ranking", () => {
 
 describe("orders of the past", () => {
   const orderOf = (takenAt: number, categories = 100): Order => {
-    return { takenAt, ids: new Float64Array(categories), viewers: new Float64Array(categories) };
+    const [ids, viewers] = [new Float64Array(categories), new Float64Array(categories)];
+    return { takenAt, ids, viewers, usedAt: new Float64Array(1) };
   };
 
   test("300 of 2,000 categories fit, and no more is kept than the bound allows", () => {

@@ -54,6 +54,38 @@ describe("the data directory", () => {
   });
 });
 
+test("what the log grew while somebody read, as a backup does, is given back", async () => {
+  const store = openStore(directory.path);
+  const logBytes = () => statSync(join(directory.path, "onair.db-wal")).size;
+  const reader = new Database(join(directory.path, "onair.db"), { readonly: true });
+  reader.run("BEGIN");
+  reader.query("SELECT count(*) FROM users").get();
+  for (let n = 0; n < 90; n++)
+    await store.settings.put("large", String(n).repeat(1_000_000 / String(n).length));
+  expect(logBytes()).toBeGreaterThan(80e6);
+  reader.run("ROLLBACK");
+  reader.close();
+  for (const value of ["a", "b"]) await store.settings.put("small", value);
+  expect(logBytes()).toBeLessThanOrEqual(64 * 1024 * 1024);
+  await store.close();
+});
+
+test("closing does not wait for somebody who still reads, and loses nothing", async () => {
+  const store = openStore(directory.path);
+  await store.settings.put("a", "1");
+  const reader = new Database(join(directory.path, "onair.db"), { readonly: true });
+  reader.run("BEGIN");
+  reader.query("SELECT count(*) FROM users").get();
+  await store.settings.put("b", "2");
+  const closing = performance.now();
+  await store.close();
+  expect(performance.now() - closing).toBeLessThan(4_000);
+  reader.close();
+  const again = openStore(directory.path);
+  expect([await again.settings.get("a"), await again.settings.get("b")]).toEqual(["1", "2"]);
+  await again.close();
+});
+
 describe("migrations", () => {
   test("a database of a newer version is refused and not touched", async () => {
     await openStore(directory.path).close();

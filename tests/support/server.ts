@@ -37,6 +37,12 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Threads of every server that has the system's clock: with `ONAIR_TEST_THREADS=3` all tests of the API are tests of
+ * several threads, too.
+ */
+const threads = process.env["ONAIR_TEST_THREADS"] ?? "1";
+
 /** A real server on free ports of loopback with a real data directory, in this process. */
 export async function startServer({
   args = [],
@@ -47,7 +53,19 @@ export async function startServer({
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   const config = readConfig(
-    ["--data", directory.path, "--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
+    [
+      "--data",
+      directory.path,
+      "--port",
+      "0",
+      "--admin-port",
+      "0",
+      "--log-level",
+      "off",
+      "--threads",
+      threads,
+      ...args,
+    ],
     { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true", ...env },
     { rateLimit: "0" },
   );
@@ -83,12 +101,17 @@ export class TestServer {
   }
 
   /** A request to the admin listener with the operator key. */
-  admin(method: string, path: string, body?: unknown): Promise<Response> {
+  admin(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
     const type = typeof body === "string" ? "application/x-ndjson" : "application/json";
     return fetch(this.app.adminUrl + path, {
       method,
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": type },
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": type, ...headers },
       ...(text !== undefined && { body: text }),
     });
   }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "./server.ts";
 
@@ -6,13 +6,11 @@ import { temporaryDirectory } from "./server.ts";
 export class SmallDisk {
   readonly data: string;
   readonly #mount: string;
-  readonly #ballast: string;
   readonly #remove: () => void;
 
   private constructor(mount: string, remove: () => void) {
     this.#mount = mount;
     this.#remove = remove;
-    this.#ballast = join(mount, "ballast");
     this.data = join(mount, "data");
     mkdirSync(this.data, { mode: 0o700 });
   }
@@ -29,20 +27,28 @@ export class SmallDisk {
 
   /** Takes all the space that is left. */
   fill(): void {
-    const file = openSync(this.#ballast, "a");
-    for (let size = 1 << 20; size >= 1; size >>= 1) while (writes(file, size));
-    closeSync(file);
+    fillDisk(this.#mount, 0);
   }
 
   /** Gives it back. */
   free(): void {
-    rmSync(this.#ballast, { force: true });
+    rmSync(ballastOn(this.#mount), { force: true });
   }
 
   remove(): void {
     Bun.spawnSync(["umount", "--lazy", this.#mount]);
     this.#remove();
   }
+}
+
+const ballastOn = (mount: string) => join(mount, "ballast");
+
+/** Takes all the space of a file system that is left, but for so many megabytes. */
+export function fillDisk(mount: string, leave: number): void {
+  const file = openSync(ballastOn(mount), "a");
+  for (let size = 1 << 20; size >= 1; size >>= 1) while (writes(file, size));
+  ftruncateSync(file, Math.max(0, fstatSync(file).size - leave * 1024 * 1024));
+  closeSync(file);
 }
 
 function writes(file: number, size: number): boolean {

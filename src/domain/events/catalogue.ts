@@ -1,5 +1,3 @@
-import type { TSchema } from "@sinclair/typebox";
-import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { FieldProblem } from "../errors.ts";
 import { problems } from "../validation.ts";
 import { channelFollowed } from "./channel-followed.ts";
@@ -76,20 +74,9 @@ export function findEventType(name: string, version: number): EventType | undefi
 
 /**
  * What keeps `data` from being a payload of the type: `[]` when it fits, else at most 20 problems, whose
- * fields start with `data`. Compiles the type's schema on first use.
+ * fields start with `data`.
  */
 export function checkPayload(type: EventType, data: unknown): FieldProblem[] {
   if (type.check) return type.check(data);
-  return problems(compiled(type), data, { in: "body", prefix: "data", of: type.name });
-}
-
-const checks = new WeakMap<EventType, TypeCheck<TSchema>>();
-
-function compiled(type: EventType): TypeCheck<TSchema> {
-  let check = checks.get(type);
-  if (check === undefined) {
-    check = TypeCompiler.Compile(type.payload);
-    checks.set(type, check);
-  }
-  return check;
+  return problems(type.payload, data, { in: "body", prefix: "data", of: type.name });
 }

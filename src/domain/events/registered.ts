@@ -3,6 +3,7 @@ import type { ErrorObject, ValidateFunction } from "ajv/dist/2020";
 import { type FieldProblem, invalidFields } from "../errors.ts";
 import { second } from "../time.ts";
 import { maxProblems } from "../validation.ts";
+import { Catalogue } from "./catalogue.ts";
 import type { EventType } from "./event-type.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -41,6 +42,13 @@ export async function eventTypeOf(registered: NewEventType): Promise<EventType> 
   if (wrong.length > 0) throw invalidFields(wrong);
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
   return { name, version, description, payload: Type.Unsafe(schema), example, timeToLiveMs, check };
+}
+
+/** The catalogue of an installation in which these are registered. */
+export async function catalogueOf(registered: readonly RegisteredEventType[]): Promise<Catalogue> {
+  const catalogue = new Catalogue();
+  for (const type of registered) catalogue.put(await eventTypeOf(type));
+  return catalogue;
 }
 
 async function compiled(schema: JsonObject): Promise<ValidateFunction> {

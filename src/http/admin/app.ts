@@ -1,3 +1,4 @@
+import type { Backups } from "../../backups/backups.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -8,9 +9,11 @@ import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
+import type { PublicThreads } from "../public/threads.ts";
 import { answerOtherMethods, trafficOf } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
+import { backupRoutes } from "./backups.ts";
 import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
 import { credentialRoutes } from "./credentials.ts";
@@ -23,7 +26,6 @@ import { healthRoutes } from "./health.ts";
 import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
-import { adminDocument } from "./openapi.ts";
 import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 
@@ -32,7 +34,10 @@ export interface AdminDeps {
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
+  /** Those that serve the public listener beside this one. */
+  readonly threads: PublicThreads;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
@@ -41,7 +46,8 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
-  readonly publicTraffic: Traffic;
+  /** Of each thread that serves it. */
+  readonly publicTraffic: readonly Traffic[];
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Where this listener is reached, without a trailing slash. */
@@ -52,7 +58,7 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
-  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: trafficOf(app) });
+  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: [trafficOf(app)] });
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   loginRequestRoutes(app, deps);
@@ -64,7 +70,8 @@ export function adminApp(deps: AdminDeps) {
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
-  openApiRoute(app, deps.adminUrl, adminDocument);
+  backupRoutes(app, deps);
+  openApiRoute(app, deps.adminUrl, async (...of) => (await import("./document.ts")).adminDocument(...of));
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});
   return app;

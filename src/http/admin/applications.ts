@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
@@ -27,9 +26,6 @@ import type { AdminListener } from "./base.ts";
 import { listQuery, Pagination } from "./paging.ts";
 import { adminOperation, closed } from "./reference.ts";
 
-const applicationInput = TypeCompiler.Compile(ApplicationInput);
-const changesInput = TypeCompiler.Compile(ApplicationChangesInput);
-
 const ListQuery = listQuery("applications");
 
 export interface ApplicationRouteOptions {
@@ -48,7 +44,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
   app.post(
     path,
     async ({ exchange, request }) => {
-      const input = await readJson(request, applicationInput);
+      const input = await readJson(request, ApplicationInput);
       const { client_type = "confidential" } = input;
       const { scopes: asked = scopes, ...checked } = checkFields(input, client_type, allowPrivateWebhooks);
       const secret = client_type === "public" ? null : newSecret("onair_cs_");
@@ -156,7 +152,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
     `${path}/:id`,
     async ({ exchange, request, params }) => {
       const id = readApplicationId(params.id);
-      const input = await readJson(request, changesInput);
+      const input = await readJson(request, ApplicationChangesInput);
       const { client_type } = existing(await store.applications.find(id));
       const changes = checkFields(input, client_type, allowPrivateWebhooks);
       const changed = existing(await store.applications.update(id, changes, now()));

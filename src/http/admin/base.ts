@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import { DomainError } from "../../domain/errors.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
@@ -14,7 +13,7 @@ export function adminListener(options: { log: Log; adminKeyHash: Uint8Array }) {
         if (key === null) {
           throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
         }
-        if (!timingSafeEqual(secretHash(key), options.adminKeyHash)) {
+        if (!crypto.timingSafeEqual(secretHash(key), options.adminKeyHash)) {
           throw new DomainError("invalid_token", "The operator key is wrong");
         }
       },

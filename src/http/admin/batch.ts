@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { atomicLimits, maxErrors } from "../../batch/apply.ts";
 import { type Exchange, reply } from "../exchange.ts";
 import { readQuery } from "../query.ts";
-import { closed } from "./reference.ts";
+import { closed, grouped } from "./reference.ts";
 
 /*
  * What all batches of the admin API share: their parameters, their report, and their way back out as NDJSON.
@@ -23,7 +23,7 @@ export function flag(description: string) {
 
 export const AtomicQuery = Type.Object({
   atomic: flag(
-    `All or nothing: where one line is refused, none is taken. At most ${atomicLimits.lines.toLocaleString("en")} lines and ${atomicLimits.bytes / 1024 / 1024} MiB.`,
+    `All or nothing: where one line is refused, none is taken. At most ${grouped(atomicLimits.lines)} lines and ${atomicLimits.bytes / 1024 / 1024} MiB.`,
   ),
 });
 
@@ -43,7 +43,7 @@ export const BatchReportSchema = Type.Object(
         },
         closed,
       ),
-      { description: `The first ${maxErrors.toLocaleString("en")} refused lines.` },
+      { description: `The first ${grouped(maxErrors)} refused lines.` },
     ),
   },
   { $id: "BatchReport", ...closed },

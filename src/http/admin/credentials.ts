@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type Rotation, rotationLimits } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { Id } from "../../domain/fields.ts";
@@ -12,7 +11,7 @@ import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { ApplicationId, existing, readApplicationId } from "./application-fields.ts";
 import type { ApplicationRouteOptions } from "./applications.ts";
 import type { AdminListener } from "./base.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { adminOperation, closed, grouped } from "./reference.ts";
 
 const RotationInput = Type.Object({
   overlap_seconds: Type.Optional(
@@ -24,7 +23,6 @@ const RotationInput = Type.Object({
     }),
   ),
 });
-const rotationInput = TypeCompiler.Compile(RotationInput);
 
 const overlapUntil = Type.Union([IsoTimestamp, Type.Null()], {
   description: "Until then older secrets are good, too; null: they are not.",
@@ -46,7 +44,6 @@ const TokenInput = Type.Object({
     }),
   ),
 });
-const tokenInput = TypeCompiler.Compile(TokenInput);
 
 const tokenFields = {
   user_id: Type.Union([Id, Type.Null()], { description: "Whom it stands for; null: the application alone." }),
@@ -104,7 +101,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
       `/admin/v1/applications/:id/${field.replace("_", "-")}`,
       async ({ exchange, request, params }) => {
         const id = readApplicationId(params.id);
-        const rotation = rotationOf(await readJson(request, rotationInput));
+        const rotation = rotationOf(await readJson(request, RotationInput));
         const secret = await rotate(id, rotation);
         return replyJson(exchange, 200, { id, [field]: secret, overlap_until: endOf(rotation) });
       },
@@ -146,7 +143,7 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
     path,
     async ({ exchange, request, params }) => {
       const id = readApplicationId(params.id);
-      const input = await readJson(request, tokenInput);
+      const input = await readJson(request, TokenInput);
       const application = existing(await store.applications.find(id));
       const scopes = input.scopes ? parseScopes(input.scopes.join(" ")) : application.scopes;
       if (!scopes?.every((scope) => application.scopes.includes(scope))) {
@@ -191,7 +188,7 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
       id: "getTokens",
       tag,
       summary: "List Tokens",
-      description: `The access tokens of an application, as far as they are known: only their hashes are kept. The first ${maxListedTokens.toLocaleString("en")} to expire.`,
+      description: `The access tokens of an application, as far as they are known: only their hashes are kept. The first ${grouped(maxListedTokens)} to expire.`,
       params: ApplicationId,
       answers: {
         200: answer("What each token is for.", {

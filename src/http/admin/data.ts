@@ -66,7 +66,7 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
       created_at: "2016-09-15T00:00:00Z",
     },
     intake: data.users,
-    page: store.users.page,
+    page: (after, limit) => store.users.page(after, limit),
     remove: data.removeUser,
     cascade:
       "Channels and livestreams of the user go too, tokens for the user end, and so do the subscriptions to the user's events, whose pending deliveries are canceled.",
@@ -88,7 +88,7 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
       tags: [{ id: 1, name: "Board game" }],
     },
     intake: data.categories,
-    page: store.categories.page,
+    page: (after, limit) => store.categories.page(after, limit),
     remove: data.removeCategory,
     cascade: "Its livestreams end; report them again in another category.",
     notFound: "category_not_found",
@@ -101,7 +101,7 @@ export function dataRoutes(app: AdminListener, store: Store, data: PlatformData)
     record: ChannelRecord,
     example: { id: 1001, user_id: 1001, slug: "xqcow", name: "xQcOW", profile_image: null },
     intake: data.channels,
-    page: store.channels.page,
+    page: (after, limit) => store.channels.page(after, limit),
     remove: data.removeChannel,
     cascade: "Its livestream ends.",
     notFound: "not_found",
@@ -148,7 +148,7 @@ function recordRoutes<Input>(app: AdminListener, resource: Resource<Input>): voi
       const id = readParam("id", params.id, Id);
       requireMediaType(request, "application/json");
       const body = withId(parseJson(await readBytes(request, adminBodyBytes)), id);
-      const wrong = problems(intake.check, body, { in: "body" });
+      const wrong = problems(intake.schema, body, { in: "body" });
       if (wrong.length > 0) throw invalidFields(wrong);
       const [refused] = await intake.keep([body as Input]);
       if (refused) throw new DomainError("conflict", refused);

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
@@ -9,6 +8,7 @@ import type { Store } from "../../store/store.ts";
 import { readJson } from "../body.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
+import type { PublicThreads } from "../public/threads.ts";
 import { readParam, readQuery } from "../query.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
@@ -32,7 +32,6 @@ const EventTypeInput = Type.Object({
   description: Type.Optional(description),
   time_to_live_seconds: Type.Optional(time_to_live_seconds),
 });
-const eventTypeInput = TypeCompiler.Compile(EventTypeInput);
 
 const NameParam = Type.Object({
   name: Type.String({
@@ -79,11 +78,14 @@ const exampleRecord = {
 export interface EventTypeRouteOptions {
   readonly store: Pick<Store, "eventTypes">;
   readonly catalogue: Catalogue;
+  /** Those that have the catalogue, too. */
+  readonly threads: Pick<PublicThreads, "putEventType" | "removeEventType">;
   readonly now: () => number;
 }
 
 /** Register, list and delete event types beside those that are built in. */
-export function eventTypeRoutes(app: AdminListener, { store, catalogue, now }: EventTypeRouteOptions): void {
+export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptions): void {
+  const { store, catalogue, threads, now } = options;
   const path = "/admin/v1/event-types";
   const tag = "Events";
 
@@ -112,12 +114,13 @@ export function eventTypeRoutes(app: AdminListener, { store, catalogue, now }: E
     `${path}/:name`,
     async ({ exchange, request, params }) => {
       const name = readName(params.name);
-      const input = await readJson(request, eventTypeInput, adminBodyBytes);
+      const input = await readJson(request, EventTypeInput, adminBodyBytes);
       const { description = "", time_to_live_seconds = null, ...rest } = input;
       const given = { ...rest, name, description, time_to_live_seconds };
       const type = await eventTypeOf(given);
       const kept = await store.eventTypes.put(given, now());
       catalogue.put(type);
+      await threads.putEventType(given);
       return replyJson(exchange, 200, { event_type: shown(kept), message: "OK" });
     },
     adminOperation({
@@ -147,6 +150,7 @@ export function eventTypeRoutes(app: AdminListener, { store, catalogue, now }: E
         throw new DomainError("not_found", "There is no registered event type of this name and version");
       }
       catalogue.remove(name, version);
+      await threads.removeEventType(name, version);
       return reply(exchange, 204, null);
     },
     adminOperation({

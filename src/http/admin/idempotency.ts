@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
@@ -39,11 +38,11 @@ export async function once(
   { key, request, now }: { readonly key: string; readonly request: Uint8Array; readonly now: number },
   work: (idOf: IdOf) => Promise<KnownAnswer>,
 ): Promise<KnownAnswer> {
-  const fingerprint = createHash("sha256").update(request).digest();
+  const fingerprint = new Bun.CryptoHasher("sha256").update(request).digest();
   const { firstSeenAt, answer: known } = await idempotency.begin(key, fingerprint, now);
   if (known) return known;
   const idOf: IdOf = (index) => {
-    const seed = createHash("sha256").update(`${key}\0${index}\0`).update(fingerprint).digest();
+    const seed = new Bun.CryptoHasher("sha256").update(`${key}\0${index}\0`).update(fingerprint).digest();
     return derivedId(firstSeenAt, seed);
   };
   try {

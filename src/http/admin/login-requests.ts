@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { clientTypes } from "../../domain/applications.ts";
 import { type LoginAnswer, rejections } from "../../domain/authorizations.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
@@ -50,7 +49,6 @@ const AcceptInput = Type.Object({
     Type.Boolean({ default: true, description: "Whether the consent holds for the next time." }),
   ),
 });
-const acceptInput = TypeCompiler.Compile(AcceptInput);
 
 const RejectInput = Type.Object({
   error: Type.Optional(
@@ -68,7 +66,6 @@ const RejectInput = Type.Object({
     }),
   ),
 });
-const rejectInput = TypeCompiler.Compile(RejectInput);
 
 const LoginRequestSchema = Type.Object(
   {
@@ -173,7 +170,7 @@ export function loginRequestRoutes(app: AdminListener, options: LoginRequestRout
   app.put(
     `${path}/accept`,
     async ({ exchange, request, params }) => {
-      const input = await readJson(request, acceptInput);
+      const input = await readJson(request, AcceptInput);
       const asked = await find(params.challenge);
       const granted = input.scopes ? parseScopes(input.scopes.join(" ")) : asked.scopes;
       if (!granted || granted.length === 0 || granted.some((scope) => !asked.scopes.includes(scope))) {
@@ -198,7 +195,7 @@ export function loginRequestRoutes(app: AdminListener, options: LoginRequestRout
   app.put(
     `${path}/reject`,
     async ({ exchange, request, params }) => {
-      const { error = "access_denied", error_description = null } = await readJson(request, rejectInput);
+      const { error = "access_denied", error_description = null } = await readJson(request, RejectInput);
       const given = { error, errorDescription: error_description };
       return replyJson(exchange, 200, await keep(params.challenge, given));
     },

@@ -1,15 +1,19 @@
 import type { Engine } from "../../engine/engine.ts";
 import { type Exchange, reply } from "../exchange.ts";
-import { durationBounds, type Traffic } from "../traffic.ts";
+import { durationBounds, Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** `/metrics`: counts and gauges in the text format of Prometheus, version 0.0.4. No key needed; it names nobody. */
+/**
+ * `/metrics`: counts and gauges in the text format of Prometheus, version 0.0.4. No key needed; it names nobody.
+ *
+ * @param traffic of each thread that serves a listener
+ */
 export function metricRoutes(
   app: AdminListener,
   engine: Pick<Engine, "standing">,
-  traffic: Readonly<Record<string, Traffic>>,
+  traffic: Readonly<Record<"public" | "admin", readonly Traffic[]>>,
 ): void {
   const answer = async ({ exchange }: { exchange: Exchange }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
@@ -30,7 +34,13 @@ export function metricRoutes(
         counts.finished,
       ),
       ...counters("onair_endpoint_notices_total", "Notices about endpoints.", "notice", counts.notices),
-      ...requests(traffic),
+      ...requests({ public: Traffic.sum(traffic.public), admin: Traffic.sum(traffic.admin) }),
+      ...counters(
+        "onair_http_thread_requests_total",
+        "Requests that each thread of the public listener has answered.",
+        "thread",
+        Object.fromEntries(traffic.public.map(({ requests }, i) => [i, requests])),
+      ),
       ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
       "",
     ].join("\n");
@@ -75,7 +85,7 @@ function requests(traffic: Readonly<Record<string, Traffic>>): string[] {
 
 function histogram(name: string, labels: Labels, { durations, totalMs }: Traffic): string[] {
   let sum = 0;
-  const buckets = [...durations].map((count, i) => {
+  const buckets = durations.map((count, i) => {
     sum += count;
     return sample(`${name}_bucket`, { ...labels, le: String(durationBounds[i] ?? "+Inf") }, sum);
   });

@@ -1,9 +1,8 @@
-import { timingSafeEqual } from "node:crypto";
 import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { rateLimited } from "../auth.ts";
-import { type Exchange, peerAddress } from "../exchange.ts";
+import { clientAddressOf, type Exchange } from "../exchange.ts";
 import type { PublicDeps } from "../public/base.ts";
 import { OAuthError } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
@@ -32,7 +31,7 @@ export async function authenticateClient(
     );
   }
   if (application && (await isSecretOf(store, id, secret, now()))) return application;
-  const budget = access.limiter.take(`wrong secrets from ${peerAddress(exchange)}`, wrongSecrets);
+  const budget = access.limiter.take(`wrong secrets from ${clientAddressOf(exchange)}`, wrongSecrets);
   if (budget?.allowed === false) throw rateLimited(budget);
   throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }
@@ -41,7 +40,7 @@ export async function authenticateClient(
 async function isSecretOf({ applications }: Store, id: string, secret: string, now: number) {
   const hash = secretHash(secret);
   const hashes = await applications.clientSecretHashes(id, now);
-  return hashes.some((good) => timingSafeEqual(hash, good));
+  return hashes.some((good) => crypto.timingSafeEqual(hash, good));
 }
 
 interface Credentials {

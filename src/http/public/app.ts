@@ -1,6 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
-import type { Ranking } from "../../ranking/ranking.ts";
+import type { RankingView } from "../../ranking/ranking.ts";
+import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
 import { introspectRoute } from "../oauth/introspect.ts";
 import { metadataRoute } from "../oauth/metadata.ts";
@@ -13,24 +14,26 @@ import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { docsRoutes } from "./docs.ts";
 import type { EventStreams } from "./event-streams.ts";
-import { eventRoutes, type PublicKey } from "./events.ts";
+import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
-import { introspectDetail, metadataDetail, revokeDetail, tokenDetail } from "./reference-oauth.ts";
+import { described } from "./reference-schemas.ts";
 import { replayRoutes } from "./replays.ts";
 import { streamRoute } from "./stream.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
 
+const oauth = () => import("./reference-oauth.ts");
+
 /** All routes of the public listener. */
 export function publicApp(
   deps: PublicDeps & {
-    ranking: Ranking;
+    ranking: RankingView;
     cursors: Cursors;
     defaultSubscriptionLimit: number;
-    publicKey: PublicKey;
+    publicKey: () => PublicKeyForms;
     streams: Pick<EventStreams, "open">;
     engine: Pick<Engine, "test">;
   },
@@ -45,12 +48,28 @@ export function publicApp(
   deliveryRoutes(app, deps, deps.cursors);
   replayRoutes(app, deps);
   testRoute(app, deps, deps.engine);
-  tokenRoute(app, deps, tokenDetail);
-  revokeRoute(app, deps, revokeDetail);
-  introspectRoute(app, deps, introspectDetail);
+  tokenRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).tokenDetail),
+  );
+  revokeRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).revokeDetail),
+  );
+  introspectRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).introspectDetail),
+  );
   authorizeRoute(app, deps);
-  metadataRoute(app, deps, metadataDetail);
-  openApiRoute(app, deps.publicUrl);
+  metadataRoute(
+    app,
+    deps,
+    described(async () => (await oauth()).metadataDetail),
+  );
+  openApiRoute(app, deps.publicUrl, async (...of) => (await import("./document.ts")).publicDocument(...of));
   docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
   assetRoutes(app);
   answerOtherMethods(app, preflight);

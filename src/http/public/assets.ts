@@ -33,7 +33,7 @@ export function assetRoutes(app: PublicListener): void {
   for (const name of ["profile", "icon", "banner"] as const) {
     const picture = cached(new Uint8Array(readFileSync(files[name])));
     const headers = { "content-type": "image/png", "cache-control": "public, max-age=604800" };
-    app.get(paths[name], ({ exchange, request }) => replyCached(exchange, request, picture, headers), {
+    app.get(paths[name], ({ exchange }) => replyCached(exchange, picture, headers), {
       parse: "none",
       detail: { hide: true },
     });

@@ -5,6 +5,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit } from "../auth.ts";
 import { listener } from "../server.ts";
+import { Traffic } from "../traffic.ts";
 import type { Profiles } from "./profiles.ts";
 
 /** What the routes of the public listener are made from. */
@@ -17,6 +18,8 @@ export interface PublicDeps {
   readonly log: Log;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies | null;
+  /** Where requests are counted. */
+  readonly traffic?: Traffic;
   readonly now: () => number;
   /** Where the listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
@@ -48,9 +51,9 @@ export const preflight = {
 };
 
 /** The listener with its gate: a route says `access: "users:read"` or `access: "anyone"`. */
-export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies">) {
-  const { access, log, trustedProxies = null } = options;
-  return listener({ log, headers: crossOrigin, trustedProxies }).macro({
+export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies" | "traffic">) {
+  const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
+  return listener({ log, headers: crossOrigin, trustedProxies, traffic }).macro({
     // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
     access: (scope: Scope | "anyone") => ({
       transform: ({ exchange, request }) =>

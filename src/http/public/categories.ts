@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
-import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
+import type { Page, RankedCategory, RankingView, Snapshot } from "../../ranking/ranking.ts";
 import { cursorCheck, positionOf } from "../cursors.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
@@ -105,7 +105,7 @@ const longestKeptQuery = 300;
 export function categoryRoutes(
   app: PublicListener,
   { store, publicUrl }: PublicDeps,
-  ranking: Ranking,
+  ranking: RankingView,
   cursors: Cursors,
 ): void {
   const shown = ({ category, viewers }: RankedCategory) => {
@@ -160,11 +160,11 @@ export function categoryRoutes(
       const at = request.url.indexOf("?");
       const key = at === -1 ? "" : request.url.slice(at);
       const kept = snapshot.pages.get(key);
-      if (kept) return replyCached(exchange, request, kept, fresh);
+      if (kept) return replyCached(exchange, kept, fresh);
       const { order, page } = list(request.url);
       // Pages of an older order are not kept: asking for one is what keeps the order.
       const keep = key.length <= longestKeptQuery && order === snapshot.order;
-      return replyCached(exchange, request, keep ? snapshot.keep(key, page) : page, fresh);
+      return replyCached(exchange, keep ? snapshot.keep(key, page) : page, fresh);
     },
     operation({
       id: "getCategories",
@@ -190,12 +190,12 @@ export function categoryRoutes(
 
   app.get(
     "/public/v1/categories/:id",
-    async ({ exchange, request, params }) => {
+    async ({ exchange, params }) => {
       const id = readParam("id", params.id, CategoryId);
       const snapshot = ranking.current();
       const key = `/${id}`;
       const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
-      return replyCached(exchange, request, kept, fresh);
+      return replyCached(exchange, kept, fresh);
     },
     operation({
       id: "getCategory",

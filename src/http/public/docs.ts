@@ -1,15 +1,12 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { AnyElysia } from "elysia";
 import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser/standalone.js" with {
   type: "file",
 };
-import { DomainError } from "../../domain/errors.ts";
 import { version } from "../../version.ts";
 import { reply } from "../exchange.ts";
-import { asked } from "../server.ts";
+import { asked, nothingHere } from "../server.ts";
 import { cached, replyCached } from "./cached.ts";
-import { askPlugin, openApiPath } from "./openapi.ts";
+import { openApiPath } from "./openapi.ts";
 
 const docsPath = "/docs";
 
@@ -39,7 +36,15 @@ const scalarConfig = {
   customCss: style,
 };
 
-const compress = promisify(gzip);
+/** Beside the event loop. node:zlib is loaded only for this, because that takes 5 ms. */
+function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
+  process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {
+    if (error) reject(error);
+    else resolve(new Uint8Array(compressed));
+  });
+  return promise;
+}
 
 export interface DocsOptions {
   readonly title: string;
@@ -56,7 +61,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
     const bytes = await Bun.file(scalarFile).bytes();
     return { bytes, name: `scalar-${Bun.hash(bytes).toString(36)}.js` };
   });
-  const gzipped = once(async () => new Uint8Array(await compress((await script()).bytes)));
+  const gzipped = once(async () => compress((await script()).bytes));
   const page = once(async () =>
     cached(new TextEncoder().encode(await docsPage((await script()).name, title, scheme))),
   );
@@ -65,8 +70,8 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
   app.get(
     docsPath,
     async (context) => {
-      const { exchange, request } = asked(context);
-      return replyCached(exchange, request, await page(), {
+      const { exchange } = asked(context);
+      return replyCached(exchange, await page(), {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-cache",
         "content-security-policy": securityPolicy(publicUrl()),
@@ -82,7 +87,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
     async (context) => {
       const { exchange, request, params } = asked(context);
       const { name, bytes } = await script();
-      if (params["script"] !== name) throw new DomainError("not_found", "There is nothing at this path");
+      if (params["script"] !== name) throw nothingHere;
       const compressed = acceptsGzip(request.headers.get("accept-encoding") ?? "");
       return reply(exchange, 200, compressed ? await gzipped() : bytes, {
         "content-type": "text/javascript; charset=utf-8",
@@ -97,6 +102,7 @@ export function docsRoutes(app: AnyElysia, { title, scheme, publicUrl }: DocsOpt
 
 /** The page as the plugin writes it, told where our copy of the script is. */
 async function docsPage(scriptName: string, title: string, scheme: string): Promise<string> {
+  const { askPlugin } = await import("./document.ts");
   const written = await askPlugin(docsPath, {
     path: docsPath,
     specPath: openApiPath,

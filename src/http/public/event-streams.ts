@@ -7,6 +7,7 @@ import type { Store } from "../../store/store.ts";
 import type { Authenticator, Caller } from "../auth.ts";
 import { type Ending, EventStream, type StreamPart } from "./event-stream.ts";
 import { deliveryFrame, gapFrame, heartbeatFrame, openingFrame } from "./stream-frames.ts";
+import { type StreamPlaces, tryAgainLater } from "./stream-places.ts";
 import type { StreamPosition, StreamPositions } from "./stream-position.ts";
 
 export interface EventStreamsOptions {
@@ -14,11 +15,10 @@ export interface EventStreamsOptions {
   readonly authenticator: Pick<Authenticator, "authenticate" | "timesForgotten">;
   readonly positions: StreamPositions;
   /** The platform's Ed25519 key. */
-  readonly signingKey: KeyObject;
+  readonly signingKey: () => KeyObject;
   readonly log: Log;
   readonly now: () => number;
-  /** Open at the same time, for each application. */
-  readonly limit: number;
+  readonly places: StreamPlaces;
   /** For so long everything is kept that a stream can go back to. */
   readonly keptMs: number;
   /** A stream with nothing to say says so after this time. */
@@ -38,9 +38,6 @@ export interface StreamRequest {
   cut(): void;
 }
 
-/** Open at the same time, of all applications. */
-const mostOpen = 10_000;
-const tryAgainAfterSeconds = 5;
 /** Applications whose streams go on in one turn of the event loop, some 60 µs for each: requests go in between. */
 const wokenAtOnce = 32;
 const encoder = new TextEncoder();
@@ -86,8 +83,8 @@ export class EventStreams {
       throw new DomainError("stream_disabled", message);
     }
     const { position, frames } = await this.#start(application.id, lastId);
+    await this.#takePlace(application.id);
     const streams = this.#open.get(application.id) ?? new Set();
-    this.#checkRoom(streams.size);
     const stream = new EventStream({
       position,
       opening: encoder.encode(frames),
@@ -132,17 +129,12 @@ export class EventStreams {
     return [...this.#open.values()].flatMap((streams) => [...streams]);
   }
 
-  #checkRoom(open: number): void {
-    const { limit } = this.#options;
-    const later = { retryAfterSeconds: tryAgainAfterSeconds };
-    if (open >= limit) {
-      const message = `This application has ${open} event streams open, and ${limit} is its limit; close one first`;
-      throw new DomainError("rate_limited", message, later);
-    }
-    if (this.#isClosed) throw new DomainError("unavailable", "The server is stopping", later);
-    if (this.#count >= mostOpen) {
-      throw new DomainError("unavailable", "Too many event streams are open", later);
-    }
+  async #takePlace(applicationId: string): Promise<void> {
+    const { places } = this.#options;
+    await places.take(applicationId);
+    if (!this.#isClosed) return;
+    places.leave(applicationId);
+    throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
   }
 
   #ended(stream: EventStream, applicationId: string, reason: Ending): void {
@@ -150,6 +142,7 @@ export class EventStreams {
     if (!streams?.delete(stream)) return;
     if (streams.size === 0) this.#open.delete(applicationId);
     this.#count--;
+    this.#options.places.leave(applicationId);
     this.#options.log.info("stream.closed", { application_id: applicationId, reason });
   }
 
@@ -223,7 +216,7 @@ export class EventStreams {
       const { deliveries, lost, upTo, isAll } = found;
       const frames = deliveries.map((delivery) => {
         const id = positions.make({ seq: delivery.seq, at: delivery.published_at }, applicationId);
-        return deliveryFrame(id, delivery, { application, signingKey, now });
+        return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
       });
       // Only where retention has overtaken a reader that was on its way.
       if (lost > 0) {

@@ -1,3 +1,6 @@
+import { Changes } from "../changes.ts";
+import { ByteCache } from "./byte-cache.ts";
+
 /** The bytes of an answer about one user. */
 export type ProfileBytes = Uint8Array<ArrayBuffer>;
 
@@ -6,53 +9,46 @@ interface Entry {
   readonly bytes: ProfileBytes;
 }
 
+/** 35,000 profiles of the usual size. */
+const usualBytes = 16 * 2 ** 20;
+
 /**
- * Answers of Get User that are ready, by username in lower case. Whoever changes users calls `forget` before the change
- * is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxEntries`: what was not asked
- * for while half as many others were is dropped.
+ * Answers of Get User that are ready, by username in lower case. Whoever changes users notes that in `changes` before
+ * it is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxBytes`: what was not asked
+ * for while half as much was is dropped.
  */
 export class Profiles {
-  #young = new Map<string, Entry>();
-  #old = new Map<string, Entry>();
-  readonly #names = new Map<number, string>();
-  #changes = 0;
+  readonly #ready: ByteCache;
 
-  constructor(readonly maxEntries = 50_000) {}
+  constructor(
+    maxBytes = usualBytes,
+    readonly changes = new Changes(),
+  ) {
+    this.#ready = new ByteCache(maxBytes);
+  }
+
+  /** Whether there is something under this spelling of a name. */
+  has(name: string): boolean {
+    return this.#ready.has(name);
+  }
 
   get(name: string): ProfileBytes | undefined {
-    const young = this.#young.get(name);
-    if (young) return young.bytes;
-    const old = this.#old.get(name);
-    if (old) this.#put(name, old);
-    return old?.bytes;
+    const kept = this.#ready.get(name);
+    return kept && this.changes.of(kept.id) === kept.stamp ? kept.bytes : undefined;
   }
 
   /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
-  async load(name: string, load: () => Promise<Entry | null>): Promise<ProfileBytes | null> {
-    const changes = this.#changes;
-    const entry = await load();
-    if (entry && changes === this.#changes) this.#put(name, entry);
-    return entry?.bytes ?? null;
+  async load(name: string, load: (name: string) => Promise<Entry | null>): Promise<ProfileBytes | null> {
+    const before = this.changes.count;
+    const entry = await load(name);
+    if (!entry) return null;
+    // Asked for before the count of all: then a change between the two is seen by one of them.
+    const stamp = this.changes.of(entry.id);
+    if (this.changes.count === before) this.#ready.put(name, { ...entry, stamp });
+    return entry.bytes;
   }
 
   forget(ids: readonly number[]): void {
-    this.#changes++;
-    for (const id of ids) {
-      const name = this.#names.get(id);
-      if (name === undefined) continue;
-      this.#names.delete(id);
-      this.#young.delete(name);
-      this.#old.delete(name);
-    }
-  }
-
-  #put(name: string, entry: Entry): void {
-    if (this.#young.size >= this.maxEntries / 2) {
-      for (const [gone, { id }] of this.#old) if (!this.#young.has(gone)) this.#names.delete(id);
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(name, entry);
-    this.#names.set(entry.id, name);
+    this.changes.note(ids);
   }
 }

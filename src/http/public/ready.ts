@@ -1,43 +1,61 @@
-import type { Ranking } from "../../ranking/ranking.ts";
-import { rateLimited } from "../auth.ts";
+import { isUsername } from "../../domain/users.ts";
+import type { RankingView } from "../../ranking/ranking.ts";
+import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { peerAddress, reply, replyReady } from "../exchange.ts";
-import type { ReadyAnswer } from "../server.ts";
+import { beginExchange, clientAddressOf, type Exchange, replyLines } from "../exchange.ts";
+import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
-import { replyCached } from "./cached.ts";
+import { replyReady } from "./cached.ts";
 import { categoriesPath, fresh } from "./categories.ts";
-import { usersPath } from "./users.ts";
+import { profileReader, unknownUser, usersPath } from "./users.ts";
 
 /**
- * Answers Get User, Get Categories and Get Category in front of Elysia, when everything for it is in memory: a token that was good
- * before, and bytes that are ready. Elysia's context, router and two promises for each request cost a fifth of the
- * throughput (`bun tests/bench/read.ts`). Whatever is not as usual is left to the route, which does all of it itself.
+ * Answers Get User, Get Categories and Get Category in front of Elysia when the token was good before, and pages when
+ * they are ready. Elysia's context, router and two promises for each request, and the `Request` and `Response` that it
+ * wants, cost more than all the rest (`bun tests/bench/read.ts`). Whatever is not as usual is left to the route, which
+ * does all of it itself.
  */
 export function readyAnswers(
-  { access, profiles }: Pick<PublicDeps, "access" | "profiles">,
-  ranking: Ranking,
+  { access, profiles, store, publicUrl }: Pick<PublicDeps, "access" | "profiles" | "store" | "publicUrl">,
+  ranking: RankingView,
 ): ReadyAnswer {
   const { authenticator, limiter, defaultRateLimit } = access;
-  return (exchange, query) => {
-    const { request, path } = exchange;
+  const read = profileReader({ store, publicUrl });
+
+  /** @returns the answer where the caller has called too often */
+  const takeFor = (exchange: Exchange, key: string, limit: number): Response | null => {
+    exchange.budget = limiter.take(key, limit);
+    return exchange.budget?.allowed === false ? replyError(exchange, rateLimited(exchange.budget)) : null;
+  };
+
+  const getUser = (exchange: Exchange, { application, grant }: Caller, name: string) => {
+    exchange.grant = grant;
+    const tooOften = takeFor(exchange, application.id, application.rate_limit ?? defaultRateLimit);
+    if (tooOften) return tooOften;
+    const { commonLines } = exchange.shared;
+    const kept = profiles.get(name);
+    if (kept) return replyLines(exchange, 200, commonLines, kept);
+    return profiles.load(name.toLowerCase(), read).then(
+      (bytes) =>
+        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyError(exchange, unknownUser()),
+      (error) => replyError(exchange, error),
+    );
+  };
+
+  return (path, query, { request, client, shared }) => {
+    const begin = () => beginExchange({ request, method: "GET", path, client, shared });
     if (path.startsWith(categoriesPath)) {
       // As the routes keep them: a page by its query, one category by "/" and its id.
       const page = ranking.current().pages.get(path.slice(categoriesPath.length) + query);
       if (!page) return null;
-      exchange.budget = limiter.take(peerAddress(exchange), defaultRateLimit);
-      if (exchange.budget?.allowed === false) return replyError(exchange, rateLimited(exchange.budget));
-      return replyCached(exchange, request, page, fresh);
+      const exchange = begin();
+      const tooOften = takeFor(exchange, clientAddressOf(exchange), defaultRateLimit);
+      return tooOften ?? replyReady(exchange, page, fresh);
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;
-    const bytes = profiles.get(path.slice(usersPath.length));
-    const caller = bytes && authenticator.known(request);
-    if (!bytes || !caller?.grant.scopes.includes("users:read")) return null;
-    exchange.grant = caller.grant;
-    exchange.budget = limiter.take(caller.application.id, caller.application.rate_limit ?? defaultRateLimit);
-    if (exchange.budget?.allowed === false) return replyError(exchange, rateLimited(exchange.budget));
-    // An application may have no limit of its own while others have one.
-    return exchange.budget
-      ? replyReady(exchange, 200, bytes, exchange.shared.ready)
-      : reply(exchange, 200, bytes);
+    const name = path.slice(usersPath.length);
+    if (!profiles.has(name) && !isUsername(name)) return null;
+    const caller = authenticator.known(request);
+    return caller?.grant.scopes.includes("users:read") ? getUser(begin(), caller, name) : null;
   };
 }

@@ -1,9 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
+import { faultStatuses } from "../../wire/fault.ts";
 import { statusOf } from "../errors.ts";
 import { component, documentSchema, type Json } from "./reference-schemas.ts";
 
-export type PublicErrorCode = ErrorCode | "internal_error";
+export type PublicErrorCode = Exclude<ErrorCode, "range_not_satisfiable"> | "internal_error";
 
 const closed = { additionalProperties: false };
 export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
@@ -76,7 +77,7 @@ const ErrorSchema = Type.Object(
   {
     message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
     code: Type.Union(
-      Object.keys(samples).map((code) => Type.Literal(code)),
+      [...Object.keys(samples), ...Object.keys(faultStatuses)].map((code) => Type.Literal(code)),
       { description: "What went wrong, for programs to act on." },
     ),
     errors: Type.Array(FieldProblemSchema, {

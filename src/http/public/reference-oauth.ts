@@ -106,7 +106,7 @@ interface ClientEndpoint {
 }
 
 /** The operation of an endpoint that clients call with a form and their credentials. */
-function clientEndpoint(of: Pick<Operation, "id" | "summary" | "description"> & ClientEndpoint): object {
+function clientEndpoint(of: Pick<Operation, "id" | "summary" | "description"> & ClientEndpoint): Json {
   const detail = operationDetail({
     ...of,
     tag,
@@ -246,7 +246,7 @@ const MetadataSchema = Type.Object(
 );
 
 /** The OpenAPI operation of `GET /.well-known/oauth-authorization-server`. */
-export const metadataDetail: object = operationDetail({
+export const metadataDetail: Json = operationDetail({
   id: "getAuthorizationServerMetadata",
   tag,
   summary: "Get the metadata of the authorization server",

@@ -14,6 +14,20 @@ export function component(name: string, part: Json): Json {
   return { [mark]: name, ...part };
 }
 
+/**
+ * What a route's hook carries in place of its part of the document, which is made when the document is asked for: to
+ * make all of them, and to have Elysia copy them, would take a start some 20 ms.
+ */
+export function described(describe: () => Json | Promise<Json>): object {
+  return { describe };
+}
+
+/** The part of the document of a route with this hook; null where it is to have none. */
+export async function descriptionOf(hook: { readonly detail?: object }): Promise<Json | null> {
+  const { describe } = (hook.detail ?? {}) as { describe?: () => Json | Promise<Json> };
+  return describe ? describe() : null;
+}
+
 /** Parts of the domain that the document names, although they have no `$id`. */
 const namedSchemas = new Map<TSchema, string>([
   [Person, "Person"],

@@ -7,7 +7,7 @@ import {
   header,
   type PublicErrorCode,
 } from "./reference-errors.ts";
-import { component, documentSchema, type Json } from "./reference-schemas.ts";
+import { component, described, documentSchema, type Json } from "./reference-schemas.ts";
 
 /*
  * What the OpenAPI document says of a route. Answers are not checked against it at run time, which would cost up to
@@ -57,7 +57,7 @@ export interface Operation {
 
 /** The hook of a route: who may call it, and its part of the OpenAPI document. */
 export function operation(of: Operation) {
-  return { access: of.access, parse: "none" as const, detail: operationDetail(of) as object };
+  return { access: of.access, parse: "none" as const, detail: described(() => operationDetail(of)) };
 }
 
 /** The name of the security scheme for access tokens. */

@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { DeliveryScope } from "../../domain/delivery-log.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { nullable, Timestamp } from "../../domain/fields.ts";
@@ -37,14 +36,12 @@ const fields = {
 };
 
 export const ReplayInput = Type.Object(fields);
-const input = TypeCompiler.Compile(ReplayInput);
 
 /** For operators, who name the application. */
 export const OperatorReplayInput = Type.Object({
   application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
   ...fields,
 });
-const operatorInput = TypeCompiler.Compile(OperatorReplayInput);
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -140,8 +137,8 @@ export async function readReplay(
 ): Promise<NewReplay> {
   const body =
     scope.application_id === null
-      ? await readJson(request, operatorInput)
-      : { ...(await readJson(request, input)), application_id: scope.application_id };
+      ? await readJson(request, OperatorReplayInput)
+      : { ...(await readJson(request, ReplayInput)), application_id: scope.application_id };
   const { application_id, subscription_id = null, status = null, type = null, dry_run = false } = body;
   const range = { from: timeOf("from", body.from), to: timeOf("to", body.to) };
   checkRange(range);

@@ -1,5 +1,3 @@
-import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
-
 /** A place in the event stream of an application: it has everything up to a delivery, as of a time. */
 export interface StreamPosition {
   /** The number of the delivery. */
@@ -20,7 +18,7 @@ export class StreamPositions {
 
   /** `secret` stays the same across restarts, so that clients can go on. */
   constructor(secret: string) {
-    this.#key = createHash("sha256").update(`event stream ${secret}`).digest().subarray(0, 16);
+    this.#key = new Bun.CryptoHasher("sha256").update(`event stream ${secret}`).digest().subarray(0, 16);
   }
 
   make({ seq, at }: StreamPosition, applicationId: string): string {
@@ -28,6 +26,7 @@ export class StreamPositions {
     block.writeUIntBE(seq, 0, numberBytes);
     block.writeUIntBE(at, numberBytes, numberBytes);
     markOf(applicationId).copy(block, 2 * numberBytes);
+    const { createCipheriv } = process.getBuiltinModule("node:crypto");
     return createCipheriv("aes-128-ecb", this.#key, null)
       .setAutoPadding(false)
       .update(block)
@@ -38,6 +37,7 @@ export class StreamPositions {
   read(id: string, applicationId: string): StreamPosition | null {
     const encrypted = Buffer.from(id, "base64url");
     if (encrypted.length !== 16 || encrypted.toString("base64url") !== id) return null;
+    const { createDecipheriv } = process.getBuiltinModule("node:crypto");
     const block = createDecipheriv("aes-128-ecb", this.#key, null).setAutoPadding(false).update(encrypted);
     if (!block.subarray(2 * numberBytes).equals(markOf(applicationId))) return null;
     return { seq: block.readUIntBE(0, numberBytes), at: block.readUIntBE(numberBytes, numberBytes) };
@@ -45,5 +45,5 @@ export class StreamPositions {
 }
 
 function markOf(applicationId: string): Buffer {
-  return createHash("sha256").update(applicationId).digest().subarray(0, markBytes);
+  return new Bun.CryptoHasher("sha256").update(applicationId).digest().subarray(0, markBytes);
 }

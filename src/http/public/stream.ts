@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { originals, reply } from "../exchange.ts";
+import { reply } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import type { EventStreams } from "./event-streams.ts";
 import { answer, operation } from "./reference.ts";
@@ -51,18 +51,15 @@ export function streamRoute(
     "/public/v1/events/stream",
     async ({ exchange, request }) => {
       const caller = await access.authenticator.authenticate(request);
-      const connection = originals.get(request);
-      // A HEAD request stands behind it, which must not hold a stream open.
-      if (connection) return reply(exchange, 200, "", headers);
-      const { peers } = exchange.shared;
+      // HEAD must not hold a stream open, and says as little of its length as GET.
+      if (exchange.method === "HEAD") return reply(exchange, 200, new ReadableStream(), headers);
+      const { client } = exchange;
       const stream = await streams.open({
         caller,
         lastId: request.headers.get("last-event-id") || null,
         request,
-        cut: () => peers?.timeout(request, 1),
+        cut: () => client?.limit(0),
       });
-      // The listener's own limit counts from the request, however much was sent since.
-      peers?.timeout(request, 0);
       return reply(exchange, 200, stream, headers);
     },
     operation({

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
@@ -68,7 +67,6 @@ const CreateBody = Type.Object({
     }),
   ),
 });
-const createBody = TypeCompiler.Compile(CreateBody);
 
 const DeleteQuery = Type.Object({
   id: Type.Array(Type.String({ maxLength: 64 }), {
@@ -110,8 +108,8 @@ export function subscriptionRoutes(
     return { grant, application };
   };
   const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit;
-  const budget = async (application: Application) => ({
-    "onair-subscriptions-used": String(await store.subscriptions.count(application.id)),
+  const budget = (application: Application, used: number) => ({
+    "onair-subscriptions-used": String(used),
     "onair-subscriptions-limit": String(limitOf(application)),
   });
 
@@ -119,10 +117,8 @@ export function subscriptionRoutes(
     path,
     async ({ exchange }) => {
       const { grant, application } = await granted(exchange);
-      const all = await store.subscriptions.ofApplication(application.id);
-      const data =
-        grant.userId === null ? all : all.filter((one) => one.broadcaster_user_id === grant.userId);
-      return replyJson(exchange, 200, { data, message: "OK" }, await budget(application));
+      const { json, used } = await store.subscriptions.list(application.id, grant.userId);
+      return reply(exchange, 200, `{"data":${json},"message":"OK"}`, budget(application, used));
     },
     operation({
       id: "getSubscriptions",
@@ -144,7 +140,7 @@ export function subscriptionRoutes(
   app.post(
     path,
     async ({ exchange, request }) => {
-      const body = await readJson(request, createBody);
+      const body = await readJson(request, CreateBody);
       const { grant, application } = await granted(exchange);
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
       const wanted = body.events.map(({ name, version }) => ({ name, version }));
@@ -169,7 +165,7 @@ export function subscriptionRoutes(
         if (!result) throw new Error("The store gave fewer results than keys");
         return "id" in result ? { ...item, subscription_id: result.id } : { ...item, error: result.error };
       });
-      const headers = await budget(application);
+      const headers = budget(application, await store.subscriptions.count(application.id));
       if (data.some((item) => item.subscription_id)) {
         return replyJson(exchange, 200, { data, message: "OK" }, headers);
       }

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { invalidFields } from "../../domain/errors.ts";
 import { nullable } from "../../domain/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -8,7 +7,6 @@ import type { SampleExchange } from "../../webhooks/sample.ts";
 import { rateLimited } from "../auth.ts";
 import { readJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
-import { rateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -33,7 +31,6 @@ const TestBody = Type.Object({
     Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
   ),
 });
-const testBody = TypeCompiler.Compile(TestBody);
 
 const TestSchema = Type.Object(
   {
@@ -65,15 +62,13 @@ const TestSchema = Type.Object(
 /** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
 export function testRoute(
   app: PublicListener,
-  { now, catalogue }: PublicDeps,
+  { access, catalogue }: PublicDeps,
   engine: Pick<Engine, "test">,
 ): void {
-  const limiter = rateLimiter(now);
-
   app.post(
     "/public/v1/events/test",
     async ({ exchange, request }) => {
-      const body = request.body === null ? {} : await readJson(request, testBody);
+      const body = request.body === null ? {} : await readJson(request, TestBody);
       const { event = defaultEvent, version = 1 } = body;
       const type = catalogue.find(event, version);
       if (!type) {
@@ -82,7 +77,7 @@ export function testRoute(
         throw invalidFields([{ in: "body", field, message }]);
       }
       const { application_id } = scopeOf(exchange);
-      const budget = limiter.take(application_id, testsPerMinute);
+      const budget = access.limiter.take(`tests of ${application_id}`, testsPerMinute);
       if (budget?.allowed === false) throw rateLimited(budget);
       const made = await engine.test(application_id, { name: event, version, data: type.example });
       return replyJson(exchange, 200, { data: shown(made), message: "OK" });

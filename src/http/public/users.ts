@@ -79,20 +79,31 @@ function longEnough(query: string): string | null {
   return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
 }
 
-/** Get User and Search Users. */
-export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: PublicDeps): void {
-  const withPicture = <T extends { profile_picture: string | null }>(user: T): T => {
-    return user.profile_picture === null
-      ? { ...user, profile_picture: defaultPictures(publicUrl()).profile }
-      : user;
-  };
+type Pictured = Pick<PublicDeps, "publicUrl">;
 
-  const profile = async (name: string) => {
+function withPicture<T extends { profile_picture: string | null }>(user: T, { publicUrl }: Pictured): T {
+  return user.profile_picture === null
+    ? { ...user, profile_picture: defaultPictures(publicUrl()).profile }
+    : user;
+}
+
+/** Reads what Get User answers for a username in lower case; null where there is no such user. */
+export function profileReader({ store, publicUrl }: Pick<PublicDeps, "store" | "publicUrl">) {
+  return async (name: string) => {
     const user: User | null = await store.users.find(name);
     if (!user) return null;
-    const text = JSON.stringify({ user: withPicture(user), message: "OK" });
+    const text = JSON.stringify({ user: withPicture(user, { publicUrl }), message: "OK" });
     return { id: user.id, bytes: new TextEncoder().encode(text) };
   };
+}
+
+export const unknownUser = () => {
+  return new DomainError("user_not_found", "There is no user with this username");
+};
+
+/** Get User and Search Users. */
+export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: PublicDeps): void {
+  const profile = profileReader({ store, publicUrl });
 
   app.get(
     "/public/v1/users/search",
@@ -101,7 +112,10 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
         query: longEnough,
       });
       const found = await store.users.search(query, limit);
-      return replyJson(exchange, 200, { data: found.map(withPicture), message: "OK" });
+      return replyJson(exchange, 200, {
+        data: found.map((user) => withPicture(user, { publicUrl })),
+        message: "OK",
+      });
     },
     operation({
       id: "searchUsers",
@@ -127,8 +141,8 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
     `${usersPath}:username`,
     async ({ exchange, params }) => {
       const name = readParam("username", params.username, Username).toLowerCase();
-      const bytes = profiles.get(name) ?? (await profiles.load(name, () => profile(name)));
-      if (!bytes) throw new DomainError("user_not_found", "There is no user with this username");
+      const bytes = profiles.get(name) ?? (await profiles.load(name, profile));
+      if (!bytes) throw unknownUser();
       return reply(exchange, 200, bytes);
     },
     operation({

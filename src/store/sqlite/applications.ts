@@ -10,6 +10,7 @@ import {
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
@@ -43,20 +44,22 @@ export function applicationStore(
   deliveryModes: DeliveryModes,
 ): Store["applications"] {
   const commit = deliveryModes.forgottenBy(commitNow);
-  const cancel = deliveryCanceler(db);
+  const cancel = once(() => deliveryCanceler(db));
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
-  const secrets = orm
-    .select({
-      client_secret_hash,
-      retired_client_secrets,
-      client_type: applications.client_type,
-      disabled: applications.disabled,
-    })
-    .from(applications)
-    .where(isIt)
-    .limit(1)
-    .prepare();
+  const secrets = once(() =>
+    orm
+      .select({
+        client_secret_hash,
+        retired_client_secrets,
+        client_type: applications.client_type,
+        disabled: applications.disabled,
+      })
+      .from(applications)
+      .where(isIt)
+      .limit(1)
+      .prepare(),
+  );
 
   const change = (id: string, set: Partial<typeof applications.$inferInsert>, now: number) =>
     orm
@@ -67,7 +70,7 @@ export function applicationStore(
       .get() ?? null;
 
   const rotateClientSecret = (id: string, hash: Uint8Array, rotation: Rotation): Application | null => {
-    const now = secrets.get({ id });
+    const now = secrets().get({ id });
     if (!now) return null;
     if (now.client_type === "public")
       throw new DomainError("conflict", "A public client has no client secret");
@@ -93,13 +96,13 @@ export function applicationStore(
     update: (id, changes, now) =>
       commit(() => {
         const changed = change(id, changes, now);
-        if (changed && !receives(changed)) cancel.ofApplication(id, now);
-        else if (changed && usesOnlyStream(changed)) cancel.leftToStream(id, now);
+        if (changed && !receives(changed)) cancel().ofApplication(id, now);
+        else if (changed && usesOnlyStream(changed)) cancel().leftToStream(id, now);
         return changed;
       }),
     remove: (id, now) =>
       commit(() => {
-        cancel.ofApplication(id, now);
+        cancel().ofApplication(id, now);
         return (
           orm.delete(applications).where(eq(applications.id, id)).returning({ id: applications.id }).all()
             .length > 0
@@ -109,7 +112,7 @@ export function applicationStore(
     rotateWebhookSecret: (id, secret, rotation) => commit(() => rotateWebhookSecret(id, secret, rotation)),
     find: async (id) => find.get({ id }) ?? null,
     clientSecretHashes: async (id, now) => {
-      const found = secrets.get({ id });
+      const found = secrets().get({ id });
       if (!found || found.disabled || found.client_type === "public") return [];
       return [found.client_secret_hash, ...goodHashes(found.retired_client_secrets, now)];
     },
@@ -132,9 +135,14 @@ function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
 }
 
 export function settingStore(orm: BunSQLiteDatabase, commit: Commit): Store["settings"] {
+  const find = orm
+    .select()
+    .from(settings)
+    .where(eq(settings.key, sql.placeholder("key")))
+    .limit(1)
+    .prepare();
   return {
-    get: async (key) =>
-      orm.select().from(settings).where(eq(settings.key, key)).limit(1).get()?.value ?? null,
+    get: async (key) => find.get({ key })?.value ?? null,
     put: (key, value) =>
       commit(() => {
         orm

@@ -4,12 +4,12 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { applications, consents, subscriptions } from "./schema.ts";
+import { applications, consents } from "./schema.ts";
 import { subscriptionRemover } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
 
 export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["consents"] {
-  const removeSubscriptions = subscriptionRemover(db, orm);
+  const removeSubscriptions = subscriptionRemover(db);
   return {
     ofUser: async (userId) =>
       orm
@@ -32,7 +32,7 @@ export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commi
           .where(and(eq(consents.user_id, userId), eq(consents.application_id, applicationId)))
           .run();
         removeTokensOf(orm, userId, applicationId);
-        removeSubscriptions(applicationId, eq(subscriptions.broadcaster_user_id, userId), now);
+        removeSubscriptions.ofBroadcaster(applicationId, userId, now);
       }),
   };
 }

@@ -2,11 +2,6 @@ import { SQLiteError } from "bun:sqlite";
 import { DrizzleQueryError } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
 
-/** The data directory cannot be used; the message says why and what to do. */
-export class StoreError extends Error {
-  override name = "StoreError";
-}
-
 function codeOf(error: unknown): string {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
   return cause instanceof SQLiteError ? (cause.code ?? "") : "";

@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { Channel, NewLivestream } from "../../domain/livestreams.ts";
+import { once } from "../../domain/lazily.ts";
+import type { Channel, Livestream, NewLivestream } from "../../domain/livestreams.ts";
 import type { Store } from "../store.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
@@ -69,18 +70,22 @@ export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["cha
 
 /** Reporting uses statements of SQLite itself: everybody who is live is reported every few seconds. */
 export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["livestreams"] {
-  const channelExists = orm
-    .select({ id: channels.id })
-    .from(channels)
-    .where(eq(channels.id, sql.placeholder("id")))
-    .limit(1)
-    .prepare();
-  const categoryExists = orm
-    .select({ id: categories.id })
-    .from(categories)
-    .where(eq(categories.id, sql.placeholder("id")))
-    .limit(1)
-    .prepare();
+  const channelExists = once(() =>
+    orm
+      .select({ id: channels.id })
+      .from(channels)
+      .where(eq(channels.id, sql.placeholder("id")))
+      .limit(1)
+      .prepare(),
+  );
+  const categoryExists = once(() =>
+    orm
+      .select({ id: categories.id })
+      .from(categories)
+      .where(eq(categories.id, sql.placeholder("id")))
+      .limit(1)
+      .prepare(),
+  );
   const update = db.prepare(
     `UPDATE livestreams SET viewers = ?3, title = ?4, language = ?5, started_at = coalesce(?6, started_at)
      WHERE channel_id = ?1 AND category_id = ?2`,
@@ -92,15 +97,17 @@ export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Co
        category_id = excluded.category_id, viewers = excluded.viewers, title = excluded.title,
        language = excluded.language, started_at = coalesce(?6, started_at)`,
   );
-  const end = orm
-    .delete(livestreams)
-    .where(eq(livestreams.channel_id, sql.placeholder("id")))
-    .prepare();
+  const end = once(() =>
+    orm
+      .delete(livestreams)
+      .where(eq(livestreams.channel_id, sql.placeholder("id")))
+      .prepare(),
+  );
 
   const endOthers = (kept: readonly NewLivestream[]) => {
     const stay = new Set(kept.map(({ channel_id }) => channel_id));
     for (const { id } of orm.select({ id: livestreams.channel_id }).from(livestreams).all()) {
-      if (!stay.has(id)) end.run({ id });
+      if (!stay.has(id)) end().run({ id });
     }
   };
 
@@ -113,8 +120,8 @@ export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Co
       return null;
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
-      if (!channelExists.get({ id: channel_id })) return `channel_id ${channel_id} is not a known channel`;
-      if (!categoryExists.get({ id: category_id }))
+      if (!channelExists().get({ id: channel_id })) return `channel_id ${channel_id} is not a known channel`;
+      if (!categoryExists().get({ id: category_id }))
         return `category_id ${category_id} is not a known category`;
       throw error;
     }
@@ -137,8 +144,9 @@ export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Co
         .all(),
     end: (ids) =>
       commit(() => {
-        for (const id of ids) end.run({ id });
+        for (const id of ids) end().run({ id });
       }),
-    all: async () => orm.select().from(livestreams).all(),
+    // So is this, because every start waits for it.
+    all: async () => db.query<Livestream, []>("SELECT * FROM livestreams").all(),
   };
 }

@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { createHash } from "node:crypto";
 import start from "../../../drizzle/0000_start.sql" with { type: "text" };
 import search from "../../../drizzle/0001_search.sql" with { type: "text" };
 import delivery from "../../../drizzle/0002_delivery.sql" with { type: "text" };
@@ -8,7 +7,8 @@ import oauth from "../../../drizzle/0004_oauth.sql" with { type: "text" };
 import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
 import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
-import { StoreError } from "./faults.ts";
+import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
+import { StoreError } from "../store.ts";
 
 export interface Migration {
   readonly name: string;
@@ -25,18 +25,40 @@ export const migrations: readonly Migration[] = [
   { name: "0005_search_trigrams", sql: searchTrigrams },
   { name: "0006_stream", sql: stream },
   { name: "0007_was_it_sent", sql: wasItSent },
+  { name: "0008_subscriptions", sql: subscriptions },
 ];
 
-const hash = (sql: string) => createHash("sha256").update(sql).digest("hex");
+const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
- * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` when the database
- * knows a migration that this list does not (a newer version wrote it), or knows one in another wording.
+ * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` as `checkMigrations` does.
  */
 export function migrate(db: Database, list: readonly Migration[] = migrations): void {
   db.run(
     "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)",
   );
+  const applied = checkMigrations(db, list);
+  if (applied === list.length) return;
+  // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
+  // transaction the pragma does nothing.
+  db.run("PRAGMA foreign_keys = OFF");
+  try {
+    db.transaction(() => apply(db, list, applied)).immediate();
+  } finally {
+    db.run("PRAGMA foreign_keys = ON");
+  }
+}
+
+/** Whether the database is in the newest form already. Only reads; throws as `migrate` does, or where it cannot read. */
+export function isMigrated(db: Database): boolean {
+  return checkMigrations(db) === migrations.length;
+}
+
+/**
+ * How many of the migrations were applied to a database. Throws a `StoreError` when it knows a migration that this list
+ * does not (a newer version wrote it), or knows one in another wording.
+ */
+export function checkMigrations(db: Database, list: readonly Migration[] = migrations): number {
   const applied = db
     .query<{ name: string; hash: string }, []>("SELECT name, hash FROM migrations ORDER BY number")
     .all();
@@ -53,15 +75,7 @@ export function migrate(db: Database, list: readonly Migration[] = migrations): 
       );
     }
   }
-  if (applied.length === list.length) return;
-  // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
-  // transaction the pragma does nothing.
-  db.run("PRAGMA foreign_keys = OFF");
-  try {
-    db.transaction(() => apply(db, list, applied.length)).immediate();
-  } finally {
-    db.run("PRAGMA foreign_keys = ON");
-  }
+  return applied.length;
 }
 
 function apply(db: Database, list: readonly Migration[], from: number): void {

@@ -1,8 +1,12 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "./faults.ts";
-import { migrate } from "./migrations.ts";
+import { StoreError } from "../store.ts";
+import { isMigrated, migrate } from "./migrations.ts";
+import { prepareSearch, searchIsUnfilled } from "./search.ts";
+
+/** The name of the database in its directory. */
+export const databaseFile = "onair.db";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {
@@ -10,14 +14,23 @@ export interface OpenDatabase {
   close(): void;
 }
 
+const longestLogBytes = 64 * 1024 * 1024;
+
+/** What keeps other servers out of a data directory. */
+export interface DirectoryLock {
+  close(): void;
+}
+
 /**
  * Opens the database of a data directory, creating both where missing, and brings it to the newest form.
  * Directory and files are for their owner alone, because they hold signing secrets. Throws `StoreError`.
  */
-export function openDatabase(directory: string): OpenDatabase {
-  const lock = lockDirectory(directory);
+export function openDatabase(
+  directory: string,
+  lock: DirectoryLock = lockDirectory(directory),
+): OpenDatabase {
   try {
-    const file = join(directory, "onair.db");
+    const file = join(directory, databaseFile);
     const db = new Database(file, { create: true, strict: true });
     // Waits for a backup or an operator's shell; FULL, because what was acknowledged must survive a power cut.
     db.run("PRAGMA busy_timeout = 5000");
@@ -26,15 +39,20 @@ export function openDatabase(directory: string): OpenDatabase {
     db.run("PRAGMA cache_size = -8192");
     // 16 MB: a page that is changed again and again is moved into the database once for all of that.
     db.run("PRAGMA wal_autocheckpoint = 4000");
+    // What it has grown beyond that, while a backup kept it from being emptied, is given back.
+    db.run(`PRAGMA journal_size_limit = ${longestLogBytes}`);
     // What savepoints copy of pages would else go through a file.
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
+    prepareSearch(db);
     chmodSync(file, 0o600);
     return {
       db,
       close() {
         db.run("PRAGMA optimize");
+        // Whoever still reads, such as a backup that was given up, is not waited for: the log is then left as it is.
+        db.run("PRAGMA busy_timeout = 0");
         db.run("PRAGMA wal_checkpoint(TRUNCATE)");
         db.close();
         lock.close();
@@ -46,9 +64,25 @@ export function openDatabase(directory: string): OpenDatabase {
   }
 }
 
+/**
+ * A second connection, opened without waiting for the one that writes; null where that one has something to do, or to
+ * complain of, before anybody may read.
+ */
+export function openIfReady(directory: string): Database | null {
+  if (!existsSync(join(directory, databaseFile))) return null;
+  const db = openForReading(directory);
+  try {
+    if (isMigrated(db) && !searchIsUnfilled(db)) return db;
+  } catch {
+    // The connection that writes finds the same and says it.
+  }
+  db.close();
+  return null;
+}
+
 /** A second connection of the process that has the directory open; it cannot change anything. */
 export function openForReading(directory: string): Database {
-  const db = new Database(join(directory, "onair.db"), { create: false, readwrite: true, strict: true });
+  const db = new Database(join(directory, databaseFile), { create: false, readwrite: true, strict: true });
   db.run("PRAGMA busy_timeout = 5000");
   db.run("PRAGMA cache_size = -8192");
   db.run("PRAGMA temp_store = MEMORY");
@@ -57,10 +91,14 @@ export function openForReading(directory: string): Database {
 }
 
 /**
+/**
+ * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError` where it
+ * is in use or cannot be used.
+ *
  * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
  * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
  */
-function lockDirectory(directory: string): Database {
+export function lockDirectory(directory: string): DirectoryLock {
   const pidFile = join(directory, "onair.pid");
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -103,7 +141,7 @@ function explain(error: unknown, directory: string): unknown {
   }
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
     return new StoreError(
-      `${join(directory, "onair.db")} is not a database of onair, or is damaged (${code}).`,
+      `${join(directory, databaseFile)} is not a database of onair, or is damaged (${code}).`,
     );
   }
   return error;

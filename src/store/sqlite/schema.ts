@@ -242,8 +242,26 @@ export const subscriptions = sqliteTable(
       table.version,
     ),
     index("subscriptions_event").on(table.broadcaster_user_id, table.event, table.version),
+    // All that a list shows: an application's rows lie anywhere in the table, and its list would read a page for each.
+    index("subscriptions_list").on(
+      table.app_id,
+      table.id,
+      table.broadcaster_user_id,
+      table.event,
+      table.version,
+      table.created_at,
+      table.updated_at,
+    ),
   ],
 );
+
+/** How many each application has, kept by triggers, so that it is right whatever makes or removes them. */
+export const subscriptionCounts = sqliteTable("subscription_counts", {
+  application_id: text()
+    .primaryKey()
+    .references(() => applications.id, { onDelete: "cascade" }),
+  subscriptions: integer().notNull(),
+});
 
 export const events = sqliteTable(
   "events",

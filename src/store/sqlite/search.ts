@@ -121,7 +121,6 @@ function summary({ id, username, display_name, profile_picture, is_verified }: R
 const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`;
 
 export function userSearch(db: Database): UserSearch {
-  configureIndex(db);
   const counts = new TrigramCounts(db);
   const insert = db.prepare(
     `INSERT INTO user_search (rowid, username, display_name, start) VALUES ((?1 << ${idBits}) | ?2, ?3, ?4, ?5)`,
@@ -257,16 +256,25 @@ export function userSearch(db: Database): UserSearch {
     }
   };
 
-  rebuildIfEmpty(db, update);
   return { update, remove: forget, tidy, find };
 }
 
 const rebuiltAtOnce = 5_000;
 
-/** Fills an index that a new version lays out anew: 10 seconds for a million users, once, and all or nothing. */
-function rebuildIfEmpty(db: Database, update: UserSearch["update"]): void {
+/** Whether an index that a new version lays out anew is still to be filled. */
+export function searchIsUnfilled(db: Database): boolean {
   const isFilled = db.query("SELECT 1 FROM user_search_docsize LIMIT 1").get() !== null;
-  if (isFilled || db.query("SELECT 1 FROM users LIMIT 1").get() === null) return;
+  return !isFilled && db.query("SELECT 1 FROM users LIMIT 1").get() !== null;
+}
+
+/**
+ * Makes the index ready for this version; to be called by the connection that writes, before anything else uses it.
+ * An index that is laid out anew takes 10 seconds for a million users, once, and is filled with all of them or none.
+ */
+export function prepareSearch(db: Database): void {
+  configureIndex(db);
+  if (!searchIsUnfilled(db)) return;
+  const { update } = userSearch(db);
   const next = db.query<Indexed, [number, number]>(
     "SELECT id, username, display_name, followers_count FROM users WHERE id > ? ORDER BY id LIMIT ?",
   );

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
+import { lazily } from "../../domain/lazily.ts";
 import type { Store } from "../store.ts";
 import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
@@ -13,49 +14,73 @@ import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
-import { openDatabase, openForReading } from "./open.ts";
+import { type DirectoryLock, openDatabase, openForReading, openIfReady } from "./open.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
+import { Snapshots } from "./snapshots.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
 
-/** Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used. */
-export function openStore(directory: string): Store {
-  const { db, close } = openDatabase(directory);
+/**
+ * Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used.
+ * @param lock of the directory, where it is locked already
+ */
+export function openStore(directory: string, lock?: DirectoryLock): Store {
+  const { db, close } = openDatabase(directory, lock);
   const commit = groupCommit(db);
+  const snapshots = new Snapshots(() => openForReading(directory));
+  const closeAll = () => {
+    snapshots.close();
+    close();
+  };
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return { ...storeOn(db, commit), close: () => commit(() => {}).then(close) };
+  return Object.assign(storeOn(db, commit, snapshots), { close: () => commit(() => {}).then(closeAll) });
 }
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
 export function openReader(directory: string): Store {
-  const db = openForReading(directory);
-  const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
-  return { ...storeOn(db, refuse), close: async () => db.close() };
+  return readerOn(directory, openForReading(directory));
 }
 
-function storeOn(db: Database, commit: Commit): Omit<Store, "close"> {
+/** The same before the store is open; null where nobody may read until it is. */
+export function openReaderIfReady(directory: string): Store | null {
+  const db = openIfReady(directory);
+  return db && readerOn(directory, db);
+}
+
+function readerOn(directory: string, db: Database): Store {
+  const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
+  const snapshots = new Snapshots(() => openForReading(directory));
+  const close = async () => {
+    snapshots.close();
+    db.close();
+  };
+  return Object.assign(storeOn(db, refuse, snapshots), { close });
+}
+
+/** To prepare the statements of all nouns would take a start 25 ms, and most are not needed for a while. */
+function storeOn(db: Database, commit: Commit, snapshots: Snapshots): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
   const modes = deliveryModes(db);
-  return {
-    users: userStore(db, orm, commit),
-    categories: categoryStore(orm, commit),
-    channels: channelStore(orm, commit),
-    livestreams: livestreamStore(db, orm, commit),
-    applications: applicationStore(db, orm, commit, modes),
-    tokens: tokenStore(orm, commit),
-    loginRequests: loginRequestStore(orm, commit),
-    consents: consentStore(db, orm, commit),
-    subscriptions: subscriptionStore(db, orm, commit),
-    events: eventStore(db, commit, modes),
-    eventTypes: eventTypeStore(orm, commit),
-    deliveries: deliveryStore(db, commit, keepEndpoint),
-    replays: replayStore(db, orm, commit),
-    endpoints: endpointStore(orm, commit, keepEndpoint),
-    retention: retentionStore(db, commit),
-    idempotency: idempotencyStore(orm, commit),
-    settings: settingStore(orm, commit),
-  };
+  return lazily<Omit<Store, "close">>({
+    users: () => userStore(db, orm, commit),
+    categories: () => categoryStore(db, orm, commit),
+    channels: () => channelStore(orm, commit),
+    livestreams: () => livestreamStore(db, orm, commit),
+    applications: () => applicationStore(db, orm, commit, modes),
+    tokens: () => tokenStore(orm, commit),
+    loginRequests: () => loginRequestStore(orm, commit),
+    consents: () => consentStore(db, orm, commit),
+    subscriptions: () => subscriptionStore(db, orm, commit, snapshots),
+    events: () => eventStore(db, commit, modes),
+    eventTypes: () => eventTypeStore(orm, commit),
+    deliveries: () => deliveryStore(db, commit, keepEndpoint),
+    replays: () => replayStore(db, orm, commit),
+    endpoints: () => endpointStore(orm, commit, keepEndpoint),
+    retention: () => retentionStore(db, commit),
+    idempotency: () => idempotencyStore(orm, commit),
+    settings: () => settingStore(orm, commit),
+  });
 }

@@ -1,6 +1,7 @@
 import { and, eq, gt, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
+import { once } from "../../domain/lazily.ts";
 import { refreshTokenLifetimeMs, type Scope, userTokenLifetimeMs } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens, Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
@@ -26,34 +27,38 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
     .where(eq(tokens.hash, sql.placeholder("hash")))
     .limit(1)
     .prepare();
-  const findRefresh = orm
-    .select({
-      applicationId: refreshTokens.application_id,
-      userId: refreshTokens.user_id,
-      scopes: refreshTokens.scopes,
-      familyId: refreshTokens.family_id,
-      expiresAt: refreshTokens.expires_at,
-      rotatedAt: refreshTokens.rotated_at,
-    })
-    .from(refreshTokens)
-    .where(eq(refreshTokens.hash, sql.placeholder("hash")))
-    .limit(1)
-    .prepare();
-  const findCode = orm
-    .select({
-      applicationId: authorizationCodes.application_id,
-      userId: authorizationCodes.user_id,
-      scopes: authorizationCodes.scopes,
-      redirectUri: authorizationCodes.redirect_uri,
-      codeChallenge: authorizationCodes.code_challenge,
-      familyId: authorizationCodes.family_id,
-      expiresAt: authorizationCodes.expires_at,
-      usedAt: authorizationCodes.used_at,
-    })
-    .from(authorizationCodes)
-    .where(eq(authorizationCodes.hash, sql.placeholder("hash")))
-    .limit(1)
-    .prepare();
+  const findRefresh = once(() =>
+    orm
+      .select({
+        applicationId: refreshTokens.application_id,
+        userId: refreshTokens.user_id,
+        scopes: refreshTokens.scopes,
+        familyId: refreshTokens.family_id,
+        expiresAt: refreshTokens.expires_at,
+        rotatedAt: refreshTokens.rotated_at,
+      })
+      .from(refreshTokens)
+      .where(eq(refreshTokens.hash, sql.placeholder("hash")))
+      .limit(1)
+      .prepare(),
+  );
+  const findCode = once(() =>
+    orm
+      .select({
+        applicationId: authorizationCodes.application_id,
+        userId: authorizationCodes.user_id,
+        scopes: authorizationCodes.scopes,
+        redirectUri: authorizationCodes.redirect_uri,
+        codeChallenge: authorizationCodes.code_challenge,
+        familyId: authorizationCodes.family_id,
+        expiresAt: authorizationCodes.expires_at,
+        usedAt: authorizationCodes.used_at,
+      })
+      .from(authorizationCodes)
+      .where(eq(authorizationCodes.hash, sql.placeholder("hash")))
+      .limit(1)
+      .prepare(),
+  );
 
   /** The new refresh token has all scopes of its family, whatever the access token has (RFC 6749, section 6). */
   const issue = (family: Family, scopes: readonly Scope[], hashes: NewTokens, now: number): Exchanged => {
@@ -98,14 +103,14 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
     inspect: async (hash, now) => {
       const access = find.get({ hash });
       if (access) return access.expiresAt > now ? { kind: "access_token", ...access } : null;
-      const refresh = findRefresh.get({ hash });
+      const refresh = findRefresh().get({ hash });
       if (!refresh || judgeRefresh(refresh, refresh.applicationId, now) !== "good") return null;
       const { applicationId, userId, scopes, expiresAt } = refresh;
       return { kind: "refresh_token", applicationId, userId, scopes, expiresAt };
     },
     redeemCode: (hash, given, hashes, now) =>
       commit(() => {
-        const code = findCode.get({ hash }) ?? null;
+        const code = findCode().get({ hash }) ?? null;
         const verdict = judgeCode(code, given, now);
         if (!code || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") {
@@ -121,7 +126,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
       }),
     refresh: (hash, { applicationId, scopes }, hashes, now) =>
       commit(() => {
-        const token = findRefresh.get({ hash }) ?? null;
+        const token = findRefresh().get({ hash }) ?? null;
         const verdict = judgeRefresh(token, applicationId, now);
         if (!token || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") {
@@ -141,7 +146,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
     revoke: (hash, applicationId) =>
       commit(() => {
         const access = find.get({ hash });
-        const refresh = access ? undefined : findRefresh.get({ hash });
+        const refresh = access ? undefined : findRefresh().get({ hash });
         const token = access ?? refresh;
         if (!token) return "unknown";
         if (token.applicationId !== applicationId) return "foreign";

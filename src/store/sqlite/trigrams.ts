@@ -35,7 +35,8 @@ export class TrigramCounts {
   readonly #revision;
   readonly #read;
   readonly #counts = new Uint32Array(slots);
-  #total = 0;
+  /** null until something is added: only who writes needs it, and nothing of this before the first use. */
+  #total: number | null = null;
   #unwritten = 0;
   /** Of what is in the database; 0 for nothing yet. */
   #knownRevision = 0;
@@ -51,7 +52,6 @@ export class TrigramCounts {
     this.#read = db.prepare<{ trigram_counts: Uint8Array }, []>(
       "SELECT trigram_counts FROM search_statistics WHERE id = 1",
     );
-    this.refresh();
   }
 
   /** Reads what another connection has written since. */
@@ -65,7 +65,11 @@ export class TrigramCounts {
     const bytes = this.#read.get()?.trigram_counts;
     if (bytes?.byteLength !== this.#counts.byteLength) return;
     new Uint8Array(this.#counts.buffer).set(bytes);
-    this.#total = this.#counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  #sum(): number {
+    this.refresh();
+    return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
   of(trigram: string): number {
@@ -75,6 +79,7 @@ export class TrigramCounts {
 
   /** Counts the trigrams of a text once more, or once less. */
   add(text: string, by: 1 | -1): void {
+    this.#total ??= this.#sum();
     let [first, second] = [-1, -1];
     for (let i = 0; i < text.length; ) {
       const third = text.codePointAt(i) ?? 0;
@@ -91,7 +96,7 @@ export class TrigramCounts {
 
   /** Writes them, if it is time; to be called inside a transaction. */
   keep(): void {
-    if (this.#unwritten < Math.max(leastUnwritten, this.#total / 20)) return;
+    if (this.#unwritten < Math.max(leastUnwritten, (this.#total ?? 0) / 20)) return;
     this.#write.run(++this.#knownRevision, new Uint8Array(this.#counts.buffer));
     this.#unwritten = 0;
   }

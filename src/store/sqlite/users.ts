@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
@@ -13,8 +14,8 @@ type Row = Omit<User, "is_verified"> & { readonly is_verified: number };
 
 /** Writing uses statements of SQLite itself: a row through drizzle costs 20 µs more, a third of its whole time. */
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["users"] {
-  const search = userSearch(db);
-  const cancel = deliveryCanceler(db);
+  const search = once(() => userSearch(db));
+  const cancel = once(() => deliveryCanceler(db));
   const byUsername = sql`${users.username} = ${sql.placeholder("username")} COLLATE NOCASE`;
   const find = orm.select().from(users).where(byUsername).limit(1).prepare();
   const byId = db.prepare<Row, [number]>("SELECT * FROM users WHERE id = ?");
@@ -62,7 +63,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   const keepAll = (batch: readonly NewUser[], now: string) => {
     const changes = new Map<number, IndexChange>();
     const results = batch.map((user) => keep(user, now, changes));
-    search.update(changes.values());
+    search().update(changes.values());
     return results;
   };
 
@@ -76,11 +77,11 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       .all();
     const idsOf = (some: readonly { readonly id: string }[]) => some.map((one) => one.id);
     for (const [applicationId, some] of Map.groupBy(ended, ({ app_id }) => app_id)) {
-      cancel.ofSubscriptions(applicationId, idsOf(some), now);
+      cancel().ofSubscriptions(applicationId, idsOf(some), now);
     }
-    cancel.handedOut(idsOf(ended), now);
+    cancel().handedOut(idsOf(ended), now);
     const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
-    search.remove(user);
+    search().remove(user);
     orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
     return gone.map((channel) => channel.id);
   };
@@ -91,8 +92,8 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     page: async (after, limit) =>
       orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
     remove: (id, now) => commit(() => remove(id, now)),
-    search: async (query, limit) => search.find(query, limit),
-    tidySearch: () => commit(search.tidy),
+    search: async (query, limit) => search().find(query, limit),
+    tidySearch: () => commit(() => search().tidy()),
     exists: async (id) => byId.get(id) !== null,
     count: async () => orm.$count(users),
   };

@@ -36,6 +36,16 @@ export interface OnAir extends Server {
   readonly adminUrl: string;
 }
 
+/** `onair serve` with the defaults but for rate limit and ports; a public port of 0 is a free one. */
+export function serveCommand(executable: string, data: string, port: number): string[] {
+  const ports = ["--port", String(port), "--admin-port", "0"];
+  return [executable, "serve", "--data", data, ...ports, "--rate-limit", String(rateLimit)];
+}
+
+export function serveEnvironment(home: string): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: home, ONAIR_ADMIN_KEY: adminKey };
+}
+
 /** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`. */
 export async function startOnAir(
   executable: string,
@@ -43,13 +53,11 @@ export async function startOnAir(
   cwd: string,
   { args = [], cpus }: { args?: readonly string[]; cpus?: string } = {},
 ): Promise<OnAir> {
-  const limit = ["--rate-limit", String(rateLimit)];
-  const options = ["--data", data, "--port", "0", "--admin-port", "0", ...limit, ...args];
+  const command = [...serveCommand(executable, data, 0), ...args];
   const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
-  const env = { PATH: process.env.PATH ?? "", HOME: cwd, ONAIR_ADMIN_KEY: adminKey };
-  const { server, match } = await startPinnedServer("On Air", [executable, "serve", ...options], ready, {
+  const { server, match } = await startPinnedServer("On Air", command, ready, {
     cwd,
-    env,
+    env: serveEnvironment(cwd),
     ...(cpus !== undefined && { cpus }),
   });
   return { ...server, adminUrl: match[2] ?? "" };

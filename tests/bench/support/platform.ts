@@ -14,7 +14,10 @@ const topics =
 const tags = "English Korean FPS RPG Strategy Casual Speedrun Esports".split(" ");
 const words = "live every evening from a small room with friends old games and new records".split(" ");
 
-/** A number that has no divisor in common with any count up to a million. */
+/** Where Get User is. */
+export const usersPath = "/public/v1/users/";
+
+/** A prime, so that no count but its multiples has a divisor in common with it. */
 const stride = 1_000_003;
 
 /** The username of the user of a rank, 0 for the most followed. */

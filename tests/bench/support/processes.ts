@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,12 +12,11 @@ export class BenchError extends Error {
 }
 
 const children = new Set<Bun.Subprocess>();
-const directories = new Set<string>();
+const passing = new Set<string>();
 
 process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
-  for (const path of directories)
-    rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+  for (const path of passing) rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 });
 for (const [signal, number] of [["SIGINT", 2] as const, ["SIGTERM", 15] as const]) {
   process.on(signal, () => process.exit(128 + number));
@@ -26,8 +25,19 @@ for (const [signal, number] of [["SIGINT", 2] as const, ["SIGTERM", 15] as const
 /** A directory that is gone when this process ends, however it ends. */
 export function benchDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), "onair-bench-"));
-  directories.add(path);
+  removeAtEnd(path);
   return path;
+}
+
+/** Has a file or directory be gone when this process ends, however it ends. */
+export function removeAtEnd(path: string): void {
+  passing.add(path);
+}
+
+/** Has a program end when this process ends. */
+export function endWithThis(child: Bun.Subprocess): void {
+  children.add(child);
+  void child.exited.then(() => children.delete(child));
 }
 
 /** Starts a program on one core, or on a list of them as `taskset` takes it. It ends with this process. */
@@ -42,8 +52,7 @@ export function startPinned(
     stdin: "ignore",
     stdout: "pipe",
   });
-  children.add(child);
-  void child.exited.then(() => children.delete(child));
+  endWithThis(child);
   return child;
 }
 
@@ -111,6 +120,13 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
+/** The same in nanoseconds; threads that have ended do not count. */
+export function cpuNanoseconds(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`)
+    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]))
+    .reduce((sum, spent) => sum + spent, 0);
+}
+
 /**
  * From now on until the function is called: the part of the machine's processor time that went to others than this
  * process and its children. The children must have ended by then, for only then is their time known.
@@ -148,6 +164,11 @@ export function residentBytes(pid: number): number {
 export function peakResidentBytes(pid: number): number {
   const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kilobytes) * 1024;
+}
+
+/** Has `peakResidentBytes` forget what was before. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** Throws when the machine cannot run a benchmark: on Linux, two cores, and these programs with their packages. */

@@ -31,6 +31,19 @@ function firstAbove(ascending: Float64Array, value: number): number {
   return low;
 }
 
+/** `draws` distinct ranks from 0 to below `size`, each as likely as any other; all of them where there are no more. */
+export function distinctRanks(size: number, draws: number, random: () => number): Uint32Array {
+  const ranks = Uint32Array.from({ length: size }, (_, rank) => rank);
+  const drawn = Math.min(size, draws);
+  for (let i = 0; i < drawn; i++) {
+    const other = i + Math.floor(random() * (size - i));
+    const rank = ranks[other] ?? 0;
+    ranks[other] = ranks[i] ?? 0;
+    ranks[i] = rank;
+  }
+  return ranks.slice(0, drawn);
+}
+
 /** One of a list. */
 export function pick<T>(list: readonly T[], random: () => number): T {
   return list[Math.floor(random() * list.length)] as T;

@@ -21,31 +21,45 @@ export interface Measured {
   readonly runs: readonly Run[];
 }
 
+/** A server, and what it is loaded with. */
+export interface Contender {
+  readonly name: string;
+  readonly server: Server;
+  readonly load: Load;
+}
+
 /** Long enough for the compiler of the slowest server to have come to rest. */
 const leastWarmUpSeconds = 5;
 
+/** How often and for how long each server is loaded. */
+export interface Pace {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
 /** Loads the servers in turn, `rounds` times after one round of warming up that does not count. */
 export async function measureInTurn(
-  servers: readonly Server[],
-  load: Load,
-  { rounds, seconds }: { rounds: number; seconds: number },
+  contenders: readonly Contender[],
+  { rounds, seconds }: Pace,
 ): Promise<Measured[]> {
-  const measured = servers.map(({ name }) => ({ name, runs: [] as Run[] }));
+  const measured = contenders.map(({ name }) => ({ name, runs: [] as Run[] }));
   for (let round = 0; round <= rounds; round++) {
-    for (const [i, server] of servers.entries()) {
+    for (const [i, { server, load }] of contenders.entries()) {
       const warmUp = round === 0;
       const run = await load(server, warmUp ? Math.max(seconds, leastWarmUpSeconds) : seconds);
       if (!warmUp) measured[i]?.runs.push(run);
     }
   }
-  requireSameAnswers(measured);
   return measured;
 }
 
-/** Catches answers that are short of what they were before the load, such as 304s, which wrk does not tell apart. */
-function requireSameAnswers(measured: readonly Measured[]): void {
+/**
+ * Catches answers that are not what they were before the load, such as 304s, which wrk does not tell apart: the mean
+ * answer of the servers must be of the same size, but for `tolerance` as a part of it.
+ */
+export function requireSameAnswers(measured: readonly Measured[], tolerance: number): void {
   const sizes = measured.map(({ runs }) => median(runs.map((run) => run.bytesPerAnswer)));
-  if (Math.max(...sizes) <= Math.min(...sizes) * 1.02) return;
+  if (Math.max(...sizes) <= Math.min(...sizes) * (1 + tolerance)) return;
   const shown = measured.map(({ name }, i) => `${name} ${sizes[i]?.toFixed(0)}`).join(", ");
   throw new BenchError(`The servers did not answer the same; mean bytes: ${shown}`);
 }

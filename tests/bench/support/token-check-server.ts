@@ -11,8 +11,8 @@ import { authenticator } from "../../../src/http/auth.ts";
 import { publicApp } from "../../../src/http/public/app.ts";
 import { Profiles } from "../../../src/http/public/profiles.ts";
 import { readyAnswers } from "../../../src/http/public/ready.ts";
+import { listenPublic } from "../../../src/http/public-listening.ts";
 import { rateLimiter } from "../../../src/http/rate-limit.ts";
-import { listen } from "../../../src/http/server.ts";
 import { createLog } from "../../../src/log.ts";
 import { Cursors } from "../../../src/ranking/cursor.ts";
 import { Ranking } from "../../../src/ranking/ranking.ts";
@@ -75,7 +75,9 @@ const app = publicApp({
   defaultSubscriptionLimit: 1,
   catalogue: new Catalogue(),
   streams: { open: async () => new ReadableStream() },
-  publicKey: { public_key: "", standard_webhooks: "" },
+  publicKey: () => ({ pem: "", standardWebhooks: "" }),
 });
-const { url } = listen(app, "127.0.0.1", 0, readyAnswers({ access, profiles }, ranking));
+const publicUrl = () => "http://127.0.0.1";
+const ready = readyAnswers({ access, profiles, store, publicUrl }, ranking);
+const { url } = listenPublic(app, "127.0.0.1", 0, { ready });
 process.stdout.write(`ready ${url} ${token}\n`);

@@ -11,6 +11,8 @@ export interface WireAnswer {
 interface Line {
   readonly socket: Socket<undefined>;
   text: string;
+  /** Where the answer ends in `text`; 0 as long as that is not known. */
+  end: number;
   rest: Uint8Array | null;
   sentAt: number;
   waiting: PromiseWithResolvers<WireAnswer> | null;
@@ -41,11 +43,23 @@ export class Wire {
   }
 
   /** `head` holds further headers, each with its line end. */
-  post(path: string, body: string, head = "content-type: application/json\r\n"): Promise<WireAnswer> {
+  post(path: string, body: string, head?: string): Promise<WireAnswer> {
+    return this.#sendBody("POST", path, body, head);
+  }
+
+  put(path: string, body: string): Promise<WireAnswer> {
+    return this.#sendBody("PUT", path, body);
+  }
+
+  #sendBody(method: string, path: string, body: string, head = "content-type: application/json\r\n") {
     const length = Buffer.byteLength(body);
     return this.#send(
-      `POST ${path} HTTP/1.1\r\n${this.#head}${head}content-length: ${length}\r\n\r\n${body}`,
+      `${method} ${path} HTTP/1.1\r\n${this.#head}${head}content-length: ${length}\r\n\r\n${body}`,
     );
+  }
+
+  delete(path: string): Promise<WireAnswer> {
+    return this.#send(`DELETE ${path} HTTP/1.1\r\n${this.#head}\r\n`);
   }
 
   async #send(request: string): Promise<WireAnswer> {
@@ -53,6 +67,7 @@ export class Wire {
     const waiting = Promise.withResolvers<WireAnswer>();
     line.waiting = waiting;
     line.text = "";
+    line.end = 0;
     line.sentAt = performance.now();
     const bytes = encoder.encode(request);
     const written = line.socket.write(bytes);
@@ -83,26 +98,28 @@ export class Wire {
         error: broken,
       },
     });
-    line = { socket, text: "", rest: null, sentAt: 0, waiting: null };
+    line = { socket, text: "", end: 0, rest: null, sentAt: 0, waiting: null };
     this.#all.add(line);
     return line;
   }
 
+  /** A long answer comes in many chunks: its head is looked for only until it is there. */
   #read(line: Line, chunk: Uint8Array): void {
     line.text += decoder.decode(chunk);
-    const { text } = line;
-    const headEnd = text.indexOf("\r\n\r\n");
-    if (headEnd === -1) return;
-    const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0);
-    if (text.length < headEnd + 4 + length) return;
+    if (line.end === 0) {
+      const headEnd = line.text.indexOf("\r\n\r\n");
+      if (headEnd === -1) return;
+      const length = /\r\ncontent-length: (\d+)/i.exec(line.text.slice(0, headEnd + 2))?.[1];
+      line.end = headEnd + 4 + Number(length ?? 0);
+    }
+    const { text, end } = line;
+    if (text.length < end) return;
+    const ms = performance.now() - line.sentAt;
     const waiting = line.waiting;
     line.waiting = null;
     this.#free.push(line);
-    waiting?.resolve({
-      status: Number(text.slice(9, 12)),
-      body: text.slice(headEnd + 4),
-      ms: performance.now() - line.sentAt,
-    });
+    const status = Number(text.slice(9, 12));
+    waiting?.resolve({ status, body: text.slice(text.indexOf("\r\n\r\n") + 4), ms });
   }
 
   close(): void {

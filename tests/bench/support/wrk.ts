@@ -1,5 +1,14 @@
 import { join } from "node:path";
-import { BenchError, cpuSeconds, loadCore, residentBytes, type Server, startPinned } from "./processes.ts";
+import {
+  BenchError,
+  cpuSeconds,
+  forgetPeak,
+  loadCore,
+  peakResidentBytes,
+  residentBytes,
+  type Server,
+  startPinned,
+} from "./processes.ts";
 
 /** The requests of a workload: distinct ones, and the order in which they are sent, over and over. */
 export interface Traffic {
@@ -20,11 +29,15 @@ export interface Run {
   /** Part of the time that the server had its core: well below 1 means that the run was disturbed. */
   readonly serverShare: number;
   readonly bytesPerAnswer: number;
+  /** At the end of the run. */
   readonly residentBytes: number;
+  /** The most of the whole run. */
+  readonly peakBytes: number;
 }
 
 const connections = 64;
-/** Where `order` is kept, one index a line. */
+/** Where `paths` and `order` are kept, one path or index a line. */
+export const pathsFile = "paths";
 export const orderFile = "order";
 
 /**
@@ -36,6 +49,7 @@ local requests, order, at = {}, {}, 0
 function init(args)
   for line in io.lines(args[1]) do requests[#requests + 1] = line end
   for line in io.lines(args[2]) do order[#order + 1] = tonumber(line) + 1 end
+  at = tonumber(args[4])
   local headers = {}
   for line in io.lines(args[3]) do
     local name, value = line:match("^(.-): (.*)$")
@@ -69,11 +83,15 @@ interface Summary {
 /** Loads a server; `directory` is for the files that the script reads. */
 export type Load = (server: Server, seconds: number) => Promise<Run>;
 
-/** Writes the files of a workload into `directory`, and returns what sends it to a server. */
-export async function prepareLoad(directory: string, traffic: Traffic): Promise<Load> {
+/** Writes the files of a workload into `directory`, and returns what sends it to a server, from the cores `cpus`. */
+export async function prepareLoad(
+  directory: string,
+  traffic: Traffic,
+  cpus: number | string = loadCore,
+): Promise<Load> {
   const file = (name: string) => join(directory, name);
   await Bun.write(file("load.lua"), script);
-  await Bun.write(file("paths"), traffic.paths.join("\n"));
+  await Bun.write(file(pathsFile), traffic.paths.join("\n"));
   await Bun.write(file(orderFile), traffic.order.join("\n"));
   const headers = Object.entries(traffic.headers).map(([name, value]) => `${name}: ${value}`);
   await Bun.write(file("headers"), headers.join("\n"));
@@ -85,13 +103,18 @@ export async function prepareLoad(directory: string, traffic: Traffic): Promise<
     file("load.lua"),
   ];
 
+  const sent = new Map<number, number>();
   return async (server, seconds) => {
-    const files = [file("paths"), file(orderFile), file("headers")];
-    const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files];
-    const before = cpuSeconds(server.pid);
-    const child = startPinned(loadCore, command, { stderr: "pipe" });
+    const files = [file(pathsFile), file(orderFile), file("headers")];
+    // Each run goes on where the server's last one ended, whose last answers may still be in a cache.
+    const before = sent.get(server.pid) ?? 0;
+    const startAt = String(before % traffic.order.length);
+    const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files, startAt];
+    forgetPeak(server.pid);
+    const cpuBefore = cpuSeconds(server.pid);
+    const child = startPinned(cpus, command, { stderr: "pipe" });
     const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    const cpu = cpuSeconds(server.pid) - before;
+    const cpu = cpuSeconds(server.pid) - cpuBefore;
     const line = output.split("\n").find((each) => each.startsWith("{"));
     if ((await child.exited) !== 0 || line === undefined) {
       throw new BenchError(`wrk failed: ${output}${complaint}`);
@@ -103,6 +126,7 @@ export async function prepareLoad(directory: string, traffic: Traffic): Promise<
         `${server.name}: of ${requests} answers ${refused} were errors, ${broken} broke off`,
       );
     }
+    sent.set(server.pid, before + requests);
     return {
       requestsPerSecond: requests / (summary.microseconds / 1e6),
       p50Ms: summary.p50 / 1e3,
@@ -111,6 +135,7 @@ export async function prepareLoad(directory: string, traffic: Traffic): Promise<
       serverShare: cpu / (summary.microseconds / 1e6),
       bytesPerAnswer: summary.bytes / requests,
       residentBytes: residentBytes(server.pid),
+      peakBytes: peakResidentBytes(server.pid),
     };
   };
 }

@@ -1,29 +1,35 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import type { LogLevel } from "../log.ts";
-import { StoreError } from "../store/sqlite/faults.ts";
-import { BatchRefused, type BatchResult } from "../store/store.ts";
-import type { EngineSettings } from "./engine.ts";
+import { BatchRefused, type BatchResult, StoreError } from "../store/store.ts";
 
-/** To the engine's thread: how to start, then calls, many in one message because each message costs. */
-export type ToEngine =
-  | { readonly start: EngineSettings; readonly logLevel: LogLevel }
-  | { readonly calls: readonly Call[] };
+/** To a thread: how to start, a port to yet another thread, or what is said over its link. */
+export type ToThread =
+  | { readonly start: unknown; readonly logLevel: LogLevel }
+  | { readonly port: MessagePort }
+  | LinkMessage;
 
-/** A method of the engine or of its store, by its path: `publish`, `store.users.upsert`. */
+/** From a thread. */
+export type FromThread =
+  | { readonly started: true }
+  | { readonly failed: PlainError }
+  /** Lines of its log. */
+  | { readonly log: Uint8Array<ArrayBuffer> }
+  | LinkMessage;
+
+/** Between two threads: many calls or answers in one message, because each message costs. */
+export type LinkMessage =
+  | { readonly calls: readonly Call[] }
+  | {
+      readonly answers: readonly Answer[];
+    };
+
+/** A method of what the other side offers, by its path: `publish`, `store.users.upsert`. */
 export interface Call {
-  readonly id: number;
+  /** null: nobody waits for an answer. */
+  readonly id: number | null;
   readonly method: string;
   readonly args: readonly unknown[];
 }
-
-/** From the engine's thread. */
-export type FromEngine =
-  | { readonly started: true }
-  | { readonly failed: PlainError }
-  | { readonly answers: readonly Answer[] }
-  /** Applications that have something new on their event stream. */
-  | { readonly streamed: readonly string[] }
-  | { readonly log: Uint8Array<ArrayBuffer> };
 
 export type Answer =
   | { readonly id: number; readonly value: unknown }

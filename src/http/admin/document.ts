@@ -1,6 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { version } from "../../version.ts";
-import { gatheredPaths } from "../public/openapi.ts";
+import { gatheredPaths } from "../public/document.ts";
 import { hoist, type Json } from "../public/reference-schemas.ts";
 import introduction from "./assets/introduction.md" with { type: "text" };
 import { operatorScheme } from "./reference.ts";
@@ -21,6 +21,7 @@ const tags = [
   { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
   { name: "Tokens", description: "Access tokens of applications." },
   { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
+  { name: "Backups", description: "Copies of the whole database, made while the server goes on." },
   { name: "Health", description: "For whoever watches over the process. Needs no key." },
 ];
 

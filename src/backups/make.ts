@@ -1,0 +1,53 @@
+import { closeSync, fsyncSync, futimesSync, openSync, readSync, rmSync } from "node:fs";
+import { noRoom } from "../domain/backups.ts";
+import { checkDatabase, copyDatabase } from "../store/sqlite/backup.ts";
+import { keepPartial, makePartial, partialPath } from "./files.ts";
+
+export interface NewBackup {
+  /** A data directory that this process has open. */
+  readonly data: string;
+  readonly id: string;
+}
+
+const chunkBytes = 1024 * 1024;
+
+/**
+ * Makes a backup in `backups/` of the data directory: written under another name, checked, synced, and only then
+ * renamed. Takes long: not for a thread that answers. Throws `unavailable` where there is no room, `StoreError` where the
+ * database is damaged; then nothing is left of it.
+ */
+export function makeBackup({ data, id }: NewBackup): void {
+  const path = partialPath(data, id);
+  try {
+    makePartial(data, id);
+    copyDatabase(data, path);
+    checkDatabase(path, { thorough: false });
+    keepPartial(data, id, syncedHash(path));
+  } catch (error) {
+    for (const suffix of ["", "-journal"]) rmSync(path + suffix, { force: true });
+    throw isFull(error) ? noRoom() : error;
+  }
+}
+
+/** The hash of a file, which is then on disk, with the time of now. */
+function syncedHash(path: string): string {
+  const hasher = new Bun.CryptoHasher("sha256");
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  const fd = openSync(path, "r+");
+  try {
+    for (let size = 1; size > 0; ) {
+      size = readSync(fd, chunk, 0, chunk.length, null);
+      hasher.update(chunk.subarray(0, size));
+    }
+    futimesSync(fd, new Date(), new Date());
+    fsyncSync(fd);
+    return hasher.digest("hex");
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether the file system had no room, or the user may not have more of it. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
+}

@@ -1,0 +1,141 @@
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { type Content, syncDirectory, writePrivately } from "../backups/private-file.ts";
+import type { Environment } from "../config.ts";
+import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { type Command, UsageError } from "./command.ts";
+import { print, recordLines, write } from "./print.ts";
+import { type Progress, showProgress } from "./progress.ts";
+import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+
+const help = `Usage: onair backup [file] [options]
+
+Makes a backup of the whole database and waits until it is done; a running server goes on meanwhile. It stays in
+backups/ of the data directory, where the newest are kept (--keep-backups of "onair serve", ONAIR_KEEP_BACKUPS). With a
+file it is brought there too, and its SHA-256 is compared; "-" is standard output.
+
+A backup holds everything, signing secrets included. "onair restore" makes a data directory of it.
+
+${targetHelp}
+  --force        replace a file that exists
+  --json         print the backup as JSON
+
+A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "boolean" } } as const;
+
+const path = "/admin/v1/backups";
+
+/** As the admin API shows it. */
+interface Backup {
+  readonly id: string;
+  readonly status: "running" | "done" | "failed";
+  readonly progress: number;
+  readonly size_bytes: number;
+  readonly sha256: string | null;
+  readonly error: string | null;
+}
+
+export const backup: Command = {
+  summary: "make a backup of the whole database",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [file = null, ...more] = positionals;
+    const { force = false, json = false } = values;
+    const mistakes: string[] = [];
+    const target = readTarget(values, env, mistakes);
+    if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
+    mistakes.push(...misuse(file, force, json));
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    await withAdminApi(target, async (api) => {
+      const made = await makeBackup(api);
+      if (file !== null) await bring(api, made, file);
+      if (file === "-") return;
+      const told = { ...made, ...(file !== null && { file }) };
+      await print(json ? JSON.stringify(told) : recordLines(told));
+    });
+    return 0;
+  },
+};
+
+function misuse(file: string | null, force: boolean, json: boolean): string[] {
+  const isFile = file !== null && file !== "-";
+  const mistakes: string[] = [];
+  if (force && !isFile) mistakes.push("--force is for a file");
+  if (json && file === "-") mistakes.push("--json does not go with standard output");
+  if (isFile && !existsSync(dirname(file))) mistakes.push(`There is no directory ${dirname(file)}`);
+  else if (isFile && !force && existsSync(file)) mistakes.push(`${file} exists; --force replaces it`);
+  return mistakes;
+}
+
+const firstLookMs = 20;
+const longestPauseMs = 1_000;
+
+/** Makes a backup and waits for its end. Throws where it failed. */
+async function makeBackup(api: AdminApi): Promise<Backup> {
+  let current = (await (await api.send({ method: "POST", path })).json()) as Backup;
+  const progress = { bytes: 0, totalBytes: null as number | null, rows: null };
+  const display = showProgress(progress);
+  try {
+    for (
+      let pause = firstLookMs;
+      current.status === "running";
+      pause = Math.min(longestPauseMs, pause * 1.5)
+    ) {
+      await Bun.sleep(pause);
+      current = (await (await api.send({ method: "GET", path: `${path}/${current.id}` })).json()) as Backup;
+      progress.bytes = current.size_bytes;
+      progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
+    }
+  } finally {
+    display.end();
+  }
+  if (current.status === "done") return current;
+  throw new Error(`The backup failed. ${current.error}`);
+}
+
+/** Brings the content of a backup into a file, or to standard output. Throws where it is not what was made. */
+async function bring(api: AdminApi, { id, sha256, size_bytes }: Backup, file: string): Promise<void> {
+  const { body } = await api.send({ method: "GET", path: `${path}/${id}/content` });
+  const progress: Progress = { bytes: 0, totalBytes: size_bytes, rows: null };
+  const display = showProgress(progress);
+  const partial = `${file}.partial`;
+  try {
+    const chunks = arriving(body, progress);
+    const content = await (file === "-" ? toOutput(chunks) : writePrivately(partial, chunks, () => {}));
+    if (content.sha256 !== sha256)
+      throw new Error(`What arrived is not what was made: it has another SHA-256 than ${sha256}`);
+    if (file === "-") return;
+    renameSync(partial, file);
+    syncDirectory(dirname(file));
+  } finally {
+    display.end();
+    if (file !== "-") rmSync(partial, { force: true });
+  }
+}
+
+async function* arriving(
+  body: ReadableStream<Uint8Array> | null,
+  progress: Progress,
+): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  for (;;) {
+    const part = await reader?.read().catch(() => {
+      throw new Error(`The connection broke off after ${(progress.bytes / 1e6).toFixed(1)} MB`);
+    });
+    if (!part || part.done) return;
+    progress.bytes += part.value.length;
+    yield part.value;
+  }
+}
+
+async function toOutput(chunks: AsyncIterable<Uint8Array>): Promise<Pick<Content, "sha256">> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const chunk of chunks) {
+    hasher.update(chunk);
+    await write(chunk);
+  }
+  return { sha256: hasher.digest("hex") };
+}

@@ -1,0 +1,54 @@
+import { restoreBackup } from "../backups/restore.ts";
+import { type Environment, readConfig } from "../config.ts";
+import { type Command, UsageError } from "./command.ts";
+import { sizeOf } from "./input.ts";
+import { print } from "./print.ts";
+import { type Progress, showProgress } from "./progress.ts";
+import { readArguments } from "./target.ts";
+
+const help = `Usage: onair restore <file> [options]
+
+Makes a backup the database of a data directory that has none, and that nobody serves. The file is copied and checked:
+every page and index, whether it is of onair, and whether this version knows its form. Then a server can be started there,
+by the user who restored it. What was pending when the backup was made is sent again, under the same ids.
+
+  --data DIR     the data directory, made where missing (ONAIR_DATA, default: onair-data)
+  --json         print what was restored as JSON
+
+It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = { data: { type: "string" }, json: { type: "boolean" } } as const;
+
+export const restore: Command = {
+  summary: "make a backup the database of a data directory",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [file, ...more] = positionals;
+    const mistakes: string[] = [];
+    if (file === undefined) mistakes.push("the file is missing");
+    if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
+    if (mistakes.length > 0 || file === undefined) throw new UsageError(mistakes.join("\n"));
+    const totalBytes = sizeOf(file);
+    if (totalBytes === null) throw new UsageError(`${file} is not a file`);
+    const { ONAIR_DATA } = env;
+    const { data } = readConfig(values.data === undefined ? [] : ["--data", values.data], { ONAIR_DATA });
+    const progress: Progress = { bytes: 0, totalBytes, rows: null };
+    const display = showProgress(progress);
+    const restored = await restoreBackup({
+      file,
+      data,
+      wrote(bytes) {
+        progress.bytes = bytes;
+      },
+      checking() {
+        display.end();
+        if (process.stderr.isTTY) process.stderr.write("Checking it …\n");
+      },
+    }).finally(() => display.end());
+    if (values.json) await print(JSON.stringify({ data, ...restored }));
+    else await print(`${data} has the database of ${file}: onair serve --data ${data}`);
+    return 0;
+  },
+};

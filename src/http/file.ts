@@ -1,0 +1,66 @@
+import { close, open, read } from "node:fs";
+import { promisify } from "node:util";
+import { DomainError } from "../domain/errors.ts";
+
+/** Bytes of a file: from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
+
+/**
+ * The part of a file that a request asks for (RFC 9110, section 14); null: all of it, also where it asks for several
+ * parts, or for a part of another version than `etag`. Throws `range_not_satisfiable` where there is no such part.
+ */
+export function rangeOf(request: Request, size: number, etag: string): ByteRange | null {
+  const [range, first, last, ending] = oneRange.exec(request.headers.get("range") ?? "") ?? [];
+  if (range === undefined || (request.headers.get("if-range") ?? etag) !== etag) return null;
+  if (first !== undefined && last && Number(last) < Number(first)) return null;
+  const start = ending === undefined ? Number(first) : Math.max(0, size - Number(ending));
+  if (start < size) return { start, end: last ? Math.min(size, Number(last) + 1) : size };
+  throw new DomainError("range_not_satisfiable", `There are ${size} bytes`, { wholeBytes: size });
+}
+
+const chunkBytes = 256 * 1024;
+
+/**
+ * A part of a file as fast as it is taken. Other threads read it: `Bun.file` as a body is read by this one, which then
+ * answers nobody (for 0.4 to 1.6 s at a time where the disk gives 20 MB a second).
+ */
+export function fileStream(path: string, range: ByteRange): ReadableStream<Uint8Array> {
+  const chunks = chunksOf(path, range);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+// A `FileHandle` would end the process if ever it were forgotten.
+const [openFile, readFile, closeFile] = [promisify(open), promisify(read), promisify(close)];
+
+/** Nothing is open before the first chunk is asked for. */
+async function* chunksOf(path: string, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
+  const fd = await openFile(path, "r");
+  try {
+    for (let at = start; at < end; ) {
+      const chunk = new Uint8Array(Math.min(chunkBytes, end - at));
+      const { bytesRead } = await readFile(fd, chunk, 0, chunk.length, at);
+      if (bytesRead === 0) throw new Error("The file has become shorter");
+      at += bytesRead;
+      yield chunk.subarray(0, bytesRead);
+    }
+  } finally {
+    await closeFile(fd);
+  }
+}

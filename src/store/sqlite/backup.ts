@@ -1,0 +1,91 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import { join, resolve } from "node:path";
+import { noRoom } from "../../domain/backups.ts";
+import { StoreError } from "../store.ts";
+import { checkMigrations } from "./migrations.ts";
+import { databaseFile } from "./open.ts";
+
+/**
+ * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Whoever
+ * writes goes on meanwhile; the write-ahead log grows until this is done. Takes long: not for a thread that answers.
+ * Throws `unavailable` where there is no room, `StoreError` where the database is damaged.
+ */
+export function copyDatabase(directory: string, file: string): void {
+  reading(directory, (db) => vacuumInto(db, file));
+}
+
+/** How large such a copy will be, in bytes: what the pages take that are in use. Throws as `copyDatabase` does. */
+export function databaseSize(directory: string): number {
+  const sql =
+    "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
+  return reading(directory, (db) => db.query<{ bytes: number }, []>(sql).get()?.bytes ?? 0);
+}
+
+function reading<T>(directory: string, read: (db: Database) => T): T {
+  return explained(() => {
+    // Not `query_only`, under which nothing can be written to the copy either.
+    const db = new Database(join(directory, databaseFile), { readonly: true });
+    try {
+      db.run("PRAGMA busy_timeout = 5000");
+      return read(db);
+    } finally {
+      db.close();
+    }
+  });
+}
+
+function vacuumInto(db: Database, file: string): void {
+  try {
+    db.prepare("VACUUM INTO ?").run(resolve(file));
+  } catch (error) {
+    // So it calls a full disk, and a damaged page that refers to one beyond the largest number.
+    if (codeOf(error) !== "SQLITE_FULL") throw error;
+    requireWhole(db, "quick_check");
+    throw noRoom();
+  }
+}
+
+/**
+ * Throws a `StoreError` unless a file is a whole database of onair that this build can use. `thorough`: every index is
+ * compared with its table, too, which takes three times as long.
+ */
+export function checkDatabase(file: string, { thorough }: { readonly thorough: boolean }): void {
+  explained(() => {
+    const db = new Database(file, { create: false, readwrite: true });
+    try {
+      requireWhole(db, thorough ? "integrity_check" : "quick_check");
+      if (!isOurs(db)) throw new StoreError("It is a database of SQLite, but not one of onair.");
+      checkMigrations(db);
+    } finally {
+      db.close();
+    }
+  });
+}
+
+function requireWhole(db: Database, pragma: "quick_check" | "integrity_check"): void {
+  const [found] = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(1)`).all();
+  if (found?.[pragma] !== "ok") throw damaged(found?.[pragma] ?? "");
+}
+
+function isOurs(db: Database): boolean {
+  const columns = db
+    .query("SELECT 1 FROM pragma_table_info('migrations') WHERE name IN ('name', 'hash')")
+    .all();
+  return columns.length === 2 && db.query("SELECT 1 FROM migrations").get() !== null;
+}
+
+function explained<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)))
+      throw damaged(error.message);
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof SQLiteError ? (error.code ?? "") : "");
+
+function damaged(finding: string): StoreError {
+  return new StoreError(`The database is damaged, or is not one of SQLite (${finding}).`);
+}

@@ -1,0 +1,102 @@
+import { DomainError } from "../domain/errors.ts";
+import { type Answer, type Call, type LinkMessage, plainError, thrownError } from "./messages.ts";
+
+/**
+ * One end of a link between two threads, over which each calls methods that the other offers. What is called or
+ * answered in one turn of the event loop shares a message.
+ */
+export class Link {
+  readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  readonly #send: (message: LinkMessage) => void;
+  readonly #offered: () => unknown;
+  #next = 1;
+  #brokenBy: Error | null = null;
+  #calls: Call[] = [];
+  #answers: Answer[] = [];
+
+  /** @param offered what the other end may call, or a promise of it */
+  constructor(send: (message: LinkMessage) => void, offered: () => unknown = () => null) {
+    this.#send = send;
+    this.#offered = offered;
+  }
+
+  /** Calls a method of the other end, by its path. Rejects with what that throws. */
+  call<T>(method: string, ...args: readonly unknown[]): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#brokenBy) return reject(this.#brokenBy);
+      const id = this.#next++;
+      this.#waiting.set(id, { resolve, reject });
+      this.#sendSoon({ id, method, args });
+    });
+  }
+
+  /** The same without waiting for an answer. */
+  tell(method: string, ...args: readonly unknown[]): void {
+    this.#sendSoon({ id: null, method, args });
+  }
+
+  #sendSoon(call: Call): void {
+    if (this.#calls.length === 0) setImmediate(() => this.#sendCalls());
+    this.#calls.push(call);
+  }
+
+  #sendCalls(): void {
+    const calls = this.#calls;
+    this.#calls = [];
+    this.#send({ calls });
+  }
+
+  /** Takes a message of the other end. */
+  received(message: LinkMessage): void {
+    if ("calls" in message) for (const call of message.calls) void this.#make(call);
+    else for (const answer of message.answers) this.#answered(answer);
+  }
+
+  #answered(answer: Answer): void {
+    const call = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if ("error" in answer) call?.reject(thrownError(answer.error));
+    else call?.resolve(answer.value as never);
+  }
+
+  /** The other end is gone: whoever waits for it is told, and whoever calls it from now on. */
+  broken(error: Error): void {
+    this.#brokenBy ??= error;
+    for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
+    this.#waiting.clear();
+  }
+
+  async #make({ id, method, args }: Call): Promise<void> {
+    try {
+      const value = await callMethod(await this.#offered(), method, args);
+      if (id !== null) this.#answerSoon({ id, value });
+    } catch (error) {
+      if (id === null) throw error;
+      this.#answerSoon({ id, error: plainError(error) });
+    }
+  }
+
+  #answerSoon(answer: Answer): void {
+    if (this.#answers.length === 0) setImmediate(() => this.#sendAnswers());
+    this.#answers.push(answer);
+  }
+
+  #sendAnswers(): void {
+    const answers = this.#answers;
+    this.#answers = [];
+    this.#send({ answers });
+  }
+}
+
+function callMethod(offered: unknown, method: string, args: readonly unknown[]): unknown {
+  let target = offered;
+  let owner: unknown = null;
+  for (const name of method.split(".")) {
+    owner = target;
+    // A boundary: what is named is what the types of the other end allow.
+    target = (owner as Record<string, unknown> | null)?.[name];
+  }
+  if (typeof target !== "function")
+    throw new DomainError("unavailable", "The server is starting or stopping");
+  return Reflect.apply(target, owner, args);
+}

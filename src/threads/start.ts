@@ -1,0 +1,66 @@
+import { errorFields, type Log, type LogLevel } from "../log.ts";
+import { Link } from "./link.ts";
+import { type FromThread, type ToThread, thrownError } from "./messages.ts";
+
+export interface ThreadOptions {
+  /** What it is called in the log. */
+  readonly name: string;
+  /** The URL of a module that calls `runThread`. */
+  readonly program: string;
+  /** Given to it to start with, as far as that can be sent; `transfer` goes over to it. */
+  readonly start: unknown;
+  readonly transfer?: MessagePort[];
+  readonly logLevel: LogLevel;
+  readonly log: Log;
+  /** Called when it broke down. */
+  readonly failed: (error: Error) => void;
+  /** What it may call here. */
+  readonly offered?: object;
+}
+
+/** A thread that was started from here. */
+export interface Thread {
+  /** Rejects with what starting it threw. What is called before that waits. */
+  readonly started: Promise<void>;
+  readonly link: Link;
+  /** Has it speak with another thread at the other end of the port. */
+  connect(port: MessagePort): void;
+  end(): void;
+}
+
+/** Starts a thread, whose log is written here. */
+export function startThread(options: ThreadOptions): Thread {
+  const { name, program, start, transfer = [], logLevel, log, failed, offered } = options;
+  const worker = new Worker(program);
+  const post = (message: ToThread, ports: MessagePort[] = []) => worker.postMessage(message, ports);
+  const link = new Link(post, () => offered);
+  const started = new Promise<void>((resolve, reject) => {
+    worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
+      if ("log" in data) log.raw(data.log);
+      else if ("failed" in data) reject(thrownError(data.failed));
+      else if ("started" in data) resolve();
+      else link.received(data);
+    };
+    worker.onerror = ({ message }) => {
+      const error = new Error(message);
+      log.error("thread_failed", { thread: name, ...errorFields(error) });
+      link.broken(error);
+      reject(error);
+      failed(error);
+    };
+    post({ start, logLevel }, transfer);
+  });
+  started.catch((error) => {
+    link.broken(error);
+    worker.terminate();
+  });
+  return {
+    started,
+    link,
+    connect: (port) => post({ port }, [port]),
+    end() {
+      link.broken(new Error(`The thread ${name} has ended`));
+      worker.terminate();
+    },
+  };
+}

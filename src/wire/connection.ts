@@ -1,0 +1,294 @@
+import { WireFault } from "./fault.ts";
+import type { Fields, Head } from "./head.ts";
+import { Output } from "./output.ts";
+import { continueLine, headOf, type Reply } from "./reply.ts";
+import { type Arrived, Requests } from "./requests.ts";
+import { Streamed } from "./streamed.ts";
+import { timeouts } from "./timeouts.ts";
+
+/** The part of a socket that a connection needs. */
+export interface Socket {
+  write(bytes: Uint8Array, offset: number, length: number): number;
+  readonly remoteAddress: string | undefined;
+  pause(): void;
+  resume(): void;
+  /** Says that nothing more will be sent. */
+  shutdown(): void;
+  /** The same, and closes. */
+  end(): void;
+  /** Closes at once. */
+  terminate(): void;
+}
+
+/** Who answers the requests of a listener. Neither of them throws or rejects; that would end the connection. */
+export interface Answerer {
+  answer(head: Head, body: Uint8Array<ArrayBuffer> | null, by: Connection): Reply | Promise<Reply>;
+  /** What could not be read as a request; the connection ends with this. */
+  refuse(fault: WireFault, by: Connection): Reply;
+}
+
+/** Bytes of later requests that are held while one is answered; then the connection is not read any further. */
+const maxHeldBytes = 64 * 1024;
+
+/** Requests of one connection that are answered in one turn of the event loop; then others have theirs. */
+const maxAtOnce = 32;
+
+/** Idle is also who is being read. */
+type Phase = "idle" | "answering" | "streaming" | "closing" | "closed";
+
+/** One client's connection: its requests one after the other, each answered before the next is looked at. */
+export class Connection {
+  readonly address: string;
+  #phase: Phase = "idle";
+  /** When the phase ends at the latest; NaN: to be counted from the next look at the clock. */
+  #deadline = Number.NaN;
+  readonly #requests = new Requests();
+  /** The part of a request that is waited for since the deadline was set. */
+  #awaited: Requests["part"] = "nothing";
+  /** Requests since the socket last said something: answers that take no time keep everybody else waiting. */
+  #atOnce = 0;
+  #isPaused = false;
+  #streamed: Streamed | null = null;
+  /** Whether the next answer is the last one. */
+  #isLast = false;
+  /** Whether the client has said that it sends nothing more. */
+  #hasEnded = false;
+  readonly #output: Output;
+
+  constructor(
+    readonly socket: Socket,
+    readonly answerer: Answerer,
+    readonly now: () => number,
+  ) {
+    // One that is gone already has none.
+    this.address = socket.remoteAddress ?? "";
+    this.#output = new Output(socket);
+  }
+
+  received(bytes: Buffer): void {
+    if (this.#phase === "closing" || this.#phase === "closed") return;
+    this.#requests.add(bytes);
+    this.#atOnce = 0;
+    this.#read();
+  }
+
+  /** The socket takes bytes again. */
+  writable(): void {
+    if (!this.#output.isBlocked) return;
+    const taken = this.#output.resume();
+    if (this.#output.isBlocked) {
+      if (taken > 0) this.#deadline = this.now() + timeouts.blockedMs;
+      return;
+    }
+    this.#deadline = Number.NaN;
+    this.#streamed?.drained();
+    if (this.#phase === "closing") this.#shutdown();
+    else this.#read();
+  }
+
+  /** The client sends nothing more. What it asked for is still answered, but for a stream, which has no end. */
+  ended(): void {
+    this.#hasEnded = true;
+    if (this.#phase === "streaming") {
+      this.#streamed?.cancel();
+      this.#end();
+    } else if (this.#phase !== "closing") this.#endIfOver();
+    else if (!this.#output.isBlocked) this.#shutdown();
+  }
+
+  /** The socket is gone. */
+  closed(): void {
+    this.#phase = "closed";
+    this.#streamed?.cancel();
+  }
+
+  close(): void {
+    if (this.#phase === "closed") return;
+    this.socket.terminate();
+    this.closed();
+  }
+
+  /** Has the connection end with the answer under way, or at once where there is none. */
+  finish(): void {
+    this.#isLast = true;
+    if (this.#phase !== "idle") return;
+    this.#end();
+    if (!this.#output.isBlocked) this.limit(timeouts.unusedMs);
+  }
+
+  /** Ends the phase so much from now on at the latest; Infinity: never. */
+  limit(ms: number): void {
+    this.#deadline = this.now() + ms;
+  }
+
+  /** To be called about once a second. */
+  look(now: number): void {
+    if (Number.isNaN(this.#deadline)) {
+      const mayLast = this.#phase === "answering" || this.#phase === "streaming";
+      const ms = this.#output.isBlocked ? timeouts.blockedMs : timeouts.idleMs;
+      this.#deadline = mayLast ? Number.POSITIVE_INFINITY : now + ms;
+    }
+    if (now < this.#deadline) return;
+    if (this.#phase !== "idle" || this.#output.isBlocked) this.close();
+    else if (this.#awaited === "nothing") this.#end();
+    else this.#refuse(new WireFault("request_timeout", "The request took too long to arrive"));
+  }
+
+  /** Answers what has arrived, as far as one answer after the other can be given. */
+  #read(): void {
+    try {
+      while (this.#phase === "idle" && !this.#output.isBlocked) {
+        if (this.#atOnce++ === maxAtOnce) this.#pass();
+        else {
+          const arrived = this.#requests.next();
+          if (arrived === null) break;
+          this.#ask(arrived);
+        }
+      }
+    } catch (error) {
+      if (error instanceof WireFault) this.#refuse(error);
+      else this.close();
+      return;
+    }
+    this.#requests.settle();
+    if (this.#phase === "idle") this.#await();
+    this.#output.flush();
+    this.#throttle();
+    if (this.#hasEnded) this.#endIfOver();
+  }
+
+  /** Goes on in the next turn of the event loop; until then it is as if an answer were waited for. */
+  #pass(): void {
+    this.#phase = "answering";
+    setImmediate(() => {
+      if (this.#phase === "closed") return;
+      this.#atOnce = 0;
+      this.#answered();
+      this.#read();
+    });
+  }
+
+  /** Sets the deadline for what is still to come of a request. */
+  #await(): void {
+    const { part } = this.#requests;
+    if (this.#requests.takeExpectation()) this.#output.add("", continueLine);
+    if (part === this.#awaited) return;
+    this.#awaited = part;
+    const ms = part === "head" ? timeouts.headMs : timeouts.bodyMs;
+    this.#deadline = part === "nothing" ? Number.NaN : this.now() + ms;
+  }
+
+  /** Reads no further while much is held. */
+  #throttle(): void {
+    const isFull = this.#requests.heldBytes > maxHeldBytes;
+    if (isFull === this.#isPaused || this.#phase === "closing" || this.#phase === "closed") return;
+    this.#isPaused = isFull;
+    if (isFull) this.socket.pause();
+    else this.socket.resume();
+  }
+
+  #ask({ head, body, isTooLarge }: Arrived): void {
+    const { connection } = head.fields;
+    if (isTooLarge || connection === "close" || (!head.isHttp11 && connection !== "keep-alive"))
+      this.#isLast = true;
+    this.#phase = "answering";
+    this.#awaited = "nothing";
+    this.#deadline = Number.NaN;
+    const reply = this.answerer.answer(head, body, this);
+    if (reply instanceof Promise) {
+      reply.then((late) => this.#sendLate(head, late)).catch(() => this.close());
+    } else this.#send(head, reply);
+  }
+
+  #sendLate(head: Head, reply: Reply): void {
+    if (this.#phase === "closed") dropped(reply);
+    else {
+      this.#send(head, reply);
+      this.#output.flush();
+      this.#read();
+    }
+  }
+
+  /** Once the client has ended, what it has not sent by now will not come. */
+  #endIfOver(): void {
+    if (this.#phase === "idle" && !this.#output.isBlocked) this.#end();
+  }
+
+  #send(head: Head, reply: Reply): void {
+    const { body } = reply;
+    const isStream = body instanceof ReadableStream;
+    if (isStream && !head.isHttp11) this.#isLast = true;
+    const start = headOf(head, reply, !this.#isLast);
+    const isBodiless = head.method === "HEAD" || reply.status === 304 || reply.status === 204;
+    if (!isStream || isBodiless) {
+      if (isStream) dropped(reply);
+      this.#output.add(start, isStream || isBodiless ? null : body);
+      this.#answered();
+    } else if (this.#hasEnded) {
+      // It might go to somebody who has left, which shows only when something is sent.
+      dropped(reply);
+      this.#end();
+    } else {
+      this.#output.add(start, null);
+      void this.#stream(body, head.isHttp11);
+    }
+  }
+
+  #answered(): void {
+    this.#phase = "idle";
+    this.#deadline = Number.NaN;
+    if (this.#isLast) this.#end();
+  }
+
+  /** A stream that breaks off breaks the connection, so that nobody takes what came of it for the whole. */
+  async #stream(stream: ReadableStream<Uint8Array>, isChunked: boolean): Promise<void> {
+    this.#phase = "streaming";
+    const blocked = () => {
+      const atMost = this.now() + timeouts.blockedMs;
+      this.#deadline = Number.isNaN(this.#deadline) ? atMost : Math.min(atMost, this.#deadline);
+    };
+    try {
+      this.#streamed = new Streamed(stream, isChunked, this.#output, blocked);
+      this.#output.flush();
+      await this.#streamed.send();
+      this.#streamed = null;
+      // Another phase only where the connection was closed meanwhile.
+      if (this.#phase !== "streaming") return;
+      this.#answered();
+      this.#read();
+    } catch {
+      this.close();
+    }
+  }
+
+  #refuse(fault: WireFault): void {
+    this.#isLast = true;
+    const reply = this.answerer.refuse(fault, this);
+    this.#send(unread, reply);
+    this.#output.flush();
+  }
+
+  /** No more requests; closed as soon as the client has taken everything. */
+  #end(): void {
+    this.#phase = "closing";
+    this.#output.flush();
+    if (!this.#output.isBlocked) this.#shutdown();
+    else this.#deadline = this.now() + timeouts.blockedMs;
+  }
+
+  /** The client closes next. Closed by us with something unread, it might lose the answer (RFC 9112, section 9.6). */
+  #shutdown(): void {
+    if (this.#isPaused) this.socket.resume();
+    if (this.#hasEnded) this.socket.end();
+    else this.socket.shutdown();
+    this.#deadline = this.now() + timeouts.closingMs;
+  }
+}
+
+/** Stands for a request that could not be read. */
+const unread: Head = { method: "GET", target: "/", isHttp11: true, fields: null as unknown as Fields };
+
+/** Nobody takes the answer. */
+function dropped({ body }: Reply): void {
+  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
+}

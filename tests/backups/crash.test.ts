@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Admin,
+  addBallast,
+  backupFiles,
+  backupsPath,
+  beginBackup,
+  inDatabase,
+  madeBackup,
+  type ShownBackup,
+  sha256,
+} from "../support/backups.ts";
+import { client, type ServerProcess, serve } from "../support/process.ts";
+import { json, temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+const directory = temporaryDirectory();
+const admin: Admin = (method, path) => client(server).admin(method, path);
+let server: ServerProcess;
+const start = async () => {
+  server = await serve(["--data", directory.path]);
+};
+
+beforeAll(async () => {
+  await start();
+  await server.end("SIGTERM");
+  addBallast(directory.path, 60);
+});
+afterAll(async () => {
+  await server.end("SIGKILL");
+  directory.remove();
+});
+
+const partials = () => backupFiles(directory.path).filter((name) => name.includes(".partial"));
+
+test.each(["SIGKILL", "SIGTERM"] as const)(
+  "%s in the middle of a backup leaves what was whole, and the next start removes the rest",
+  async (signal) => {
+    await start();
+    const whole = await madeBackup(admin);
+    const { id } = await beginBackup(admin);
+    await until(() => partials().includes(`${id}.partial`));
+    const stopping = performance.now();
+    expect(await server.end(signal)).toBe(signal === "SIGTERM" ? 0 : null);
+    // Not as long as the backup would have taken, nor the five seconds for which SQLite waits for a reader.
+    expect(performance.now() - stopping).toBeLessThan(4_000);
+    if (signal === "SIGKILL") expect(partials()).not.toEqual([]);
+    await start();
+    expect(partials()).toEqual([]);
+    const { data } = await json<{ data: ShownBackup[] }>(await admin("GET", backupsPath));
+    expect(data[0]).toEqual(whole);
+    expect(data.map((backup) => backup.id)).not.toContain(id);
+    for (const name of backupFiles(directory.path)) {
+      const file = join(directory.path, "backups", name);
+      expect(name).toContain(sha256(readFileSync(file)));
+      expect(inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM migrations").get())).toMatchObject({
+        n: expect.any(Number),
+      });
+    }
+    await server.end("SIGTERM");
+  },
+);

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Backups } from "../../src/backups/backups.ts";
+import { createLog } from "../../src/log.ts";
+import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
+import { json, startServer, type TestServer } from "../support/server.ts";
+import { SmallDisk } from "../support/small-disk.ts";
+import { until } from "../support/until.ts";
+
+const probe = SmallDisk.make(1);
+probe?.remove();
+if (!probe) {
+  console.warn(
+    "SKIPPED: no file system can be mounted here (needs root on Linux): a backup on a full disk is not tested.",
+  );
+}
+
+describe.skipIf(!probe)("on a full disk", () => {
+  let disk: SmallDisk;
+  let server: TestServer;
+  const admin: Admin = (method, path) => server.admin(method, path);
+
+  beforeEach(async () => {
+    const made = SmallDisk.make(128);
+    if (!made) throw new Error("a second file system could not be mounted");
+    disk = made;
+    await (await startServer({ data: disk.data })).stop();
+    addBallast(disk.data, 24);
+    server = await startServer({ data: disk.data });
+  });
+  afterEach(async () => {
+    await server.stop();
+    disk.remove();
+  });
+
+  const expectHealthy = async () => {
+    expect((await server.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);
+    expect((await madeBackup(admin)).size_bytes).toBeGreaterThan(24e6);
+  };
+
+  test("no backup begins: 503 says how much room it takes, and the server goes on", async () => {
+    disk.fill();
+    const answer = await admin("POST", backupsPath);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"]);
+    expect(await json<object>(answer)).toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(
+        /^There is no room for a backup: it may need \d\d MB and 0 MB are free\./,
+      ),
+    });
+    expect(backupFiles(disk.data)).toEqual([]);
+    expect(await json<object>(await admin("GET", backupsPath))).toMatchObject({ data: [] });
+    disk.free();
+    await expectHealthy();
+  });
+
+  test("one that was begun fails, says so, and leaves nothing half-written", async () => {
+    const backups = new Backups({
+      data: disk.data,
+      keep: 3,
+      program: new URL("./fixtures/full-disk-worker.ts", import.meta.url).href,
+      now: Date.now,
+      log: createLog("off"),
+    });
+    const { id } = await backups.begin();
+    await until(async () => (await backups.find(id)).status !== "running");
+    expect(await backups.find(id)).toMatchObject({
+      status: "failed",
+      sha256: null,
+      error: expect.stringContaining("There is no room for a backup: the disk became full"),
+    });
+    expect(backupFiles(disk.data)).toEqual([]);
+    disk.free();
+    await expectHealthy();
+  });
+});

@@ -1,0 +1,128 @@
+import type { Floor } from "../support/judge.ts";
+import { platformSize, sampleSearches, usernameOf, usersPath } from "../support/platform.ts";
+import { distinctRanks, seededRandom, zipfRanks } from "../support/random.ts";
+import type { Traffic } from "../support/wrk.ts";
+
+/** What is asked of the servers. */
+export interface Workload {
+  readonly name: string;
+  readonly title: string;
+  readonly traffic: Traffic;
+  /** The status of all answers. */
+  readonly status: 200 | 304;
+  /** The token that the servers check; null where everyone may read. */
+  readonly token: string | null;
+  /** The answers of all users are those that `equal` chooses from, and not only those that are asked for. */
+  readonly ofAllUsers: boolean;
+  /** Whether the other stacks have it, too. */
+  readonly inFrameworks: boolean;
+  /** On Air is also loaded with this in turn, under this name. */
+  readonly beside: { readonly name: string; readonly traffic: Traffic } | null;
+  readonly floors: readonly Floor[];
+}
+
+export const workloadNames = [
+  "get-user-zipf",
+  "get-user-uniform",
+  "search",
+  "category-page",
+  "category-304",
+  "category-detail",
+] as const;
+export type WorkloadName = (typeof workloadNames)[number];
+
+const draws = 500_000;
+
+const common = {
+  status: 200,
+  token: null,
+  ofAllUsers: false,
+  inFrameworks: false,
+  beside: null,
+  floors: [],
+} as const;
+
+const inTurn = (paths: readonly string[], headers: Traffic["headers"] = {}): Traffic => ({
+  paths,
+  order: Uint32Array.from(paths, (_, i) => i),
+  headers,
+});
+
+const page = "/public/v1/categories?limit=25";
+
+/** @param etag that of the category page, which is the same for as long as no viewers are reported */
+export function workloads(users: number, token: string, etag: string): Record<WorkloadName, Workload> {
+  const authorized = { Authorization: `Bearer ${token}` };
+  const searches = sampleSearches(users).map((query) => `/public/v1/users/search?${query}`);
+  const details = Array.from({ length: platformSize.categories }, (_, i) => `/public/v1/categories/${i + 1}`);
+  const getUser = (ranks: Uint32Array) => ({
+    ...common,
+    traffic: { ...pathsOf(ranks), headers: authorized },
+    token,
+    ofAllUsers: true,
+    inFrameworks: true,
+  });
+  return {
+    "get-user-zipf": {
+      ...getUser(zipfRanks(users, draws, seededRandom(4))),
+      name: "get-user-zipf",
+      title: "Get User by Zipf",
+      floors: [
+        { of: "equal", least: 0.85 },
+        { of: "Fastify", least: 3 },
+      ],
+    },
+    "get-user-uniform": {
+      // Nobody is asked for again before all others were, so that every read is a miss of any cache.
+      ...getUser(distinctRanks(users, draws, seededRandom(5))),
+      name: "get-user-uniform",
+      title: "Get User uniformly",
+      floors: [{ of: "equal", least: 0.65 }],
+    },
+    search: {
+      ...common,
+      name: "search",
+      title: "Search Users",
+      traffic: inTurn(searches, authorized),
+      token,
+    },
+    "category-page": {
+      ...common,
+      name: "category-page",
+      title: "Category page of 25",
+      traffic: inTurn([page]),
+      inFrameworks: true,
+      floors: [{ of: "bare", least: 0.85 }],
+    },
+    "category-304": {
+      ...common,
+      name: "category-304",
+      title: "Category page, 304",
+      traffic: inTurn([page], { "If-None-Match": etag }),
+      status: 304,
+      beside: { name: "the page itself", traffic: inTurn([page]) },
+      floors: [{ of: "the page itself", least: 1 }],
+    },
+    "category-detail": {
+      ...common,
+      name: "category-detail",
+      title: "Category detail",
+      traffic: inTurn(details),
+    },
+  };
+}
+
+/** Each user that was drawn as one path. */
+function pathsOf(ranks: Uint32Array): Pick<Traffic, "paths" | "order"> {
+  const indexes = new Map<number, number>();
+  for (const rank of ranks) if (!indexes.has(rank)) indexes.set(rank, indexes.size);
+  return {
+    paths: [...indexes.keys()].map((rank) => usersPath + usernameOf(rank)),
+    order: ranks.map((rank) => indexes.get(rank) ?? 0),
+  };
+}
+
+/** The tag that On Air gives the category page. */
+export async function etagOfPage({ url }: { readonly url: string }): Promise<string> {
+  return (await fetch(url + page)).headers.get("etag") ?? "";
+}

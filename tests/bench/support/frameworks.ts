@@ -1,0 +1,103 @@
+import { Database } from "bun:sqlite";
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { secretHash } from "../../../src/domain/tokens.ts";
+import { copyOfYardstickDatabase, type Filled, publicUrl } from "./filled.ts";
+import { rateLimit } from "./onair.ts";
+import { BenchError, type Server, startPinnedServer } from "./processes.ts";
+import type { Tolerance } from "./yardsticks.ts";
+
+/** Servers in other stacks, in `tests/bench/yardsticks`: they do the work that On Air does, as their users write it. */
+export const frameworks = ["Fastify", "Hono"] as const;
+export type Framework = (typeof frameworks)[number];
+
+const directory = resolve(import.meta.dir, "../yardsticks");
+const node = join(directory, "node_modules/node/bin/node");
+
+/** Where their packages are. */
+export const frameworkPackages = join(directory, "node_modules");
+
+/** Installs their packages unless that is done. Returns why it could not be, or null. */
+export async function installFrameworks(say: (line: string) => void): Promise<string | null> {
+  const installed = join(directory, "node_modules/.package-lock.json");
+  const wanted = join(directory, "package-lock.json");
+  if (existsSync(installed) && existsSync(node) && statSync(installed).mtimeMs > statSync(wanted).mtimeMs) {
+    return null;
+  }
+  if (!Bun.which("npm")) return "there is no npm";
+  say("Installing Fastify, better-sqlite3, Hono and Node into tests/bench/yardsticks");
+  const npm = Bun.spawn(["npm", "ci"], { cwd: directory, stdout: "pipe", stderr: "pipe" });
+  const output = (await Promise.all([npm.stdout.text(), npm.stderr.text()])).join("");
+  if ((await npm.exited) !== 0) return `npm ci failed:\n${output}`;
+  return existsSync(node) ? null : `npm ci has not brought Node:\n${output}`;
+}
+
+/** The database of a framework: the users, and from On Air its categories and a token. */
+export async function frameworkDatabase(
+  filled: Filled,
+  onAir: Server,
+  { file, token, say }: { file: string; token: string; say: (line: string) => void },
+): Promise<void> {
+  await copyOfYardstickDatabase(filled, file, say);
+  const db = new Database(file, { readwrite: true, strict: true });
+  db.run("INSERT INTO applications VALUES (?, ?)", ["benchmark", rateLimit]);
+  db.run("INSERT INTO tokens VALUES (?, ?, ?, ?)", [
+    secretHash(token),
+    "benchmark",
+    JSON.stringify(["users:read"]),
+    Date.now() + 86_400_000,
+  ]);
+  const put = db.prepare("INSERT INTO categories VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for await (const { id, name, slug, icon, banner, viewers, tags } of categoriesOf(onAir)) {
+    put.run(id, name, slug, icon, banner, viewers, JSON.stringify(tags));
+  }
+  db.close();
+}
+
+interface Category {
+  readonly id: number;
+  readonly name: string;
+  readonly slug: string;
+  readonly icon: string;
+  readonly banner: string;
+  readonly viewers: number;
+  readonly tags: readonly { readonly id: number; readonly name: string }[];
+}
+
+async function* categoriesOf({ url }: Server): AsyncGenerator<Category> {
+  for (let cursor = "", more = true; more; ) {
+    const query = cursor === "" ? "" : `&cursor=${cursor}`;
+    const answer = await fetch(`${url}/public/v1/categories?limit=100${query}`);
+    if (!answer.ok) throw new BenchError(`On Air gives no categories: ${await answer.text()}`);
+    const { categories, pagination } = (await answer.json()) as {
+      categories: Category[];
+      pagination: { cursor: string; has_more: boolean };
+    };
+    yield* categories;
+    cursor = pagination.cursor;
+    more = pagination.has_more;
+  }
+}
+
+/** The command that starts a framework's server, on a free port where it is 0. */
+export function frameworkCommand(framework: Framework, database: string, port: number): string[] {
+  const program = join(directory, `${framework.toLowerCase()}-server.ts`);
+  const runtime = framework === "Fastify" ? node : process.execPath;
+  return [runtime, program, database, String(port), publicUrl];
+}
+
+export async function startFramework(framework: Framework, database: string): Promise<Server> {
+  const env = { PATH: process.env.PATH ?? "", NODE_ENV: "production" };
+  const command = frameworkCommand(framework, database, 0);
+  const { server } = await startPinnedServer(framework, command, /^ready (\S+)\n/, { env });
+  return server;
+}
+
+/**
+ * What of a framework's answers may differ from On Air's: what Node and Fastify add by themselves, a charset after the
+ * content type among them, and opaque values of its own.
+ */
+export const frameworkTolerance: Tolerance = {
+  headers: ["connection", "keep-alive", "content-type", "etag", "content-length"],
+  body: /"cursor":"[^"]*"/,
+};

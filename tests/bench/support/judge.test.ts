@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { type Comparison, judge, judgeGrowth, judgeMemory, memoryLimits } from "./judge.ts";
+import type { Ratio } from "./rounds.ts";
+
+const exactly = (value: number): Ratio => ({ median: value, lowest: value, highest: value });
+const compared = (requests: number, cpu: number): Comparison => ({
+  requests: exactly(requests),
+  cpu: exactly(cpu),
+});
+const floor = { of: "equal", least: 0.85 };
+const share = { undisturbed: 0.97, disturbed: 0.6 };
+
+test.each([
+  ["met by requests", compared(0.86, 0.5), share.undisturbed, true],
+  ["met to the digit", compared(0.85, 0.5), share.undisturbed, true],
+  ["missed by requests, whatever CPU says", compared(0.84, 0.99), share.undisturbed, false],
+  ["met by CPU where the runs were disturbed", compared(0.2, 0.86), share.disturbed, true],
+  ["missed by CPU where the runs were disturbed", compared(0.99, 0.84), share.disturbed, false],
+  ["missed where nothing could be measured", compared(Number.NaN, Number.NaN), share.undisturbed, false],
+])("a floor is %s", (_, comparison, least, met) => {
+  expect(judge(floor, { equal: comparison }, least).met).toBe(met);
+});
+
+test("a floor of a server that could not be started is not met, and says so", () => {
+  const verdict = judge({ of: "Fastify", least: 3 }, { equal: compared(9, 9) }, 1);
+  expect(verdict).toEqual({ of: "Fastify", least: 3, by: null, met: false });
+});
+
+test("nothing is met by runs that hardly had a core", () => {
+  expect(judge(floor, { equal: compared(9, 9) }, 0.2)).toEqual({ ...floor, by: null, met: false });
+});
+
+test("memory is judged at rest and at its highest under load", () => {
+  const { idleBytes, loadedBytes } = memoryLimits;
+  const verdicts = (idle: number, loaded: number) => judgeMemory(idle, loaded).map(({ met }) => met);
+  expect(verdicts(idleBytes - 1, loadedBytes - 1)).toEqual([true, true]);
+  expect(verdicts(idleBytes, loadedBytes - 1)).toEqual([false, true]);
+  expect(verdicts(idleBytes - 1, loadedBytes)).toEqual([true, false]);
+});
+
+test("growth is judged between the smallest and the largest platform", () => {
+  expect(judgeGrowth(compared(0.8, 0.8), 1).met).toBe(true); // 1.25 times the cost
+  expect(judgeGrowth(compared(0.76, 0.9), 1).met).toBe(false); // 1.32 times
+  expect(judgeGrowth(compared(0.76, 0.9), 0.5).met).toBe(true); // disturbed: by CPU
+});

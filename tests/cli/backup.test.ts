@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/backups.ts";
+import { fromSource, run } from "../support/process.ts";
+import { users } from "../support/real-data.ts";
+import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const directory = temporaryDirectory();
+const data = join(directory.path, "data");
+const env = { ONAIR_ADMIN_KEY: adminKey };
+const path = (name: string) => join(directory.path, name);
+const onair = (args: string[], more: Record<string, string> = {}) =>
+  run(["backup", ...args], { env: { ...env, ...more }, cwd: directory.path });
+const userCount = (file: string) =>
+  inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM users").get());
+let server: TestServer;
+let url: string;
+
+beforeAll(async () => {
+  server = await startServer({ data });
+  url = server.app.adminUrl;
+  await server.load("users", users);
+});
+afterAll(async () => {
+  await server.stop();
+  directory.remove();
+});
+
+describe("of a running server", () => {
+  test("makes one and waits until it is done", async () => {
+    const { code, stdout, stderr } = await onair(["--url", url, "--json"]);
+    const backup = JSON.parse(stdout) as ShownBackup;
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(backup).toMatchObject({ status: "done", progress: 1, error: null });
+    expect(backupFiles(data)).toEqual([`${backup.id}.${backup.sha256}.db`]);
+    const told = await onair(["--url", url]);
+    expect([told.code, told.stderr]).toEqual([0, ""]);
+    expect(told.stdout).toMatch(/^id +01[0-9A-Z]{24}\n(.+\n)*sha256 +[0-9a-f]{64}\n(.+\n)*$/);
+    expect(told.stdout).not.toContain(adminKey);
+  });
+
+  test("brings it into a file for its owner alone, whatever is allowed to others", async () => {
+    const file = path("mine.db");
+    const { code, stdout, stderr } = await onair([file, "--url", url, "--json"]);
+    const backup = JSON.parse(stdout) as ShownBackup & { file: string };
+    expect([code, stderr, backup.file]).toEqual([0, "", file]);
+    expect(sha256(readFileSync(file))).toBe(backup.sha256 ?? "");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(userCount(file)).toEqual({ n: users.length });
+    expect(existsSync(`${file}.partial`)).toBe(false);
+  });
+
+  test("replaces no file unless it is told to", async () => {
+    const file = path("taken.db");
+    writeFileSync(file, "mine", { mode: 0o644 });
+    const refused = await onair([file, "--url", url]);
+    expect([refused.code, refused.stdout, readFileSync(file, "utf8")]).toEqual([2, "", "mine"]);
+    expect(refused.stderr).toContain(`${file} exists; --force replaces it`);
+    expect((await onair([file, "--force", "--url", url])).code).toBe(0);
+    expect(userCount(file)).toEqual({ n: users.length });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test("writes it to standard output, for a program that encrypts it", async () => {
+    const child = Bun.spawn([...fromSource, "backup", "-", "--url", url], {
+      env: { PATH: process.env["PATH"], ...env },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [bytes, told] = await Promise.all([child.stdout.bytes(), child.stderr.text(), child.exited]);
+    expect([child.exitCode, told]).toEqual([0, ""]);
+    const file = path("piped.db");
+    writeFileSync(file, bytes);
+    expect(userCount(file)).toEqual({ n: users.length });
+  });
+});
+
+type Answers = Record<string, (cut: () => void) => Response>;
+
+/** An admin listener that answers wrongly: what it says to each request, by method and the end of its path. */
+function listener(answers: Answers) {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      const end = new URL(request.url).pathname.split("/").at(-1);
+      const answer = answers[`${request.method} ${end}`];
+      return answer?.(() => void server.stop(true)) ?? new Response(null, { status: 404 });
+    },
+  });
+  return server;
+}
+
+describe("what goes wrong is told, and leaves no file", () => {
+  const running = { id: "b", status: "running", progress: 0.5, size_bytes: 1, sha256: null, error: null };
+  const done = {
+    ...running,
+    status: "done",
+    progress: 1,
+    size_bytes: 4,
+    sha256: sha256(Buffer.from("good")),
+  };
+  const made = { "POST backups": () => Response.json(running, { status: 202 }) };
+  const half = (cut: () => void) => {
+    setTimeout(cut, 100);
+    return new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("go")) }));
+  };
+  test.each<[string, Answers, string]>([
+    [
+      "one is running already",
+      { "POST backups": () => Response.json({ message: "The backup x is still running" }, { status: 409 }) },
+      "answered 409: The backup x is still running",
+    ],
+    [
+      "it fails",
+      { ...made, "GET b": () => Response.json({ ...running, status: "failed", error: "The disk is full." }) },
+      "The disk is full.",
+    ],
+    ["it is gone", made, "answered 404"],
+    [
+      "other bytes arrive",
+      { ...made, "GET b": () => Response.json(done), "GET content": () => new Response("evil") },
+      "is not what was made",
+    ],
+    [
+      "the connection breaks off",
+      { ...made, "GET b": () => Response.json(done), "GET content": half },
+      "broke off",
+    ],
+  ])("%s", async (_, answers, message) => {
+    const wrong = listener(answers);
+    const file = path("never.db");
+    const { code, stdout, stderr } = await onair([file, "--url", `http://127.0.0.1:${wrong.port}`]);
+    await wrong.stop(true);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(message);
+    expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
+  });
+
+  test("nobody listens", async () => {
+    const { code, stderr } = await onair(["--url", "http://127.0.0.1:9"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+  });
+});
+
+describe("wrong usage", () => {
+  test.each<[string[], string]>([
+    [["a", "b"], '"b" is not expected here'],
+    [["--fast"], "--fast"],
+    [["--url", "http://x", "--data", "y"], "exclude each other"],
+    [["--force"], "--force is for a file"],
+    [["-", "--json"], "--json does not go with standard output"],
+    [["--data", "nowhere-at-all"], "There is no data in nowhere-at-all"],
+    [["no/such/directory/file.db"], "There is no directory no/such/directory"],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await onair(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  test("--help explains it", async () => {
+    const { code, stdout } = await onair(["--help"]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("signing secrets")]);
+  });
+});
+
+test("never behind a running server's back; of a directory that nobody serves, it keeps as many as are set", async () => {
+  const refused = await onair(["--data", data]);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining(`in use by process ${process.pid}`),
+  ]);
+  await server.stop();
+  try {
+    const file = path("idle.db");
+    const { code, stdout, stderr } = await onair([file, "--data", data, "--json"], {
+      ONAIR_KEEP_BACKUPS: "1",
+    });
+    expect([code, stderr]).toEqual([0, ""]);
+    const backup = JSON.parse(stdout) as ShownBackup;
+    expect(backupFiles(data)).toEqual([`${backup.id}.${backup.sha256}.db`]);
+    expect(sha256(readFileSync(file))).toBe(backup.sha256 ?? "");
+    expect(userCount(file)).toEqual({ n: users.length });
+  } finally {
+    server = await startServer({ data });
+  }
+});

@@ -1,0 +1,229 @@
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { addBallast, backupFiles, madeBackup, type ShownBackup } from "../support/backups.ts";
+import { run } from "../support/process.ts";
+import { users } from "../support/real-data.ts";
+import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const directory = temporaryDirectory();
+const path = (...names: string[]) => join(directory.path, ...names);
+const served = path("served");
+const args = ["--public-url", "https://api.example.com"];
+const onair = (...words: string[]) => run(["restore", ...words], { cwd: directory.path });
+let server: TestServer;
+let backup: ShownBackup;
+let name: string;
+let token: string;
+
+beforeAll(async () => {
+  server = await startServer({ data: served, args });
+  await server.load("users", users);
+  token = (await server.application()).token;
+  backup = await madeBackup((method, at) => server.admin(method, at));
+  name = backupFiles(served)[0] ?? "";
+  copyFileSync(path("served", "backups", name), path("backup.db"));
+});
+afterAll(async () => {
+  await server.stop();
+  directory.remove();
+});
+
+test("puts a backup into a new directory, from which a server answers as before", async () => {
+  const { code, stdout, stderr } = await onair("backup.db", "--data", "restored", "--json");
+  expect([code, stderr, JSON.parse(stdout)]).toEqual([
+    0,
+    "",
+    { data: "restored", size_bytes: backup.size_bytes, sha256: backup.sha256 },
+  ]);
+  expect(readFileSync(path("restored", "onair.db")).equals(readFileSync(path("backup.db")))).toBe(true);
+  expect(statSync(path("restored")).mode & 0o777).toBe(0o700);
+  expect(statSync(path("restored", "onair.db")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(path("restored")).sort()).toEqual(["onair.db", "onair.lock", "onair.pid"]);
+  const second = await startServer({ data: path("restored"), args });
+  try {
+    for (const at of [
+      "/public/v1/users/xqcow",
+      "/public/v1/users/search?query=riot",
+      "/public/v1/events/subscriptions",
+    ]) {
+      const [before, after] = await Promise.all([server.get(at, token), second.get(at, token)]);
+      expect([at, after.status, await after.text()]).toEqual([at, 200, await before.text()]);
+    }
+  } finally {
+    await second.stop();
+  }
+});
+
+test("tells people what it did and what is next", async () => {
+  const { code, stdout, stderr } = await onair("backup.db", "--data", "told");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("onair serve --data told");
+});
+
+test("into a directory that has everything but the database", async () => {
+  mkdirSync(path("emptied", "backups"), { recursive: true });
+  writeFileSync(path("emptied", "backups", "mine"), "");
+  expect((await onair("backup.db", "--data", "emptied")).code).toBe(0);
+  expect(backupFiles(path("emptied"))).toEqual(["mine"]);
+});
+
+/** A file made of the backup; gives its name. */
+function altered(file: string, alter: (db: Database) => void): string {
+  copyFileSync(path("backup.db"), path(file));
+  const db = new Database(path(file));
+  alter(db);
+  db.close();
+  return file;
+}
+
+test.each<[string, () => string, number, string]>([
+  ["no file", () => "missing.db", 2, "There is no file missing.db"],
+  ["a directory", () => "served", 2, "served is a directory"],
+  [
+    "text",
+    () => {
+      writeFileSync(path("text.db"), "not a database at all ".repeat(1_000));
+      return "text.db";
+    },
+    1,
+    "text.db: The database is damaged, or is not one of SQLite",
+  ],
+  [
+    "nothing",
+    () => {
+      writeFileSync(path("empty.db"), "");
+      return "empty.db";
+    },
+    1,
+    "empty.db: It is a database of SQLite, but not one of onair",
+  ],
+  [
+    "another program's database",
+    () => {
+      const db = new Database(path("foreign.db"));
+      db.run("CREATE TABLE migrations (id, name, hash)");
+      db.close();
+      return "foreign.db";
+    },
+    1,
+    "not one of onair",
+  ],
+  [
+    "one of a newer version",
+    () =>
+      altered("newer.db", (db) =>
+        db.run("INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')"),
+      ),
+    1,
+    "written by a newer version of onair (its migration 0999_future",
+  ],
+  [
+    "one of another build",
+    () => altered("other.db", (db) => db.run("UPDATE migrations SET hash = 'x' WHERE number = 3")),
+    1,
+    "written by another build of onair",
+  ],
+  [
+    "one whose index does not fit its table",
+    () => {
+      const db = new Database(path("backup.db"), { readonly: true });
+      const page = db
+        .query<{ start: number; size: number }, []>(
+          "SELECT (rootpage - 1) * page_size AS start, page_size AS size FROM sqlite_schema, pragma_page_size() WHERE name = 'users_username'",
+        )
+        .get();
+      db.close();
+      const bytes = readFileSync(path("backup.db"));
+      const index = bytes.subarray(page?.start, (page?.start ?? 0) + (page?.size ?? 0));
+      index.write("xqcoy", index.indexOf("xqcow"));
+      writeFileSync(path("index.db"), bytes);
+      return "index.db";
+    },
+    1,
+    "index.db: The database is damaged, or is not one of SQLite (row ",
+  ],
+  [
+    "half of one",
+    () => {
+      const whole = readFileSync(path("backup.db"));
+      writeFileSync(path("half.db"), whole.subarray(0, whole.length / 2));
+      return "half.db";
+    },
+    1,
+    "damaged",
+  ],
+  [
+    "one whose name has another hash",
+    () => {
+      const other = `01KEYN5Z9V5Z8N1F4T7Y0XW3CD.${"0".repeat(64)}.db`;
+      copyFileSync(path("backup.db"), path(other));
+      return other;
+    },
+    1,
+    "is not what was made: its name has another SHA-256",
+  ],
+  [
+    "the database of a running server",
+    () => join("served", "onair.db"),
+    1,
+    "is a database that was not closed, not a backup",
+  ],
+])("refuses %s, and leaves nothing", async (_, make, code, message) => {
+  const result = await onair(make(), "--data", "never");
+  expect([result.code, result.stdout]).toEqual([code, ""]);
+  expect(result.stderr).toContain(message);
+  const left = existsSync(path("never")) ? readdirSync(path("never")) : [];
+  expect(left.filter((file) => !["onair.lock", "onair.pid"].includes(file))).toEqual([]);
+});
+
+test("takes a backup by the name under which it was kept", async () => {
+  expect((await onair(join("served", "backups", name), "--data", "named")).code).toBe(0);
+});
+
+test.each([["onair.db"], ["onair.db-wal"]])("never into a directory that holds %s", async (file) => {
+  const data = `holds-${file}`;
+  mkdirSync(path(data));
+  writeFileSync(path(data, file), "mine");
+  const { code, stdout, stderr } = await onair("backup.db", "--data", data);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(`${data} holds a database already (${file})`);
+  expect(readFileSync(path(data, file), "utf8")).toBe("mine");
+  expect(readdirSync(path(data)).filter((one) => one.startsWith("onair.db"))).toEqual([file]);
+});
+
+test("never into one that is served", async () => {
+  const { code, stderr } = await onair("backup.db", "--data", "served");
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`in use by process ${process.pid}`)]);
+  expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
+});
+
+test.each<[string[], string]>([
+  [[], "the file is missing"],
+  [["a", "b"], '"b" is not expected here'],
+  [["backup.db", "--url", "http://x"], "--url"],
+])("%j is wrong usage", async (words, message) => {
+  const { code, stdout, stderr } = await onair(...words);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(message);
+});
+
+test("a database that was closed properly is as good as a backup", async () => {
+  const data = path("closed");
+  await (await startServer({ data })).stop();
+  addBallast(data, 1);
+  const before = readdirSync(data).sort();
+  expect((await onair(join("closed", "onair.db"), "--data", "from-closed")).code).toBe(0);
+  expect(readdirSync(data).sort()).toEqual(before);
+  const again = await startServer({ data: path("from-closed"), env: { ONAIR_ADMIN_KEY: adminKey } });
+  await again.stop();
+});

@@ -1,0 +1,87 @@
+import { Database } from "bun:sqlite";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { json } from "./server.ts";
+
+export const backupsPath = "/admin/v1/backups";
+
+export interface ShownBackup {
+  readonly id: string;
+  readonly status: "running" | "done" | "failed";
+  readonly progress: number;
+  readonly size_bytes: number;
+  readonly sha256: string | null;
+  readonly error: string | null;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+}
+
+/** Sends a request to an admin API with the operator key. */
+export type Admin = (method: string, path: string) => Promise<Response>;
+
+/** Begins a backup; throws unless it was accepted. */
+export async function beginBackup(admin: Admin): Promise<ShownBackup> {
+  const answer = await admin("POST", backupsPath);
+  if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
+  return json<ShownBackup>(answer);
+}
+
+/** The backup when it has come to its end, whichever: its thread has the lowest priority, also on a busy machine. */
+export async function endOfBackup(admin: Admin, id: string): Promise<ShownBackup> {
+  for (const deadline = performance.now() + 50_000; ; await Bun.sleep(2)) {
+    const found = await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`));
+    if (found.status !== "running") return found;
+    if (performance.now() > deadline) throw new Error(`still running: ${JSON.stringify(found)}`);
+  }
+}
+
+/** Makes a backup; throws unless it is done. */
+export async function madeBackup(admin: Admin): Promise<ShownBackup> {
+  const { id } = await beginBackup(admin);
+  const backup = await endOfBackup(admin, id);
+  if (backup.status !== "done") throw new Error(JSON.stringify(backup));
+  return backup;
+}
+
+/** Downloads a backup into a file and checks that it is the one that was made. */
+export async function downloadBackup(admin: Admin, backup: ShownBackup, file: string): Promise<void> {
+  const answer = await admin("GET", `${backupsPath}/${backup.id}/content`);
+  const bytes = await answer.bytes();
+  if (answer.status !== 200 || sha256(bytes) !== backup.sha256) throw new Error(`${file} is another one`);
+  await Bun.write(file, bytes);
+}
+
+export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+/** The names in `backups/` of a data directory; none where it was not made. */
+export function backupFiles(data: string): string[] {
+  const directory = join(data, "backups");
+  return existsSync(directory) ? readdirSync(directory).sort() : [];
+}
+
+/** Looks into a database that nobody serves, after SQLite has found it to be whole. */
+export function inDatabase<T>(file: string, look: (db: Database) => T): T {
+  const db = new Database(file, { readonly: true });
+  try {
+    const found = db.query("PRAGMA integrity_check").all();
+    if (JSON.stringify(found) !== '[{"integrity_check":"ok"}]') throw new Error(JSON.stringify(found));
+    const loose = db.query("PRAGMA foreign_key_check").all();
+    if (loose.length > 0) throw new Error(JSON.stringify(loose));
+    return look(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Makes a database larger by so many megabytes, while nobody serves it: a backup of it takes a while. */
+export function addBallast(data: string, megabytes: number): void {
+  const db = new Database(join(data, "onair.db"));
+  db.run(
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) " +
+      "INSERT INTO settings (key, value) SELECT 'ballast ' || i, hex(randomblob(32768)) FROM n",
+    [megabytes * 16],
+  );
+  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+}

@@ -1,0 +1,149 @@
+import { pick } from "../../bench/support/random.ts";
+import type { Span, Write } from "./register.ts";
+
+/** The server under test. Each request may go to any of the public URLs, and has a connection of its own. */
+export interface Target {
+  readonly publicUrls: readonly string[];
+  readonly adminUrl: string;
+  readonly adminKey: string;
+}
+
+/** An answer that was read to its end, and how long its request was under way. */
+export interface Seen {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly span: Span;
+}
+
+/** Numbers from 0 to below 1. */
+export type Random = () => number;
+
+/** Something that a client may do. It rejects only where the server does what it must not. */
+export interface Action {
+  readonly name: string;
+  /** How often it is done, compared with others. */
+  readonly weight: number;
+  run(random: Random): Promise<void>;
+}
+
+/** A part of the platform that is changed and looked at. */
+export interface Scene {
+  readonly actions: readonly Action[];
+  /** Looks at everything once more, when nothing is changed any longer. */
+  settled(): Promise<void>;
+}
+
+const maxProblems = 5;
+
+/** What all scenes share: the server, the versions, and the account of what was wrong. */
+export class World {
+  readonly problems: string[] = [];
+  #stamps = 0;
+
+  constructor(
+    readonly target: Target,
+    readonly random: Random,
+  ) {}
+
+  /** A number that stands in every field of one version of a row, and in no other version. */
+  stamp(): number {
+    return ++this.#stamps;
+  }
+
+  /** Notes what must not be. */
+  wrong(what: string, details: unknown): void {
+    if (this.problems.length < maxProblems)
+      this.problems.push(`${what}: ${Bun.inspect(details, { depth: 6 })}`);
+  }
+
+  get isOver(): boolean {
+    return this.problems.length >= maxProblems;
+  }
+
+  /** A request to a public listener. */
+  ask(path: string, { token, ...init }: RequestInit & { token?: string } = {}): Promise<Seen> {
+    const headers = new Headers(init.headers);
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    return this.#send(pick(this.target.publicUrls, this.random) + path, { ...init, headers });
+  }
+
+  /** A request to the admin listener; an array of rows is sent as NDJSON. Notes an answer that is no success. */
+  async admin(method: string, path: string, body?: object): Promise<Seen> {
+    const rows = Array.isArray(body) ? body.map((row) => JSON.stringify(row)).join("\n") : null;
+    const seen = await this.#send(this.target.adminUrl + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.target.adminKey}`,
+        "content-type": rows === null ? "application/json" : "application/x-ndjson",
+      },
+      ...(body && { body: rows ?? JSON.stringify(body) }),
+    });
+    const refused = rows !== null && (JSON.parse(seen.text) as { rejected?: number }).rejected !== 0;
+    if (seen.status >= 300 || refused) this.wrong(`${method} ${path} fails`, [body, seen.status, seen.text]);
+    return seen;
+  }
+
+  /** Makes a change whose writes have begun, and notes that they are acknowledged. */
+  async change(writes: readonly Write<unknown>[], make: () => Promise<unknown>): Promise<void> {
+    await make();
+    const ackedAt = performance.now();
+    for (const write of writes) write.ackedAt = ackedAt;
+  }
+
+  async #send(url: string, init: RequestInit): Promise<Seen> {
+    const from = performance.now();
+    // Without it, connections would be used again, and with them the thread that answers.
+    const answer = await fetch(url, { redirect: "manual", ...init, keepalive: false });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, span: { from, to: performance.now() } };
+  }
+
+  /** Notes where HEAD has other headers than GET, or a body. For paths that nobody changes now. */
+  async compareHead(path: string, token?: string): Promise<void> {
+    const options = token === undefined ? {} : { token };
+    const [get, head] = [await this.ask(path, options), await this.ask(path, { ...options, method: "HEAD" })];
+    if (get.status !== head.status || head.text !== "" || !Bun.deepEquals(lasting(get), lasting(head))) {
+      this.wrong(`HEAD ${path} differs from GET`, [get.status, lasting(get), head.status, lasting(head)]);
+    }
+  }
+}
+
+const changing = new Set([
+  "x-request-id",
+  "date",
+  "ratelimit-remaining",
+  "ratelimit-reset",
+  "connection",
+  "keep-alive",
+]);
+
+/** Headers that are the same for every answer of the same state. */
+function lasting({ headers }: Seen): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !changing.has(name)));
+}
+
+/** Things of which each is changed by one at a time; readers prefer what is being changed. */
+export class Turns<T> {
+  readonly #busy = new Set<T>();
+
+  constructor(readonly all: readonly T[]) {}
+
+  /** Has one that is free changed; does nothing where there is none. */
+  async take(random: Random, change: (one: T) => Promise<void>): Promise<void> {
+    const free = this.all.filter((one) => !this.#busy.has(one));
+    if (free.length === 0) return;
+    const one = pick(free, random);
+    this.#busy.add(one);
+    try {
+      await change(one);
+    } finally {
+      this.#busy.delete(one);
+    }
+  }
+
+  /** One to look at. */
+  any(random: Random): T {
+    return this.#busy.size > 0 && random() < 0.8 ? pick([...this.#busy], random) : pick(this.all, random);
+  }
+}

@@ -1,0 +1,68 @@
+import { connect, type Socket } from "node:net";
+import { type RawAnswer, readAnswers } from "./http-answers.ts";
+import { until } from "./until.ts";
+
+/** A client that sends bytes as they are, and sees those that come. */
+export class RawClient {
+  readonly socket: Socket;
+  readonly #pieces: string[] = [];
+  /** Whether the server has said that it sends nothing more. */
+  hasEnded = false;
+  isClosed = false;
+
+  /** @param url where the server listens; it keeps its side open when the server has closed its own */
+  constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    this.socket.on("data", (bytes) => void this.#pieces.push(bytes.toString("latin1")));
+    this.socket.on("end", () => {
+      this.hasEnded = true;
+    });
+    this.socket.on("close", () => {
+      this.isClosed = true;
+    });
+    this.socket.on("error", () => {});
+  }
+
+  /** Everything that has come, each byte a character. */
+  get text(): string {
+    return this.#pieces.join("");
+  }
+
+  send(text: string): this {
+    this.socket.write(text, "latin1");
+    return this;
+  }
+
+  /** Everything that came until the server had ended its side; then this side ends, too. */
+  async toEnd(): Promise<string> {
+    await until(() => this.hasEnded || this.isClosed);
+    this.socket.destroy();
+    return this.text;
+  }
+
+  /** So many answers to requests of one method, once they have come; nothing may come behind them. */
+  async answers(count = 1, method = "GET"): Promise<readonly RawAnswer[]> {
+    const read = () => readAnswers(this.text, Array(count).fill(method));
+    await until(() => read().answers.filter(({ status }) => status >= 200).length === count);
+    const { answers, rest } = read();
+    if (rest !== "") throw new Error(`nobody asked for ${JSON.stringify(rest)}`);
+    return answers;
+  }
+
+  /** Leaves without a word. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+}
+
+/** The answer to these bytes, after which the connection has to end. */
+export async function lastAnswer(url: string, text: string, method = "GET"): Promise<RawAnswer> {
+  const { answers, rest } = readAnswers(await new RawClient(url).send(text).toEnd(), [method]);
+  const [answer] = answers;
+  if (!answer || rest !== "")
+    throw new Error(`not one answer, but ${answers.length} and ${JSON.stringify(rest)}`);
+  if (answer.headers.get("connection") !== "close")
+    throw new Error("it does not say that the connection ends");
+  return answer;
+}

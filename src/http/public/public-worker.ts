@@ -7,10 +7,13 @@ import { catalogueOf, eventTypeOf, type NewEventType } from "../../domain/events
 import { connectEngine } from "../../engine/thread.ts";
 import { RankingView } from "../../ranking/ranking.ts";
 import { type GivenStandings, SharedStandings } from "../../ranking/shared.ts";
+import { runPromptly } from "../../threads/promptly.ts";
 import { runThread } from "../../threads/run.ts";
 import { Traffic } from "../traffic.ts";
 import { publicServer } from "./server.ts";
 import type { PublicThreadStart } from "./threads.ts";
+
+runPromptly();
 
 runThread<PublicThreadStart>(async ({ start, link, log }) => {
   const { settings, memory } = start;

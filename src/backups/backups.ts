@@ -1,4 +1,4 @@
-import { rm, stat, statfs } from "node:fs/promises";
+import fs from "node:fs";
 import { join } from "node:path";
 import { type Backup, backupLimits, noRoom } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
@@ -113,7 +113,7 @@ export class Backups {
     if (backup.status === "running") {
       throw new DomainError("conflict", "This backup is still running; it can be deleted when it is done");
     }
-    if (path !== null) await rm(path, { force: true });
+    if (path !== null) await fs.promises.rm(path, { force: true });
     this.#failed = this.#failed.filter((one) => one.id !== id);
   }
 
@@ -164,11 +164,11 @@ export class Backups {
     const file = join(data, databaseFile);
     // By name: to open and close the file here would end SQLite's locks on it, which are those of the process.
     const sizes = await Promise.all(
-      [file, `${file}-wal`].map((path) => stat(path).catch(() => ({ size: 0 }))),
+      [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),
     );
     const neededBytes = sizes.reduce((sum, { size }) => sum + size, backupLimits.spareBytes);
-    const target = await statfs(backupDirectory(data)).catch((error) => {
-      if (isMissing(error)) return statfs(data);
+    const target = await fs.promises.statfs(backupDirectory(data)).catch((error) => {
+      if (isMissing(error)) return fs.promises.statfs(data);
       throw error;
     });
     const freeBytes = target.bavail * target.bsize;
@@ -229,7 +229,7 @@ export class Backups {
     const others = (await wholeBackups(data)).filter(({ backup }) => backup.id !== made);
     const old = others.sort((a, b) => (a.backup.id < b.backup.id ? 1 : -1)).slice(keep - 1);
     for (const { path, backup } of old) {
-      await rm(path, { force: true }).catch((error) => {
+      await fs.promises.rm(path, { force: true }).catch((error) => {
         log.warn("backup.not_removed", { id: backup.id, ...errorFields(error) });
       });
     }

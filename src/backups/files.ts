@@ -1,5 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { open, readdir, stat } from "node:fs/promises";
+import fs, { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Backup } from "../domain/backups.ts";
 import { idTime } from "../domain/ids.ts";
@@ -66,7 +65,7 @@ function namesIn(directory: string): string[] {
 /** All whole backups. */
 export async function wholeBackups(data: string): Promise<BackupFile[]> {
   const directory = backupDirectory(data);
-  const names = await readdir(directory).catch((error) => {
+  const names = await fs.promises.readdir(directory).catch((error) => {
     if (isMissing(error)) return [];
     throw error;
   });
@@ -78,7 +77,7 @@ export async function wholeBackups(data: string): Promise<BackupFile[]> {
 
 async function wholeBackup(path: string, name: RegExpExecArray | null): Promise<BackupFile | null> {
   const [, id, sha256] = name ?? [];
-  const stats = id && sha256 ? await stat(path).catch(() => null) : null;
+  const stats = id && sha256 ? await fs.promises.stat(path).catch(() => null) : null;
   if (!id || !sha256 || !stats?.isFile()) return null;
   const backup: Backup = {
     id,
@@ -95,13 +94,13 @@ async function wholeBackup(path: string, name: RegExpExecArray | null): Promise<
 
 /** Has on disk what is written so far of a backup that is not finished. */
 export async function syncPartial(data: string, id: string): Promise<void> {
-  const file = await open(partialPath(data, id)).catch(() => null);
+  const file = await fs.promises.open(partialPath(data, id)).catch(() => null);
   await file?.datasync().finally(() => file.close());
 }
 
 /** What is written of a backup that is not finished, in bytes. */
 export async function partialSize(data: string, id: string): Promise<number> {
-  return (await stat(partialPath(data, id)).catch(() => null))?.size ?? 0;
+  return (await fs.promises.stat(partialPath(data, id)).catch(() => null))?.size ?? 0;
 }
 
 export const isMissing = (error: unknown) =>

@@ -1,5 +1,4 @@
-import { closeSync, fsyncSync, openSync } from "node:fs";
-import { open } from "node:fs/promises";
+import fs, { closeSync, fsyncSync, openSync } from "node:fs";
 
 /** What a file holds: its size and the hash of its content in hexadecimal digits. */
 export interface Content {
@@ -22,7 +21,8 @@ export async function writePrivately(
   const hasher = new Bun.CryptoHasher("sha256");
   let size = 0;
   let synced = 0;
-  const file = await open(path, "w", 0o600);
+  // Not "node:fs/promises" here and beside: `fs` loads that when it is first used, 4 ms that no start should wait for.
+  const file = await fs.promises.open(path, "w", 0o600);
   try {
     await file.chmod(0o600);
     for await (const chunk of chunks) {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { benchDirectory } from "./processes.ts";
 import { orderFile, pathsFile } from "./wrk.ts";
 import { answersFile, headsFile } from "./yardsticks.ts";
 
-const directory = benchDirectory();
+const directory = mkdtempSync(join(tmpdir(), "onair-test-"));
 const program = join(import.meta.dir, "yardstick-server.ts");
 const children: Bun.Subprocess[] = [];
 
@@ -26,6 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   for (const child of children) child.kill();
+  rmSync(directory, { recursive: true });
 });
 
 async function start(kind: string, ...token: string[]): Promise<string> {

@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
@@ -71,7 +70,7 @@ function integer(minimum: number, maximum: number) {
 const mostThreads = 64;
 
 function threadCount(text: string): number {
-  if (text === "auto") return Math.min(availableParallelism(), mostThreads);
+  if (text === "auto") return Math.min(navigator.hardwareConcurrency, mostThreads);
   try {
     return integer(1, mostThreads)(text);
   } catch {

@@ -267,8 +267,15 @@ describe("the limit of an application is one for all threads", () => {
   });
 });
 
+interface OpenStream {
+  readonly status: number;
+  /** Held, because Bun closes the connection of an answer that nobody refers to any more. */
+  readonly answer: Response;
+  close(): void;
+}
+
 /** Opens a stream on a connection of its own. */
-async function openStream(to: TestServer, token: string): Promise<{ status: number; close(): void }> {
+async function openStream(to: TestServer, token: string): Promise<OpenStream> {
   const stopping = new AbortController();
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${to.app.publicUrl}/public/v1/events/stream`, {
@@ -276,7 +283,7 @@ async function openStream(to: TestServer, token: string): Promise<{ status: numb
     signal: stopping.signal,
     keepalive: false,
   });
-  return { status: answer.status, close: () => stopping.abort() };
+  return { status: answer.status, answer, close: () => stopping.abort() };
 }
 
 test("of wrong client secrets from one address there are 60 a minute, on all threads together", async () => {

@@ -25,10 +25,6 @@ export class ByteCache {
     this.#old = new Piece(0);
   }
 
-  has(name: string): boolean {
-    return this.#young.find(name) !== null || this.#old.find(name) !== null;
-  }
-
   /** The bytes stay as they are for as long as somebody has them. */
   get(name: string): KeptBytes | null {
     const young = this.#young.find(name);

@@ -52,11 +52,6 @@ export class Profiles {
     this.changes = changes;
   }
 
-  /** Whether there is something under this spelling of a name. */
-  has(name: string): boolean {
-    return this.#ready.has(name);
-  }
-
   get(name: string): ProfileBytes | undefined {
     const kept = this.#ready.get(name);
     return kept && this.changes.of(kept.id) === kept.stamp ? kept.bytes : undefined;

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { DomainError, inOneLine } from "../domain/errors.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../store/store.ts";
 import { type Line, lineGroups } from "./lines.ts";
+import { TimeSlice } from "./time-slice.ts";
 
 /** What became of a batch. */
 export interface BatchReport {
@@ -48,13 +49,7 @@ export async function applyBatch<Input>(
   };
   const limits = { groupSize, groupBytes: groupSize * usualLineBytes, lineBytes: maxLineBytes };
   for await (const lines of lineGroups(stream, limits)) {
-    const good: { line: number; input: Input }[] = [];
-    const refused: { line: number; message: string }[] = [];
-    for (const line of lines) {
-      const result = readLine(line, read);
-      if (typeof result === "string") refused.push({ line: line.number, message: result });
-      else good.push({ line: line.number, input: result.input });
-    }
+    const { good, refused } = await readLines(lines, read);
     const results = await kept(good, keep, report);
     for (const [i, message] of results.entries()) {
       if (message === null) report.accepted++;
@@ -80,13 +75,7 @@ export async function applyAtomically<Input>(
   read: ReadLine<Input>,
   keep: Keep<Input>,
 ): Promise<BatchReport> {
-  const good: { line: number; input: Input }[] = [];
-  const refused: { line: number; message: string }[] = [];
-  for (const line of await allLines(stream)) {
-    const result = readLine(line, read);
-    if (typeof result === "string") refused.push({ line: line.number, message: result });
-    else good.push({ line: line.number, input: result.input });
-  }
+  const { good, refused } = await readLines(await allLines(stream), read);
   try {
     if (refused.length === 0) {
       await keep(
@@ -148,6 +137,23 @@ async function kept<Input>(
     const message = `${error.message} Of this batch ${report.accepted} lines had been taken before; sending it all again does no harm.`;
     throw new DomainError("unavailable", message, error.details);
   }
+}
+
+interface ReadLines<Input> {
+  readonly good: { readonly line: number; readonly input: Input }[];
+  readonly refused: { readonly line: number; readonly message: string }[];
+}
+
+async function readLines<Input>(lines: readonly Line[], read: ReadLine<Input>): Promise<ReadLines<Input>> {
+  const result: ReadLines<Input> = { good: [], refused: [] };
+  const slice = new TimeSlice();
+  for (const line of lines) {
+    const one = readLine(line, read);
+    if (typeof one === "string") result.refused.push({ line: line.number, message: one });
+    else result.good.push({ line: line.number, input: one.input });
+    if (slice.isOver) await slice.next();
+  }
+  return result;
 }
 
 function readLine<Input>({ bytes }: Line, read: ReadLine<Input>): { input: Input } | string {

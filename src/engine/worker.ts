@@ -37,6 +37,8 @@ runThread<EngineSettings>(
       lock: { close() {} },
     });
     links.push(link);
+    // Only now, because a start does not wait for it.
+    setImmediate(async () => (await import("../threads/promptly.ts")).runBehind());
     engine.onStreamed(tellStreamed);
     return {
       ...engine,

@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type Application, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
+import { giveWay } from "../threads/give-way.ts";
 import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
 import { type Counts, countNotice, countResult } from "./counts.ts";
 import { follow } from "./health.ts";
@@ -41,6 +42,7 @@ export function createCourier(options: CourierOptions): Courier {
   let whenIdle: (() => void) | null = null;
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
+    giveWay();
     const { application } = lane;
     const ending = endingOf(delivery, application, at);
     if (ending || !application) {
@@ -70,6 +72,7 @@ export function createCourier(options: CourierOptions): Courier {
   };
 
   const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
+    giveWay();
     checkClock();
     const at = now();
     const chance = random();

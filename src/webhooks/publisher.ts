@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { TimeSlice } from "../batch/time-slice.ts";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
@@ -71,15 +72,18 @@ export function createPublisher(
     publish: async (input) => keep.publish(newEvent(input)),
     async publishAll(inputs) {
       const events: NewEvent[] = [];
-      const refusals = inputs.map((input) => {
+      const refusals: (string | null)[] = [];
+      const slice = new TimeSlice();
+      for (const input of inputs) {
         try {
           events.push(newEvent(input));
-          return null;
+          refusals.push(null);
         } catch (error) {
           if (!(error instanceof DomainError)) throw error;
-          return inOneLine(error);
+          refusals.push(inOneLine(error));
         }
-      });
+        if (slice.isOver) await slice.next();
+      }
       if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
       return keep.publishAll(events);
     },

@@ -25,12 +25,12 @@ test("running promptly leaves the niceness of a process as it was", () => {
 const [major = 0, minor = 0] = release().split(".").map(Number);
 const hasSlices = process.platform === "linux" && (major > 6 || (major === 6 && minor >= 12));
 
-test.skipIf(!hasSlices)("running promptly shortens the slices", () => {
+test.skipIf(!hasSlices).each(["runPromptly", "runBehind"])("%s shortens the slices", (how) => {
   const program = `
-    import { runPromptly } from ${JSON.stringify(module)};
+    import { ${how} } from ${JSON.stringify(module)};
     const slice = async () => Number(/^se\\.slice\\s*:\\s*(\\d+)/m.exec(await Bun.file("/proc/self/sched").text())?.[1]);
     const before = await slice();
-    runPromptly();
+    ${how}();
     console.log(before > 100_000, await slice());`;
   const { stdout, exitCode } = Bun.spawnSync([process.execPath, "-e", program]);
   expect(exitCode).toBe(0);

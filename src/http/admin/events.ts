@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch } from "../../batch/apply.ts";
+import { TimeSlice } from "../../batch/time-slice.ts";
 import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
@@ -131,9 +132,15 @@ async function publishTogether(publisher: Publisher, events: readonly unknown[])
   return (await publisher.publishAll(events)).map(() => null);
 }
 
-/** At the same time, so that they share a commit. */
+/** Without waiting for one after the other, so that they share commits. */
 async function publishEach(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
-  const results = await Promise.allSettled(events.map((event) => publisher.publish(event)));
+  const under: Promise<PromiseSettledResult<unknown>[]>[] = [];
+  const slice = new TimeSlice();
+  for (const event of events) {
+    under.push(Promise.allSettled([publisher.publish(event)]));
+    if (slice.isOver) await slice.next();
+  }
+  const results = (await Promise.all(under)).flat();
   return results.map((result) => {
     if (result.status === "fulfilled") return null;
     if (!(result.reason instanceof DomainError) || result.reason.code === "unavailable") throw result.reason;

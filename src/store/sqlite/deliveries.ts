@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
 import type { Endpoint } from "../../domain/endpoints.ts";
+import { giveWay } from "../../threads/give-way.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog } from "./delivery-log.ts";
@@ -105,6 +106,7 @@ export function deliveryStore(
   const retry = retrier(db);
 
   const record = ({ seq, at, attempt, attempts, status, next_attempt_at }: AttemptResult) => {
+    giveWay();
     // Its subscription may have been removed while the attempt was under way.
     if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
     else settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);

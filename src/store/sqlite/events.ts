@@ -3,6 +3,7 @@ import type { DueDelivery, NewEvent } from "../../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
+import { giveWay } from "../../threads/give-way.ts";
 import { BatchRefused, type Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
@@ -90,6 +91,7 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
     const taken: DueDelivery[] = [];
     const streamed = new Set<string>();
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
+      giveWay();
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
       if (mode !== "webhook") streamed.add(application_id);

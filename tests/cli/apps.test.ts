@@ -167,10 +167,7 @@ describe("wrong usage", () => {
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
     [["events", "types", "no.such"], "There is no event no.such"],
   ])("%j", async (args, message) => {
-    const result = await run(args, {
-      cwd: directory.path,
-      command: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
-    });
+    const result = await run(args, { cwd: directory.path });
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toContain(message);
   });

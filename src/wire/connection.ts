@@ -152,7 +152,6 @@ export class Connection {
     }
     this.#requests.settle();
     if (this.#phase === "idle") this.#await();
-    this.#output.flush();
     this.#throttle();
     if (this.#hasEnded) this.#endIfOver();
   }
@@ -208,7 +207,6 @@ export class Connection {
       if (this.#phase === "closed") dropped(reply);
       else {
         this.#send(head, reply);
-        this.#output.flush();
         this.#read();
       }
     } catch {

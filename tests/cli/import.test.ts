@@ -258,7 +258,7 @@ test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot e
   const live = new Set(livestreams.map(({ category_id }) => category_id));
   expect(shown.filter(({ viewers }) => viewers > 0)).toHaveLength(live.size);
   await server.end("SIGTERM");
-}, 30_000);
+}, 300_000);
 
 test("a missing file makes no data directory", async () => {
   const data = join(directory.path, "never");

@@ -39,6 +39,8 @@ export interface AppOptions {
   /** With `now`: a clock that nobody sets; the same one where it is left out. */
   readonly steady?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
+  /** Instead of the 15 seconds that an attempt to deliver may take. */
+  readonly attemptTimeoutMs?: number;
 }
 
 const drainMs = 10 * second;
@@ -147,14 +149,15 @@ function threadsOf({ config, log, now }: AppOptions): number {
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own. */
-async function engineOf({ config, log, now, steady, random = Math.random }: AppOptions) {
+async function engineOf(options: AppOptions) {
+  const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
   const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
     failedMs: config.keepFailedDays * day,
     bodiesMs: config.keepBodiesDays * day,
   };
-  const settings = { data, allowPrivateWebhooks, webhookProxy, retention };
+  const settings = { data, allowPrivateWebhooks, webhookProxy, retention, attemptTimeoutMs };
   if (now) {
     const { startEngine } = await import("./engine/engine.ts");
     const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random });

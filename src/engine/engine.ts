@@ -24,6 +24,8 @@ export interface EngineSettings {
   /** The URL of the egress proxy; null: none. */
   readonly webhookProxy: string | null;
   readonly retention: Retention;
+  /** The time allowed for an attempt, instead of the sender's own. */
+  readonly attemptTimeoutMs?: number | undefined;
 }
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
@@ -74,7 +76,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
     const proxy = settings.webhookProxy ?? undefined;
-    const sending = { allowPrivate, userAgent: `onair/${version}`, now, proxy };
+    const sending = {
+      allowPrivate,
+      userAgent: `onair/${version}`,
+      now,
+      proxy,
+      timeoutMs: settings.attemptTimeoutMs,
+    };
     const sender = createSender(sending);
     const stopping = new AbortController();
     const receiving = replacing(store, { applications: () => receivingOnly(store) });

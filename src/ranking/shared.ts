@@ -69,8 +69,8 @@ export class SharedStandings implements StandingsSource {
   }
 }
 
-/** Sooner than `refreshMs`, for the way to the other threads. */
-const takeEveryMs = refreshMs - 50;
+/** How often new standings are taken at most. Sooner than `refreshMs`, for the way to the other threads. */
+export const takeEveryMs = refreshMs - 50;
 
 const sharedMemory = (bytes: number) => new SharedArrayBuffer(bytes);
 
@@ -80,6 +80,7 @@ export class LeadingRanking extends RankingView implements RankingWriter {
   readonly #holding: Int32Array;
   readonly #now: () => number;
   readonly #others: RankingFollowers;
+  readonly #everyMs: number;
   readonly #live = new LiveChannels(sharedMemory);
   readonly #past = new PastOrders();
   #order: Order | null = null;
@@ -87,13 +88,19 @@ export class LeadingRanking extends RankingView implements RankingWriter {
   #takenAt = Number.NEGATIVE_INFINITY;
   #state: "idle" | "waiting" | "taking" = "taking";
 
-  constructor(holding: ArrayBufferLike, now: () => number, others: RankingFollowers) {
+  constructor(
+    holding: ArrayBufferLike,
+    now: () => number,
+    others: RankingFollowers,
+    { everyMs = takeEveryMs } = {},
+  ) {
     const own = new SharedStandings(holding, now);
     super(own);
     this.#own = own;
     this.#holding = new Int32Array(holding);
     this.#now = now;
     this.#others = others;
+    this.#everyMs = everyMs;
   }
 
   override async putCategories(categories: readonly Category[]): Promise<void> {
@@ -133,7 +140,7 @@ export class LeadingRanking extends RankingView implements RankingWriter {
   #takeSoon(): void {
     if (!this.#live.hasChanged || this.#state !== "idle") return;
     this.#state = "waiting";
-    const waitMs = Math.max(0, this.#takenAt + takeEveryMs - performance.now());
+    const waitMs = Math.max(0, this.#takenAt + this.#everyMs - performance.now());
     // Rejects only where a thread has broken down or the server stops: then there are no more.
     setTimeout(() => this.#take().catch(() => {}), waitMs).unref();
   }

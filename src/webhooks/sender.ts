@@ -21,6 +21,9 @@ import { proxyOf } from "./proxy.ts";
 import { commonLines, requestHead, type Target, targetOf } from "./request.ts";
 import type { Outcome } from "./retry.ts";
 
+/** The time allowed for an attempt in total. */
+export const attemptTimeoutMs = 15_000;
+
 /** URLs that are remembered as checked. */
 const maxTargets = 10_000;
 
@@ -29,8 +32,8 @@ export interface SenderOptions {
   readonly allowPrivate: boolean;
   /** The value of `User-Agent`. */
   readonly userAgent: string;
-  /** The time allowed for an attempt in total: 15 s unless given. */
-  readonly timeoutMs?: number;
+  /** The time allowed for an attempt in total: `attemptTimeoutMs` unless given. */
+  readonly timeoutMs?: number | undefined;
   /** How much of an answer's body is read at most: 16 KiB unless given. */
   readonly maxResponseBytes?: number;
   /** How much of that is handed back at most: 1 KiB unless given. */
@@ -88,7 +91,12 @@ export interface Sender {
  * @throws TypeError if the proxy or the user agent cannot be used
  */
 export function createSender(options: SenderOptions): Sender {
-  const { allowPrivate, timeoutMs = 15_000, maxResponseBytes = 16_384, keepBytes = 1_024 } = options;
+  const {
+    allowPrivate,
+    timeoutMs = attemptTimeoutMs,
+    maxResponseBytes = 16_384,
+    keepBytes = 1_024,
+  } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
   const sending: Sending = {
     pool: new Pool(),

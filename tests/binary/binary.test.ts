@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { client, run, type ServerProcess, serve } from "../support/process.ts";
+import { client, compiled, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
 import { adminKey, json, temporaryDirectory } from "../support/server.ts";
 import { connectionToEach } from "../support/threads.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
-const command = [join(import.meta.dir, "../../dist/onair")];
+const command = compiled;
 const built = existsSync(command[0] ?? "");
 if (!built)
   console.warn("SKIPPED: tests of the compiled executable, because dist/onair is missing: bun run build");

@@ -77,7 +77,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     const gone = await onair("apps", "get", id);
     expect([gone.code, gone.stdout]).toEqual([1, ""]);
     expect(gone.stderr).toContain("There is no application with this id");
-  }, 30_000);
+  });
 
   test("tokens are made, listed and revoked", async () => {
     const { id } = await answered<App>("apps", "create", "--name", "Tokens");
@@ -101,7 +101,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
       1,
       expect.stringContaining("scopes may hold what the application may have"),
     ]);
-  }, 30_000);
+  });
 
   test("events are published once, delivered by the server, and refused by line", async () => {
     const receiver = new Receiver();
@@ -126,7 +126,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expect(await receiver.arrived(3)).toHaveLength(3);
     if (!server) await late.stop();
     await receiver.stop();
-  }, 30_000);
+  });
 });
 
 test("a directory in use is left alone, and says so", async () => {
@@ -144,7 +144,7 @@ test("a directory in use is left alone, and says so", async () => {
     expect(result.stderr).toContain(`in use by process ${process.pid}`);
   }
   await server.stop();
-}, 30_000);
+});
 
 describe("wrong usage", () => {
   test.each<[string[], string]>([
@@ -167,10 +167,7 @@ describe("wrong usage", () => {
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
     [["events", "types", "no.such"], "There is no event no.such"],
   ])("%j", async (args, message) => {
-    const result = await run(args, {
-      cwd: directory.path,
-      command: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
-    });
+    const result = await run(args, { cwd: directory.path });
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toContain(message);
   });

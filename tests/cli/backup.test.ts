@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/backups.ts";
-import { fromSource, run } from "../support/process.ts";
+import { program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 
@@ -63,7 +63,7 @@ describe("of a running server", () => {
   });
 
   test("writes it to standard output, for a program that encrypts it", async () => {
-    const child = Bun.spawn([...fromSource, "backup", "-", "--url", url], {
+    const child = Bun.spawn([...program, "backup", "-", "--url", url], {
       env: { PATH: process.env["PATH"], ...env },
       stdout: "pipe",
       stderr: "pipe",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fromSource, run } from "../support/process.ts";
+import { fromSource, program, run } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";
 
 interface Addresses {
@@ -24,9 +24,8 @@ class DevProcess {
   readonly #child;
 
   constructor(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
-    // As the compiled file is built: what Bun itself reads of the working directory is not the matter here.
-    const [bun = "", main = ""] = fromSource;
-    this.#child = Bun.spawn([bun, "--no-env-file", main, "dev", ...args], {
+    // As `bun run dev` starts it.
+    this.#child = Bun.spawn([...fromSource, "dev", ...args], {
       cwd,
       env: { PATH: process.env["PATH"], ...env },
       stdin: "ignore",
@@ -208,9 +207,7 @@ describe("settings of onair dev", () => {
 
   test("that .env holds are not those of serve", async () => {
     const cwd = inDirectory("serve", "ONAIR_PORT=not-a-port\n");
-    const [bun = "", main = ""] = fromSource;
-    const command = [bun, "--no-env-file", main];
-    const child = Bun.spawn([...command, "serve", ...free], {
+    const child = Bun.spawn([...program, "serve", ...free], {
       cwd,
       stdout: "pipe",
       stderr: "ignore",
@@ -223,7 +220,7 @@ describe("settings of onair dev", () => {
     child.kill("SIGTERM");
     expect(await child.exited).toBe(0);
     expect(existsSync(join(cwd, "onair-data", "dev.json"))).toBe(false);
-    const { code, stderr } = await run(["dev"], { command, cwd });
+    const { code, stderr } = await run(["dev"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("ONAIR_PORT must be an integer");
   });

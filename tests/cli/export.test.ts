@@ -145,7 +145,7 @@ test("export, then import into an empty directory, gives the same answers", asyn
     const again = await run(["export", kind, "--data", copy]);
     expect([kind, again.code, again.stdout === readFileSync(file(kind), "utf8")]).toEqual([kind, 0, true]);
   }
-}, 60_000);
+});
 
 describe("onair export", () => {
   let server: TestServer;

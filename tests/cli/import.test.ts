@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
 import { progressLine } from "../../src/cli/progress.ts";
-import { client, fromSource, run, type ServerProcess, serve } from "../support/process.ts";
+import { client, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { adminKey, temporaryDirectory } from "../support/server.ts";
 
@@ -23,7 +23,7 @@ function fileOf(rows: readonly unknown[], separator = "\n"): string {
 
 /** An import that reads from a pipe. */
 function start(args: readonly string[], env: Readonly<Record<string, string>>) {
-  return Bun.spawn([...fromSource, "import", ...args], {
+  return Bun.spawn([...program, "import", ...args], {
     env: { PATH: process.env["PATH"], ...env },
     stdin: "pipe",
     stdout: "pipe",
@@ -258,7 +258,7 @@ test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot e
   const live = new Set(livestreams.map(({ category_id }) => category_id));
   expect(shown.filter(({ viewers }) => viewers > 0)).toHaveLength(live.size);
   await server.end("SIGTERM");
-}, 30_000);
+}, 300_000);
 
 test("a missing file makes no data directory", async () => {
   const data = join(directory.path, "never");

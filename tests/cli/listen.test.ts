@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { fromSource, run } from "../support/process.ts";
+import { program, run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
@@ -24,7 +24,7 @@ class Listener {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
 
   constructor(args: readonly string[], token = app.token, url = server.app.publicUrl) {
-    this.#child = Bun.spawn([...fromSource, "listen", "--url", url, ...args], {
+    this.#child = Bun.spawn([...program, "listen", "--url", url, ...args], {
       env: { PATH: process.env["PATH"], ONAIR_TOKEN: token },
       stdin: "ignore",
       stdout: "pipe",

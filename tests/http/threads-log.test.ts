@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { Connection } from "../support/connection.ts";
-import { fromSource } from "../support/process.ts";
+import { program } from "../support/process.ts";
 import { adminKey, temporaryDirectory } from "../support/server.ts";
 
 /** Runs a server of three threads for some requests, and gives its log and how it ended. */
 async function logOf(level: string, ids: readonly string[]) {
   const directory = temporaryDirectory();
   const args = ["--threads", "3", "--data", join(directory.path, "data"), "--log-level", level];
-  const child = Bun.spawn([...fromSource, "serve", "--port", "0", "--admin-port", "0", ...args], {
+  const child = Bun.spawn([...program, "serve", "--port", "0", "--admin-port", "0", ...args], {
     env: { PATH: process.env["PATH"], ONAIR_ADMIN_KEY: adminKey },
     stdout: "pipe",
     stderr: "pipe",

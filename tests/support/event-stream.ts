@@ -1,5 +1,6 @@
 import { EventSource } from "eventsource";
 import type { TestServer } from "./server.ts";
+import { until } from "./until.ts";
 
 export const streamPath = "/public/v1/events/stream";
 
@@ -17,7 +18,6 @@ export class StreamClient {
   opened = 0;
   readonly errors: (number | undefined)[] = [];
   readonly source: EventSource;
-  readonly #waiting: { readonly is: () => boolean; readonly resolve: () => void }[] = [];
 
   /** @param types the events to listen to, beside `gap` */
   constructor(server: TestServer, token: string, types: readonly string[], lastId?: string) {
@@ -30,27 +30,23 @@ export class StreamClient {
     });
     this.source.addEventListener("open", () => {
       this.opened++;
-      this.#changed();
     });
     this.source.addEventListener("error", ({ code }) => {
       this.errors.push(code);
-      this.#changed();
     });
     for (const type of [...types, "gap"]) {
       this.source.addEventListener(type, ({ data, lastEventId }) => {
         this.events.push({ type, id: lastEventId, data: JSON.parse(data) });
-        this.#changed();
       });
     }
   }
 
   /** Resolves when it is so; rejects after 10 seconds. */
   async until(is: (client: StreamClient) => boolean): Promise<this> {
-    if (is(this)) return this;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => reject(new Error(`it did not come: ${JSON.stringify(this)}`)), 10_000);
-    this.#waiting.push({ is: () => is(this), resolve });
-    await promise.finally(() => clearTimeout(timer));
+    await until(
+      () => is(this),
+      () => `it did not come, but ${JSON.stringify(this)},`,
+    );
     return this;
   }
 
@@ -64,9 +60,5 @@ export class StreamClient {
 
   close(): void {
     this.source.close();
-  }
-
-  #changed(): void {
-    for (const { is, resolve } of this.#waiting) if (is()) resolve();
   }
 }

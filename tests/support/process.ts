@@ -1,10 +1,32 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { adminKey, json } from "./server.ts";
 
 const root = join(import.meta.dir, "../..");
 
-/** How to start the server: from the checkout, or as the compiled file. */
-export const fromSource: readonly string[] = [process.execPath, join(root, "src/main.ts")];
+/** The compiled file, which `bun run build` makes. */
+export const compiled: readonly string[] = [join(root, "dist/onair")];
+
+/** The program from the checkout, without what Bun itself would read of the working directory. */
+export const fromSource: readonly string[] = [process.execPath, "--no-env-file", join(root, "src/main.ts")];
+
+/** How tests start the program: compiled where that is up to date, which takes a tenth of the processor's time. */
+export const program: readonly string[] = isUpToDate(compiled[0] ?? "") ? compiled : fromSource;
+
+/** Whether a file is newer than everything that the executable is made of. */
+function isUpToDate(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const parts = ["src", "drizzle", "scripts", "package.json", "bun.lock", "tsconfig.json"].flatMap((name) => {
+    const path = join(root, name);
+    // Directories, too: they tell of what was removed.
+    const within = statSync(path).isDirectory()
+      ? readdirSync(path, { recursive: true, encoding: "utf8" })
+      : [];
+    return [path, ...within.map((one) => join(path, one))];
+  });
+  const { mtimeMs } = statSync(file);
+  return parts.every((part) => statSync(part).mtimeMs < mtimeMs);
+}
 
 /** A server in a process of its own. */
 export interface ServerProcess {
@@ -26,7 +48,7 @@ export interface RunOptions {
 /** Runs a command of the executable to its end. */
 export async function run(
   args: readonly string[],
-  { command = fromSource, env = {}, cwd = root }: RunOptions = {},
+  { command = program, env = {}, cwd = root }: RunOptions = {},
 ) {
   const child = Bun.spawn([...command, ...args], {
     cwd,
@@ -42,7 +64,7 @@ export async function run(
 /** Starts `onair serve` on free ports and waits for its ready line. */
 export async function serve(
   args: readonly string[],
-  { command = fromSource, env = {}, cwd = root, killAfterMs }: RunOptions = {},
+  { command = program, env = {}, cwd = root, killAfterMs }: RunOptions = {},
 ): Promise<ServerProcess> {
   const child = Bun.spawn([...command, "serve", "--port", "0", "--admin-port", "0", ...args], {
     cwd,

@@ -1,3 +1,5 @@
+import { until } from "./until.ts";
+
 /** A delivery as a receiver saw it. */
 export interface Received {
   readonly headers: Record<string, string>;
@@ -10,7 +12,6 @@ export type Answer = (received: Received, number: number) => Response | Promise<
 /** A real webhook receiver on loopback that keeps what arrives. */
 export class Receiver {
   readonly received: Received[] = [];
-  readonly #waiting: { count: number; resolve: () => void }[] = [];
   readonly #server: Bun.Server<undefined>;
 
   constructor(answer: Answer = () => new Response(null, { status: 204 })) {
@@ -20,7 +21,6 @@ export class Receiver {
       fetch: async (request) => {
         const received = { headers: Object.fromEntries(request.headers), body: await request.text() };
         this.received.push(received);
-        for (const { count, resolve } of this.#waiting) if (this.received.length >= count) resolve();
         return answer(received, this.received.length);
       },
     });
@@ -32,15 +32,11 @@ export class Receiver {
 
   /** Resolves when `count` deliveries have arrived in all; rejects after 10 seconds. */
   async arrived(count: number): Promise<readonly Received[]> {
-    if (this.received.length < count) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const timer = setTimeout(
-        () => reject(new Error(`only ${this.received.length} of ${count} arrived`)),
-        10_000,
-      );
-      this.#waiting.push({ count, resolve });
-      await promise.finally(() => clearTimeout(timer));
-    }
+    const { received } = this;
+    await until(
+      () => received.length >= count,
+      () => `only ${received.length} of ${count} arrived`,
+    );
     return this.received;
   }
 

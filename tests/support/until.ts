@@ -1,8 +1,17 @@
-/** Resolves when it is so; rejects after 10 seconds. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error("it did not come to that in 10 seconds");
+const longestMs = 10_000;
+
+/**
+ * Resolves when it is so; rejects after 10 seconds with what is said then. Time in which this process did not run, as
+ * on a machine that stood still, does not count.
+ */
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+  otherwise = () => "it did not come to that",
+): Promise<void> {
+  let waitedMs = 0;
+  for (let lookedAt = performance.now(); !(await isSo()); lookedAt = performance.now()) {
+    if (waitedMs > longestMs) throw new Error(`${otherwise()} in 10 seconds`);
     await Bun.sleep(1);
+    waitedMs += Math.min(performance.now() - lookedAt, 100);
   }
 }

@@ -186,7 +186,8 @@ describe("connections that nobody uses", () => {
     for (const _ of [1, 2]) expect(await one.send(delivery(target.url))).toMatchObject({ class: "ok" });
     expect(target.connections).toHaveLength(1);
     await target.connections[0]?.closed;
-    expect(performance.now() - startedAt).toBeWithin(950, 1_900);
+    // A second before it would; unannounced, it would be kept for 5.
+    expect(performance.now() - startedAt).toBeWithin(950, 4_000);
   });
 
   test.each([

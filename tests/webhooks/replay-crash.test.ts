@@ -53,4 +53,4 @@ test("kill -9 in the middle of a replay: it goes on, and everything of the range
     await receiver.stop();
     directory.remove();
   }
-}, 60_000);
+}, 300_000);

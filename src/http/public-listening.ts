@@ -2,23 +2,20 @@ import type { AnyElysia } from "elysia";
 import type { Answerer } from "../wire/connection.ts";
 import type { WireFault } from "../wire/fault.ts";
 import type { Head } from "../wire/head.ts";
-import type { Reply } from "../wire/reply.ts";
+import { type Reply, readyHead } from "../wire/reply.ts";
 import { serveWire } from "../wire/serve.ts";
 import { replyError } from "./errors.ts";
 import {
   arrivals,
   beginExchange,
-  bodies,
   type Client,
   type Exchange,
-  linesOf,
-  replyLines,
+  replyOf,
+  replyReady,
   type Shared,
   startExchange,
 } from "./exchange.ts";
 import { type Listening, nothingHere, sharedOf, urlOf } from "./server.ts";
-
-type Answered = Reply | Response;
 
 /**
  * Answers a GET in front of the app, or leaves it to it: null. `query` is that of the target, with its question mark,
@@ -28,7 +25,7 @@ export type ReadyAnswer = (
   path: string,
   query: string,
   begun: Pick<Exchange, "request" | "client" | "shared">,
-) => Answered | Promise<Answered> | null;
+) => Reply | Response | Promise<Reply> | null;
 
 /** What stands before a path in the URLs that the app is given: the client's `Host` has no say in what it sees. */
 const origin = "http://onair.invalid";
@@ -68,24 +65,21 @@ export function answererOf(app: AnyElysia, ready: ReadyAnswer | undefined): Answ
     const exchange = beginExchange({ request: { headers: fields }, method, path, client, shared });
     return replyOf(replyError(exchange, error));
   };
-  const answerOf = (head: Head, body: Uint8Array<ArrayBuffer> | null, client: Client) => {
-    const { method, target, fields } = head;
-    if (method === "GET" && ready) {
-      const queryAt = target.indexOf("?");
-      const path = queryAt === -1 ? target : target.slice(0, queryAt);
-      const query = queryAt === -1 ? "" : target.slice(queryAt);
-      const answer = ready(path, query, { request: { headers: fields }, client, shared });
-      if (answer) return answer;
-    }
-    return fromApp(head, body, client);
+  const readyFor = ({ method, target, fields }: Head, client: Client) => {
+    if (method !== "GET" || !ready) return null;
+    const queryAt = target.indexOf("?");
+    const path = queryAt === -1 ? target : target.slice(0, queryAt);
+    const query = queryAt === -1 ? "" : target.slice(queryAt);
+    return ready(path, query, { request: { headers: fields }, client, shared });
   };
-  const late = async (answer: Answered | Promise<Answered>) => replyOf(await answer);
+  const late = async (answer: Response | Promise<Response>) => replyOf(await answer);
   return {
     answer(head, body, client) {
       try {
-        const answer = answerOf(head, body, client);
-        if (!(answer instanceof Promise || answer instanceof Response)) return answer;
-        return late(answer).catch((error) => failed(head, client, error));
+        const answer = readyFor(head, client);
+        if (answer !== null && !(answer instanceof Promise || answer instanceof Response)) return answer;
+        const reply = answer instanceof Promise ? answer : late(answer ?? fromApp(head, body, client));
+        return reply.catch((error) => failed(head, client, error));
       } catch (error) {
         return failed(head, client, error);
       }
@@ -114,22 +108,11 @@ function requestOf({ method, target, fields }: Head, body: Uint8Array<ArrayBuffe
   return new Request(origin + target, { method, headers, body });
 }
 
-async function replyOf(answered: Answered): Promise<Reply> {
-  if (!(answered instanceof Response)) return answered;
-  const { status, headers } = answered;
-  const body = bodies.get(answered);
-  const head = linesOf(headers);
-  if (typeof body === "string") return { status, head, body: Buffer.from(body) };
-  if (body instanceof Uint8Array || body === null) return { status, head, body };
-  if (body instanceof ReadableStream) return { status, head, body: answered.body };
-  return { status, head, body: await answered.bytes() };
-}
-
 const nobody = { headers: { get: () => null } };
 
 /** What cannot be read is answered in the one shape of all errors, too. */
 function refusal({ status, code, message }: WireFault, client: Client, shared: Shared): Reply {
   const exchange = beginExchange({ request: nobody, method: "", path: "", client, shared });
   const error = { message, code, errors: [], request_id: exchange.requestId };
-  return replyLines(exchange, status, shared.commonLines, Buffer.from(JSON.stringify(error)));
+  return replyReady(exchange, readyHead(status, shared.commonLines), Buffer.from(JSON.stringify(error)));
 }

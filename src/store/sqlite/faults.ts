@@ -42,15 +42,13 @@ export function damaged(file: string, finding: string, cause?: unknown): StoreEr
 
 /** The same verbs of a noun; what SQLite complains of is rejected as the error that the `Store` promises. */
 export function withFaults<Noun extends object>(noun: Noun, file: string): Noun {
+  const told = (error: unknown) => {
+    throw isDamage(error) ? damaged(file, codeOf(error), error) : storeFault(error);
+  };
   const verbs = Object.entries(noun).map(([verb, method]) => [
     verb,
-    async (...args: unknown[]) => {
-      try {
-        return await method(...args);
-      } catch (error) {
-        throw isDamage(error) ? damaged(file, codeOf(error), error) : storeFault(error);
-      }
-    },
+    // Not an async function, which would cost each read 0.1 µs more.
+    (...args: unknown[]) => method(...args).catch(told),
   ]);
   // A boundary: the same verbs, each of which gives a promise.
   return Object.fromEntries(verbs) as Noun;

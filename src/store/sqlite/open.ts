@@ -48,7 +48,10 @@ export function openDatabase(
 ): OpenDatabase {
   try {
     const file = databaseIn(directory);
-    if (existsWithoutFollowing(file)) requireUsable(file);
+    // First of all, because SQLite opens what may not be written as well, and only the first change fails.
+    const wrong = wrongFileIn(directory);
+    if (wrong !== null) throw new StoreError(`${wrong}.`);
+    if (existsSync(file)) requireUsable(file);
     else makeDatabase(directory);
     const db = new Database(file, { create: false, readwrite: true, strict: true });
     // Waits for a backup or an operator's shell; FULL, because what was acknowledged must survive a power cut.
@@ -65,9 +68,6 @@ export function openDatabase(
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
     prepareSearch(db);
-    // That it can be written is found out here, and not by the first request.
-    db.run("BEGIN IMMEDIATE");
-    db.run("ROLLBACK");
     chmodSync(file, 0o600);
     return { db, close: () => close(db, lock) };
   } catch (error) {
@@ -77,14 +77,14 @@ export function openDatabase(
 }
 
 function close(db: Database, lock: DirectoryLock): void {
-  try {
-    db.run("PRAGMA optimize");
-  } catch {
-    // It reads here and there in all tables: where these are damaged, that is no reason not to close.
-  }
   // Whoever still reads, such as a backup that was given up, is not waited for: the log is then left as it is.
-  db.run("PRAGMA busy_timeout = 0");
-  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  for (const last of ["PRAGMA optimize", "PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)"]) {
+    try {
+      db.run(last);
+    } catch {
+      // A full disk or a damaged table is no reason not to close: the log has everything, for the next start.
+    }
+  }
   db.close();
   lock.close();
 }

@@ -62,7 +62,7 @@ export class Backups {
   constructor(options: BackupsOptions) {
     this.#options = options;
     this.#newId = ulidSource(options.now);
-    removePartials(options.data);
+    this.#removePartials();
   }
 
   /** Begins a backup. Rejects with `conflict` while there is another one, with `unavailable` where there is no room. */
@@ -124,7 +124,17 @@ export class Backups {
     // What SQLite is doing cannot be interrupted: it goes on for a while, into a file without a name.
     this.#running.thread?.end();
     this.#running = null;
-    removePartials(this.#options.data);
+    this.#removePartials();
+  }
+
+  /** Where that fails, as with a disk for backups that is gone, the server has all the more reason to go on. */
+  #removePartials(): void {
+    const { data, log } = this.#options;
+    try {
+      removePartials(data);
+    } catch (error) {
+      log.warn("backup.not_removed", errorFields(error));
+    }
   }
 
   /** Found among all: an id never becomes a part of a path. */
@@ -188,7 +198,7 @@ export class Backups {
     } catch (error) {
       if (this.#isStopped) return;
       // Where its thread broke down it could not do that itself.
-      removePartials(data);
+      this.#removePartials();
       log.error("backup.failed", { id: running.id, ...errorFields(error) });
       const failed = { ...(await this.#shown(running)), error: told(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { backupProgram } from "../app.ts";
 import { Backups } from "../backups/backups.ts";
@@ -8,7 +8,7 @@ import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { PublicThreads } from "../http/public/threads.ts";
-import { createLog } from "../log.ts";
+import { createLog, type Log } from "../log.ts";
 import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { createPublisher } from "../webhooks/publisher.ts";
@@ -39,7 +39,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const overHttp = (request: Request) => fetch(request, { redirect: "manual", timeout: false });
     return work(adminApi(target, base, server.key, overHttp));
   }
-  if (!existsSync(join(target.data, "onair.db"))) {
+  // A link that leads nowhere is there, too, and nothing to begin anew beside.
+  if (!lstatSync(join(target.data, "onair.db"), { throwIfNoEntry: false })) {
     throw new UsageError(
       `There is no data in ${target.data}; name its directory with --data, or a server with --url`,
     );
@@ -47,7 +48,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const engine = idleEngine(target.data);
   const { store } = engine;
   const { data, keepBackups: keep } = target;
-  const log = createLog("off");
+  const faults = new Faults();
+  const log = faults.log;
   const backups = new Backups({ data, keep, program: backupProgram, now: Date.now, log });
   try {
     const key = newSecret("onair_admin_");
@@ -72,7 +74,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       adminUrl: () => inProcess,
     });
     const { fetch: answer } = app.compile();
-    return await work(adminApi(target, inProcess, key, async (request) => answer(request)));
+    return await work(adminApi(target, inProcess, key, async (request) => answer(request), faults));
   } finally {
     backups.stop();
     await engine.stop(0);
@@ -81,11 +83,23 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
 
 const inProcess = "http://in-process.invalid";
 
+/** Instead of a log: what an internal error was, which an answer does not tell, is told to whoever runs the command. */
+class Faults {
+  last: string | null = null;
+  readonly log: Log = {
+    ...createLog("off"),
+    error: (_, { error }: Record<string, unknown> = {}) => {
+      this.last = String(error).replace(/^StoreError: /, "");
+    },
+  };
+}
+
 function adminApi(
   target: Target,
   base: string,
   key: string,
   fetched: (request: Request) => Promise<Response>,
+  faults?: Faults,
 ): AdminApi {
   return {
     async send({ method, path, json, lines, headers }) {
@@ -105,7 +119,7 @@ function adminApi(
         throw new Error(`${addressOf(target)} cannot be reached (${code}). Is the server running?`);
       });
       if (response.ok) return response;
-      throw new Error(await complaint(target, response));
+      throw new Error((response.status === 500 && faults?.last) || (await complaint(target, response)));
     },
   };
 }

@@ -60,6 +60,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       return false;
     },
   );
+  // It throws nothing: who leaves while the thread still starts has nobody to tell what is wrong.
   const early = await readerIfReady(settings.data);
   if (!early) await thread.started;
   const { stop, ...engine } = remoteEngine(thread.link, told, early ?? openReader(settings.data));
@@ -81,10 +82,11 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   };
 }
 
-/** null as well where the engine has never started before: its key is still to be made. */
+/** null as well where the engine has never started before, and its key is still to be made, or cannot be read. */
 async function readerIfReady(directory: string): Promise<Store | null> {
   const reader = openReaderIfReady(directory);
-  if (reader === null || (await reader.settings.get(signingKeySetting)) !== null) return reader;
+  const key = await reader?.settings.get(signingKeySetting).catch(() => null);
+  if (reader === null || key !== null) return reader;
   await reader.close();
   return null;
 }

@@ -43,6 +43,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Kills it by SIGKILL so long after its start, ready or not. */
   readonly killAfterMs?: number;
+  /** The file into which its log goes, instead of the test's standard error. */
+  readonly log?: string;
 }
 
 /** Runs a command of the executable to its end. */
@@ -64,14 +66,14 @@ export async function run(
 /** Starts `onair serve` on free ports and waits for its ready line. */
 export async function serve(
   args: readonly string[],
-  { command = program, env = {}, cwd = root, killAfterMs }: RunOptions = {},
+  { command = program, env = {}, cwd = root, killAfterMs, log }: RunOptions = {},
 ): Promise<ServerProcess> {
   const child = Bun.spawn([...command, "serve", "--port", "0", "--admin-port", "0", ...args], {
     cwd,
     env: { PATH: process.env["PATH"], ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error", ...env },
     stdin: "ignore",
     stdout: "pipe",
-    stderr: "inherit",
+    stderr: log === undefined ? "inherit" : Bun.file(log),
   });
   if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const line = await firstLine(child.stdout);

@@ -1,8 +1,9 @@
-import { Database, SQLiteError } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
 import { noRoom } from "../../domain/backups.ts";
 import { StoreError } from "../store.ts";
-import { checkMigrations } from "./migrations.ts";
+import { codeOf, isDamage } from "./faults.ts";
+import { isOurs, missingIn } from "./migrations.ts";
 import { databaseFile } from "./open.ts";
 
 /**
@@ -55,7 +56,8 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
     try {
       requireWhole(db, thorough ? "integrity_check" : "quick_check");
       if (!isOurs(db)) throw new StoreError("It is a database of SQLite, but not one of onair.");
-      checkMigrations(db);
+      const [missing] = missingIn(db);
+      if (missing !== undefined) throw damaged(`${missing} is missing`);
     } finally {
       db.close();
     }
@@ -67,25 +69,16 @@ function requireWhole(db: Database, pragma: "quick_check" | "integrity_check"): 
   if (found?.[pragma] !== "ok") throw damaged(found?.[pragma] ?? "");
 }
 
-function isOurs(db: Database): boolean {
-  const columns = db
-    .query("SELECT 1 FROM pragma_table_info('migrations') WHERE name IN ('name', 'hash')")
-    .all();
-  return columns.length === 2 && db.query("SELECT 1 FROM migrations").get() !== null;
-}
-
 function explained<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)))
-      throw damaged(error.message);
-    throw error;
+    throw isDamage(error) && error instanceof Error ? damaged(error.message) : error;
   }
 }
 
-const codeOf = (error: unknown) => (error instanceof SQLiteError ? (error.code ?? "") : "");
-
 function damaged(finding: string): StoreError {
-  return new StoreError(`The database is damaged, or is not one of SQLite (${finding}).`);
+  return new StoreError(
+    `The database is damaged, or is not one of SQLite (${finding}). An earlier backup may be whole: onair restore FILE --data DIR`,
+  );
 }

@@ -9,6 +9,7 @@ import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
 import { StoreError } from "../store.ts";
+import { missingObjects } from "./objects.ts";
 
 export interface Migration {
   readonly name: string;
@@ -49,9 +50,25 @@ export function migrate(db: Database, list: readonly Migration[] = migrations): 
   }
 }
 
-/** Whether the database is in the newest form already. Only reads; throws as `migrate` does, or where it cannot read. */
-export function isMigrated(db: Database): boolean {
-  return checkMigrations(db) === migrations.length;
+/** Whether a database is one of onair, in whatever form. */
+export function isOurs(db: Database): boolean {
+  const columns = db
+    .query("SELECT 1 FROM pragma_table_info('migrations') WHERE name IN ('name', 'hash')")
+    .all();
+  return columns.length === 2 && db.query("SELECT 1 FROM migrations").get() !== null;
+}
+
+/** Whether nothing has to be done before it is used. Only reads; throws as `checkMigrations` does. */
+export function isNewest(db: Database): boolean {
+  return checkMigrations(db) === migrations.length && missingObjects(db).length === 0;
+}
+
+/**
+ * What is missing in a database of onair, as in "the table users". Nothing is known of one in an older form. Only reads;
+ * throws as `checkMigrations` does.
+ */
+export function missingIn(db: Database): string[] {
+  return checkMigrations(db) === migrations.length ? missingObjects(db) : [];
 }
 
 /**

@@ -11,10 +11,11 @@ import { deliveryModes } from "./delivery-modes.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventTypeStore } from "./event-types.ts";
 import { eventStore } from "./events.ts";
+import { withFaults } from "./faults.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { channelStore, livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
-import { type DirectoryLock, openDatabase, openForReading, openIfReady } from "./open.ts";
+import { type DirectoryLock, databaseIn, openDatabase, openForReading, openIfReady } from "./open.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -35,7 +36,9 @@ export function openStore(directory: string, lock?: DirectoryLock): Store {
     close();
   };
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return Object.assign(storeOn(db, commit, snapshots), { close: () => commit(() => {}).then(closeAll) });
+  return Object.assign(storeOn(db, commit, snapshots, directory), {
+    close: () => commit(() => {}).then(closeAll),
+  });
 }
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
@@ -56,15 +59,17 @@ function readerOn(directory: string, db: Database): Store {
     snapshots.close();
     db.close();
   };
-  return Object.assign(storeOn(db, refuse, snapshots), { close });
+  return Object.assign(storeOn(db, refuse, snapshots, directory), { close });
 }
 
+type Nouns = Omit<Store, "close">;
+
 /** To prepare the statements of all nouns would take a start 25 ms, and most are not needed for a while. */
-function storeOn(db: Database, commit: Commit, snapshots: Snapshots): Omit<Store, "close"> {
+function storeOn(db: Database, commit: Commit, snapshots: Snapshots, directory: string): Nouns {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
   const modes = deliveryModes(db);
-  return lazily<Omit<Store, "close">>({
+  const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db, orm, commit),
     categories: () => categoryStore(db, orm, commit),
     channels: () => channelStore(orm, commit),
@@ -82,5 +87,8 @@ function storeOn(db: Database, commit: Commit, snapshots: Snapshots): Omit<Store
     retention: () => retentionStore(db, commit),
     idempotency: () => idempotencyStore(orm, commit),
     settings: () => settingStore(orm, commit),
-  });
+  };
+  const file = databaseIn(directory);
+  const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), file)]);
+  return lazily<Nouns>(Object.fromEntries(nouns));
 }

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import {
+  type Admin,
+  addBallast,
+  backupsPath,
+  beginBackup,
+  downloadBackup,
+  endOfBackup,
+  madeBackup,
+  type ShownBackup,
+} from "../support/backups.ts";
+import { client, type ServerProcess, serve } from "../support/process.ts";
+import { adminKey, json, temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let server: ServerProcess;
+const path = (name: string) => join(directory.path, name);
+const admin: Admin = (method, at) => client(server).admin(method, at);
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  const options = ["--data", path("data"), "--keep-backups", "2"];
+  server = await serve(options);
+  await server.end("SIGTERM");
+  addBallast(path("data"), 12);
+  server = await serve(options, { log: path("log") });
+});
+afterEach(async () => {
+  await server.end("SIGKILL");
+  directory.remove();
+});
+
+/** What the server has open of its backups, deleted ones among them. */
+function openBackups(): number {
+  const names = readdirSync(`/proc/${server.pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${server.pid}/fd/${fd}`, { encoding: "utf8" });
+    } catch {
+      return ""; // closed between the two looks
+    }
+  });
+  return names.filter((name) => name.includes("/backups/")).length;
+}
+
+/** How a client leaves: when it has so many bytes, by a reset or an orderly end, after a while without reading. */
+interface Leaving {
+  readonly afterBytes: number;
+  readonly byReset: boolean;
+  readonly idleMs: number;
+  readonly requests: number;
+}
+
+/** Asks for the content of a backup and leaves; resolves when the connection is closed. */
+function leavingClient(backup: ShownBackup, range: string, leaving: Leaving): Promise<void> {
+  const { afterBytes, byReset, idleMs, requests } = leaving;
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port: Number(new URL(server.adminUrl).port) });
+    let received = 0;
+    const leave = () => (byReset ? socket.resetAndDestroy() : socket.destroy());
+    const enough = () => {
+      if (received < afterBytes) return;
+      socket.pause();
+      setTimeout(leave, idleMs);
+    };
+    socket.on("error", () => {});
+    socket.on("close", () => resolve());
+    socket.on("data", (bytes) => {
+      received += bytes.length;
+      enough();
+    });
+    socket.on("connect", () => {
+      const head = `GET ${backupsPath}/${backup.id}/content HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${adminKey}\r\n`;
+      socket.write(`${head}${range === "" ? "" : `Range: ${range}\r\n`}\r\n`.repeat(requests));
+      enough();
+    });
+  });
+}
+
+const ways: readonly Leaving[] = [0, 1, 700_000].flatMap((afterBytes) =>
+  [true, false].flatMap((byReset) =>
+    [0, 25].flatMap((idleMs) =>
+      [1, 3].map((requests): Leaving => ({ afterBytes, byReset, idleMs, requests })),
+    ),
+  ),
+);
+const ranges = ["", "bytes=5000-", "bytes=-900000", "bytes=1000000-2000000"];
+
+test.skipIf(process.platform !== "linux")(
+  "clients that leave a download in every way harm nobody, whether its backup is deleted meanwhile or not",
+  async () => {
+    let backup = await madeBackup(admin);
+    let isOver = false;
+    let reads = 0;
+    const reading = (async () => {
+      while (!isOver) {
+        expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
+        reads++;
+        await Bun.sleep(2);
+      }
+    })();
+    const changing = (async () => {
+      while (!isOver) {
+        const next = await madeBackup(admin);
+        const old = backup;
+        backup = next;
+        expect([204, 404]).toContain((await admin("DELETE", `${backupsPath}/${old.id}`)).status);
+      }
+    })();
+    for (const range of ranges) {
+      await Promise.all(ways.map((way) => leavingClient(backup, range, way)));
+      await Promise.all(ways.map(async (way) => leavingClient(backup, range, way)));
+    }
+    isOver = true;
+    await Promise.all([reading, changing]);
+    expect(reads).toBeGreaterThan(10);
+    await until(() => openBackups() === 0);
+    await downloadBackup(admin, await madeBackup(admin), path("copy.db"));
+    // The last ones leave while it stops and yet another backup is made.
+    const leaving = ways.map((way) => leavingClient(backup, "", { ...way, idleMs: way.idleMs * 10 }));
+    await beginBackup(admin);
+    const ending = server.end("SIGTERM");
+    await Promise.all(leaving);
+    expect(await ending).toBe(0);
+    expect(readFileSync(path("log"), "utf8")).toBe("");
+  },
+);
+
+test("where backups cannot be kept any more, as on a disk that is gone, they fail, and the server goes on", async () => {
+  await madeBackup(admin);
+  rmSync(path("data/backups"), { recursive: true });
+  writeFileSync(path("data/backups"), "not a directory");
+  const { status } = await admin("POST", backupsPath);
+  expect([202, 500]).toContain(status);
+  await until(() => readFileSync(path("log"), "utf8").includes("backup.failed"));
+  expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
+  expect((await admin("PUT", "/admin/v1/users/7")).status).toBe(400);
+  rmSync(path("data/backups"));
+  const { data } = await json<{ data: ShownBackup[] }>(await admin("GET", backupsPath));
+  expect(data).toMatchObject([{ status: "failed" }]);
+  expect((await endOfBackup(admin, (await beginBackup(admin)).id)).status).toBe("done");
+  expect(await server.end("SIGTERM")).toBe(0);
+});

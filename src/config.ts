@@ -91,6 +91,15 @@ function filled(text: string): string {
   throw new TypeError("must not be empty");
 }
 
+/** An address or name to listen at; IPv6 also in brackets, as in a URL, which are taken away. */
+function hostName(text: string): string {
+  const bracketed = /^\[(.*)\]$/.exec(text)?.[1];
+  const isHost =
+    bracketed === undefined ? !/[[\]/\s\0]|^$/.test(text) : URL.canParse(`http://[${bracketed}]/`);
+  if (isHost) return bracketed ?? text;
+  throw new TypeError("must be an address or a name, like 127.0.0.1 or [::1], without a port");
+}
+
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
@@ -143,9 +152,9 @@ type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 
 const settings: Settings = {
   data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: filled },
-  host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: filled },
+  host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: hostName },
   port: { value: "PORT", default: "8080", help: "its port; 0 picks a free one", read: integer(0, 65_535) },
-  adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: filled },
+  adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: hostName },
   adminPort: {
     value: "PORT",
     default: "8081",
@@ -184,7 +193,7 @@ const settings: Settings = {
   rateLimit: {
     value: "N",
     default: "800",
-    help: "requests a minute for each application, and for each address without a token; 0 is no limit",
+    help: "requests a minute for each application, and for each address (IPv6: each /64) without a token; 0 is no limit",
     read: integer(0, 10_000_000),
   },
   subscriptionLimit: {

@@ -2,7 +2,7 @@ import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { beginExchange, clientAddressOf, type Exchange, replyLines } from "../exchange.ts";
+import { beginExchange, clientNetworkOf, type Exchange, replyLines } from "../exchange.ts";
 import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
 import { replyReady } from "./cached.ts";
@@ -49,7 +49,7 @@ export function readyAnswers(
       const page = ranking.current().pages.get(path.slice(categoriesPath.length) + query);
       if (!page) return null;
       const exchange = begin();
-      const tooOften = takeFor(exchange, clientAddressOf(exchange), defaultRateLimit);
+      const tooOften = takeFor(exchange, clientNetworkOf(exchange), defaultRateLimit);
       return tooOften ?? replyReady(exchange, page, fresh);
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;

@@ -2,7 +2,7 @@ import { Database, SQLiteError } from "bun:sqlite";
 import { join, resolve } from "node:path";
 import { noRoom } from "../../domain/backups.ts";
 import { StoreError } from "../store.ts";
-import { checkMigrations } from "./migrations.ts";
+import { appliedMigrations } from "./migrations.ts";
 import { databaseFile } from "./open.ts";
 
 /**
@@ -54,8 +54,8 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
     const db = new Database(file, { create: false, readwrite: true });
     try {
       requireWhole(db, thorough ? "integrity_check" : "quick_check");
-      if (!isOurs(db)) throw new StoreError("It is a database of SQLite, but not one of onair.");
-      checkMigrations(db);
+      if (appliedMigrations(db) === 0)
+        throw new StoreError("It is a database of SQLite, but not one of onair.");
     } finally {
       db.close();
     }
@@ -65,13 +65,6 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
 function requireWhole(db: Database, pragma: "quick_check" | "integrity_check"): void {
   const [found] = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(1)`).all();
   if (found?.[pragma] !== "ok") throw damaged(found?.[pragma] ?? "");
-}
-
-function isOurs(db: Database): boolean {
-  const columns = db
-    .query("SELECT 1 FROM pragma_table_info('migrations') WHERE name IN ('name', 'hash')")
-    .all();
-  return columns.length === 2 && db.query("SELECT 1 FROM migrations").get() !== null;
 }
 
 function explained<T>(work: () => T): T {

@@ -1,9 +1,9 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../store.ts";
 import { isMigrated, migrate } from "./migrations.ts";
-import { prepareSearch, searchIsUnfilled } from "./search.ts";
+import { fillingSearch, prepareSearch, searchIsUnfilled } from "./search.ts";
 
 /** The name of the database in its directory. */
 export const databaseFile = "onair.db";
@@ -30,8 +30,22 @@ export function openDatabase(
   lock: DirectoryLock = lockDirectory(directory),
 ): OpenDatabase {
   try {
-    const file = join(directory, databaseFile);
-    const db = new Database(file, { create: true, strict: true });
+    const db = openForWriting(directory);
+    migrate(db);
+    prepareSearch(db);
+    return { db, close: () => closeWriter(db, lock) };
+  } catch (error) {
+    lock.close();
+    throw explain(error, directory);
+  }
+}
+
+/** The connection that writes, to a database in whatever form. */
+function openForWriting(directory: string): Database {
+  const file = join(directory, databaseFile);
+  keepPrivate(file);
+  const db = new Database(file, { create: true, strict: true });
+  try {
     // Waits for a backup or an operator's shell; FULL, because what was acknowledged must survive a power cut.
     db.run("PRAGMA busy_timeout = 5000");
     db.run("PRAGMA journal_mode = WAL");
@@ -44,24 +58,79 @@ export function openDatabase(
     // What savepoints copy of pages would else go through a file.
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
-    migrate(db);
-    prepareSearch(db);
-    chmodSync(file, 0o600);
-    return {
-      db,
-      close() {
-        db.run("PRAGMA optimize");
-        // Whoever still reads, such as a backup that was given up, is not waited for: the log is then left as it is.
-        db.run("PRAGMA busy_timeout = 0");
-        db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-        db.close();
-        lock.close();
-      },
-    };
+    return db;
   } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** For its owner alone from the very beginning: SQLite makes the log with the mode that the database has then. */
+function keepPrivate(file: string): void {
+  // Never opened where it exists: closing it again would take SQLite's locks from this process.
+  if (!existsSync(file)) closeSync(openSync(file, "wx", 0o600));
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
+}
+
+function closeWriter(db: Database, lock: DirectoryLock): void {
+  db.run("PRAGMA optimize");
+  // Whoever still reads, such as a backup that was given up, is not waited for: the log is then left as it is.
+  db.run("PRAGMA busy_timeout = 0");
+  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+  lock.close();
+}
+
+/**
+ * Has everything in the one file of the database, which nobody has open then, as it is before an upgrade. Throws
+ * `StoreError`.
+ *
+ * @returns the path of that file
+ */
+export function settleDatabase(directory: string): string {
+  const file = join(directory, databaseFile);
+  try {
+    const db = new Database(file, { create: false, readwrite: true });
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close(true);
+  } catch (error) {
+    throw explain(error, directory);
+  }
+  return file;
+}
+
+export interface UpgradeOptions {
+  /** The index of the search is emptied and filled anew, whatever is in it. */
+  readonly rebuildSearch: boolean;
+  /** Told the name of each migration before it begins. */
+  readonly applying: (name: string) => void;
+  /** Told how many users the index of the search holds while it is filled. */
+  readonly indexed: (users: number) => void;
+}
+
+/**
+ * What `openDatabase` does to a database of an older version, and nothing else; others have their turn between the
+ * steps of the search. The directory's lock is let go of at the end, whichever. Throws `StoreError`.
+ */
+export async function upgradeDatabase(
+  directory: string,
+  lock: DirectoryLock,
+  { rebuildSearch, applying, indexed }: UpgradeOptions,
+): Promise<void> {
+  let db: Database | null = null;
+  try {
+    db = openForWriting(directory);
+    migrate(db, undefined, applying);
+    for (const users of fillingSearch(db, { anew: rebuildSearch })) {
+      indexed(users);
+      await Bun.sleep(0);
+    }
+  } catch (error) {
+    db?.close();
     lock.close();
     throw explain(error, directory);
   }
+  closeWriter(db, lock);
 }
 
 /**
@@ -90,7 +159,6 @@ export function openForReading(directory: string): Database {
   return db;
 }
 
-/**
 /**
  * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError` where it
  * is in use or cannot be used.
@@ -128,7 +196,8 @@ function readPid(file: string): number | null {
   }
 }
 
-function explain(error: unknown, directory: string): unknown {
+/** What SQLite or the system says of a data directory, for people: a `StoreError`, or else the error itself. */
+export function explain(error: unknown, directory: string): unknown {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (/^(EACCES|EPERM|EROFS|ENOENT|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(code)) {

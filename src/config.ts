@@ -276,6 +276,17 @@ export function readConfig(
   env: Environment,
   defaults: Partial<Record<keyof Config, string>> = {},
 ): Config {
+  const { config, mistakes } = checkConfig(args, env, defaults);
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
+  return config;
+}
+
+/** The same, with the mistakes beside it: a setting that cannot be read has its default then. */
+export function checkConfig(
+  args: readonly string[],
+  env: Environment,
+  defaults: Partial<Record<keyof Config, string>> = {},
+): { readonly config: Config; readonly mistakes: readonly string[] } {
   const mistakes: string[] = [];
   const flags = readFlags(args, mistakes);
   const config: Partial<Record<keyof Config, unknown>> = {};
@@ -288,6 +299,8 @@ export function readConfig(
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       mistakes.push(`${flag === undefined ? variableOf(name) : `--${flagOf(name)}`} ${error.message}`);
+      const initial = defaults[name] ?? setting.default;
+      config[name] = initial === null ? null : setting.read(initial);
     }
   }
   if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
@@ -297,8 +310,7 @@ export function readConfig(
   if (given.length % 3 !== 0 && mistakes.length === 0) {
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
-  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
-  return Object.freeze(config as unknown as Config);
+  return { config: Object.freeze(config as unknown as Config), mistakes };
 }
 
 function readFlags(args: readonly string[], mistakes: string[]): Record<string, unknown> {
@@ -331,6 +343,26 @@ const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
 export function unknownVariables(env: Environment): string[] {
   const known = new Set([...names.map(variableOf), ...commandVariables]);
   return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !known.has(name));
+}
+
+/** The variable that a misspelt one most likely stands for: one that two letters or fewer make of it; null: none. */
+export function meantVariable(name: string): string | null {
+  const known = [...names.map(variableOf), ...commandVariables];
+  return known.find((one) => distance(one, name) <= 2) ?? null;
+}
+
+/** How many letters are to be put in, left out or changed to make one word of the other (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < other.length; j++) {
+      const changed = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }
 
 /** One line for each setting, with its variable and its default. */

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   backup: async () => (await import("./cli/backup.ts")).backup,
   restore: async () => (await import("./cli/restore.ts")).restore,
   migrate: async () => (await import("./cli/migrate.ts")).migrate,
+  doctor: async () => (await import("./cli/doctor.ts")).doctor,
   openapi: async () => (await import("./cli/openapi.ts")).openapi,
 };
 

@@ -46,6 +46,19 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   });
   afterAll(() => server?.stop());
 
+  test.skipIf(way !== "at a running server")(
+    "the operator key goes past a proxy of the environment",
+    async () => {
+      let asked = 0;
+      const proxy = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(String(asked++)) });
+      const http_proxy = `http://127.0.0.1:${proxy.port}`;
+      const proxied = { env: { ...env, http_proxy, HTTP_PROXY: http_proxy } };
+      const { code } = await run(["apps", "list", ...to()], proxied);
+      await proxy.stop(true);
+      expect([code, asked]).toEqual([0, 0]);
+    },
+  );
+
   test("applications are made, listed, changed, rotated and deleted", async () => {
     const flags = ["--webhook-url", "http://127.0.0.1:9/x", "--scope", "users:read", "--rate-limit", "5"];
     const { client_secret, webhook_secret, ...made } = await answered<App>(

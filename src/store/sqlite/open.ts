@@ -7,6 +7,9 @@ import { fillingSearch, prepareSearch, searchIsUnfilled } from "./search.ts";
 
 /** The name of the database in its directory. */
 export const databaseFile = "onair.db";
+/** Of the lock, and of the pid that its owner notes for whoever finds it locked. */
+export const lockFile = "onair.lock";
+export const pidFile = "onair.pid";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {
@@ -167,24 +170,43 @@ export function openForReading(directory: string): Database {
  * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
  */
 export function lockDirectory(directory: string): DirectoryLock {
-  const pidFile = join(directory, "onair.pid");
+  const pidPath = join(directory, pidFile);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const lock = new Database(join(directory, "onair.lock"), { create: true });
-    lock.run("PRAGMA busy_timeout = 0");
+    const lock = new Database(join(directory, lockFile), { create: true });
+    // As long as `holderOf` may take to look.
+    lock.run("PRAGMA busy_timeout = 50");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("BEGIN EXCLUSIVE");
-    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    writeFileSync(pidPath, `${process.pid}\n`, { mode: 0o600 });
     return lock;
   } catch (error) {
     if (error instanceof SQLiteError && error.code === "SQLITE_BUSY") {
-      const pid = readPid(pidFile);
+      const pid = readPid(pidPath);
       const owner = pid === null ? "another process" : `process ${pid}`;
       throw new StoreError(
         `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or go through it with --url.`,
       );
     }
     throw explain(error, directory);
+  }
+}
+
+/** Who has a directory for itself: nobody (null), or a process, whose pid may be unknown. Changes nothing. */
+export function holderOf(directory: string): { readonly pid: number | null } | null {
+  const file = join(directory, lockFile);
+  if (!existsSync(file)) return null;
+  const lock = new Database(file, { readonly: true });
+  try {
+    lock.run("PRAGMA busy_timeout = 0");
+    lock.query("SELECT 1 FROM sqlite_schema").get();
+    return null;
+  } catch (error) {
+    // Any other error is of a lock whose owner has crashed, which the next one takes over.
+    const isHeld = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+    return isHeld ? { pid: readPid(join(directory, pidFile)) } : null;
+  } finally {
+    lock.close();
   }
 }
 

@@ -196,16 +196,23 @@ export class Connection {
     this.#deadline = Number.NaN;
     const reply = this.answerer.answer(head, body, this);
     if (reply instanceof Promise) {
-      reply.then((late) => this.#sendLate(head, late)).catch(() => this.close());
+      reply.then(
+        (late) => this.#sendLate(head, late),
+        () => this.close(),
+      );
     } else this.#send(head, reply);
   }
 
   #sendLate(head: Head, reply: Reply): void {
-    if (this.#phase === "closed") dropped(reply);
-    else {
-      this.#send(head, reply);
-      this.#output.flush();
-      this.#read();
+    try {
+      if (this.#phase === "closed") dropped(reply);
+      else {
+        this.#send(head, reply);
+        this.#output.flush();
+        this.#read();
+      }
+    } catch {
+      this.close();
     }
   }
 

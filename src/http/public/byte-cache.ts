@@ -6,6 +6,9 @@ export interface KeptBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** The same, before it is kept; its bytes are those of `text` in UTF-8. */
+export type ToKeep = Omit<KeptBytes, "bytes"> & { readonly text: string };
+
 /**
  * Bytes by name, in two pieces of memory. The younger one is filled; when it is full it takes the place of the older
  * one. What is found in the older one is copied into the younger one, so that what nobody asks for is dropped.
@@ -33,20 +36,27 @@ export class ByteCache {
     const old = this.#old.find(name);
     if (old === null) return null;
     const kept = this.#old.at(old);
-    this.put(name, kept);
+    this.#add(name, kept, kept.bytes.length);
     return kept;
   }
 
   /**
-   * Keeps this in the place of what was there. What is too large, or has a name of other letters than Latin ones, is not
-   * kept, and what was there stays.
+   * Keeps this in the place of what was there, and gives its bytes. What may be too large, or has a name of other
+   * letters than Latin ones, is not kept: null, and what was there stays.
    */
-  put(name: string, kept: KeptBytes): void {
-    if (!/^[\0-\xff]*$/.test(name) || recordBytes(name, kept) > this.maxBytes / 2) return;
-    if (this.#young.add(name, kept)) return;
-    this.#old = this.#young;
-    this.#young = new Piece(this.maxBytes / 2);
-    this.#young.add(name, kept);
+  put(name: string, kept: ToKeep): Uint8Array<ArrayBuffer> | null {
+    // No letter takes more than 3 bytes for each of its code units.
+    const maxBytes = 3 * kept.text.length;
+    if (!/^[\0-\xff]*$/.test(name) || recordBytes(name, maxBytes) > this.maxBytes / 2) return null;
+    return this.#add(name, kept, maxBytes);
+  }
+
+  #add(name: string, kept: KeptBytes | ToKeep, maxBytes: number): Uint8Array<ArrayBuffer> | null {
+    if (!this.#young.hasRoomFor(name, maxBytes)) {
+      this.#old = this.#young;
+      this.#young = new Piece(this.maxBytes / 2);
+    }
+    return this.#young.add(name, kept);
   }
 }
 
@@ -56,13 +66,13 @@ export class ByteCache {
  */
 const headBytes = 24;
 
-function recordBytes(name: string, { bytes }: KeptBytes): number {
-  return Math.ceil((headBytes + name.length + bytes.length) / 8) * 8;
+function recordBytes(name: string, length: number): number {
+  return Math.ceil((headBytes + name.length + length) / 8) * 8;
 }
 
 /** One piece of memory. Nothing in it is ever changed, because answers under way may be made of it. */
 class Piece {
-  readonly #memory: Uint8Array<ArrayBuffer>;
+  readonly #memory: Buffer<ArrayBuffer>;
   readonly #ints: Int32Array;
   readonly #floats: Float64Array;
   /** Beginnings of records + 1, each in the first slot that was free from that of its hash on; 0: free. */
@@ -71,7 +81,7 @@ class Piece {
   #records = 0;
 
   constructor(bytes: number) {
-    this.#memory = new Uint8Array(Math.floor(bytes / 8) * 8);
+    this.#memory = Buffer.from(new ArrayBuffer(Math.floor(bytes / 8) * 8));
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#floats = new Float64Array(this.#memory.buffer);
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(bytes / 128 + 2)));
@@ -105,23 +115,41 @@ class Piece {
   at(start: number): KeptBytes {
     const int = (at: number) => this.#ints[start / 4 + at] ?? 0;
     const from = start + headBytes + int(3);
-    const bytes = this.#memory.subarray(from, from + int(4));
-    return { id: this.#floats[start / 8] ?? 0, stamp: int(2), bytes };
+    return { id: this.#floats[start / 8] ?? 0, stamp: int(2), bytes: this.#part(from, int(4)) };
   }
 
-  /** Whether there was room. */
-  add(name: string, kept: KeptBytes): boolean {
+  #part(from: number, length: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#memory.buffer, from, length);
+  }
+
+  /** Whether another record of at most so many bytes can be added. */
+  hasRoomFor(name: string, maxBytes: number): boolean {
+    const end = this.#used + recordBytes(name, maxBytes);
+    return end <= this.#memory.length && this.#records < this.#slots.length / 2;
+  }
+
+  /** Adds a record, for which there has to be room, and gives its bytes. */
+  add(name: string, kept: KeptBytes | ToKeep): Uint8Array<ArrayBuffer> {
     const start = this.#used;
-    const end = start + recordBytes(name, kept);
-    if (end > this.#memory.length || this.#records >= this.#slots.length / 2) return false;
+    const from = start + headBytes + name.length;
+    const length = this.#write(kept, from);
+    const int = start / 4;
     this.#floats[start / 8] = kept.id;
-    this.#ints.set([kept.stamp, name.length, kept.bytes.length], start / 4 + 2);
+    this.#ints[int + 2] = kept.stamp;
+    this.#ints[int + 3] = name.length;
+    this.#ints[int + 4] = length;
     for (let i = 0; i < name.length; i++) this.#memory[start + headBytes + i] = name.charCodeAt(i);
-    this.#memory.set(kept.bytes, start + headBytes + name.length);
     this.#slots[this.#slotOf(name)] = start + 1;
-    this.#used = end;
+    this.#used = start + recordBytes(name, length);
     this.#records++;
-    return true;
+    return this.#part(from, length);
+  }
+
+  /** @returns how many bytes were written */
+  #write(kept: KeptBytes | ToKeep, at: number): number {
+    if ("text" in kept) return this.#memory.write(kept.text, at, "utf8");
+    this.#memory.set(kept.bytes, at);
+    return kept.bytes.length;
   }
 }
 

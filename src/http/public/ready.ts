@@ -2,12 +2,12 @@ import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { beginExchange, clientNetworkOf, type Exchange, replyLines } from "../exchange.ts";
+import { beginExchange, clientNetworkOf, type Exchange, replyLines, replyOf } from "../exchange.ts";
 import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
 import { replyReady } from "./cached.ts";
 import { categoriesPath, fresh } from "./categories.ts";
-import { profileReader, unknownUser, usersPath } from "./users.ts";
+import { unknownUser, usersPath } from "./users.ts";
 
 /**
  * Answers Get User, Get Categories and Get Category in front of Elysia when the token was good before, and pages when
@@ -16,11 +16,10 @@ import { profileReader, unknownUser, usersPath } from "./users.ts";
  * does all of it itself.
  */
 export function readyAnswers(
-  { access, profiles, store, publicUrl }: Pick<PublicDeps, "access" | "profiles" | "store" | "publicUrl">,
+  { access, profiles }: Pick<PublicDeps, "access" | "profiles">,
   ranking: RankingView,
 ): ReadyAnswer {
   const { authenticator, limiter, defaultRateLimit } = access;
-  const read = profileReader({ store, publicUrl });
 
   /** @returns the answer where the caller has called too often */
   const takeFor = (exchange: Exchange, key: string, limit: number): Response | null => {
@@ -35,10 +34,10 @@ export function readyAnswers(
     const { commonLines } = exchange.shared;
     const kept = profiles.get(name);
     if (kept) return replyLines(exchange, 200, commonLines, kept);
-    return profiles.load(name.toLowerCase(), read).then(
+    return profiles.load(name.toLowerCase()).then(
       (bytes) =>
-        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyError(exchange, unknownUser()),
-      (error) => replyError(exchange, error),
+        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyOf(replyError(exchange, unknownUser())),
+      (error) => replyOf(replyError(exchange, error)),
     );
   };
 

@@ -116,17 +116,15 @@ function signingKeyFinding({ signingKey }: DatabaseFacts): Finding {
 
 function webhookFinding(facts: DatabaseFacts, now: number): Finding {
   const { ok, warning } = findingsOf("webhooks");
-  const { failingEndpoints, disabledEndpoints, disabledApplications, isPendingPartial, oldestPendingAt } =
-    facts;
-  const age = oldestPendingAt === null ? "" : `, the oldest of them for ${duration(now - oldestPendingAt)}`;
-  const pending = `${facts.pending.toLocaleString("en")}${isPendingPartial ? " or more" : ""} deliveries are pending${age}`;
+  const { failingEndpoints, disabledEndpoints, disabledApplications, oldestPendingAt } = facts;
+  const many = facts.isPendingPartial ? " or more" : "";
+  const age = oldestPendingAt === null ? "" : `, the oldest for ${duration(now - oldestPendingAt)}`;
+  const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
   if (failingEndpoints + disabledEndpoints === 0) return ok(`no endpoint is failing; ${pending}`);
-  const which =
-    disabledEndpoints === 0
-      ? ""
-      : ` (of ${disabledApplications.join(", ")}${disabledEndpoints > disabledApplications.length ? ", …" : ""})`;
+  const more = disabledEndpoints > disabledApplications.length ? ", …" : "";
+  const which = disabledEndpoints === 0 ? "" : ` (of ${disabledApplications.join(", ")}${more})`;
   return warning(
-    `${failingEndpoints} endpoints are failing, ${disabledEndpoints} are disabled${which}; ${pending}`,
+    `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints}${which}; ${pending}`,
     '"onair deliveries list --status failed" shows what they answer; what is disabled is enabled again by POST /admin/v1/applications/{id}/endpoint/enable',
   );
 }

@@ -67,7 +67,7 @@ export async function remoteFindings(adminUrl: string, adminKey: string): Promis
   return [
     ...found,
     webhooks.warning(
-      `${endpoints.length - disabled} endpoints are failing, ${disabled} are disabled${many}`,
+      `endpoints that are failing: ${endpoints.length - disabled}, disabled: ${disabled}${many}`,
       '"onair deliveries list --status failed" shows what they answer',
     ),
   ];

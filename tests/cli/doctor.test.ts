@@ -379,7 +379,7 @@ describe("finds", () => {
         ),
       "webhooks",
       "warning",
-      "0 endpoints are failing, 1 are disabled (of 01",
+      "endpoints that are failing: 0, disabled: 1 (of 01",
     ],
   ])("%s", async (_, make, check, status, message, args = []) => {
     const report = await examined(["--data", make(), ...freePorts, ...args]);
@@ -397,9 +397,7 @@ describe("finds", () => {
     await publish(waiting, event("channel.followed"));
     await waiting.stop();
     const report = await examined(["--data", data, ...freePorts]);
-    expect(of(report, "webhooks")[0]?.message).toMatch(
-      /1 deliveries are pending, the oldest of them for \d+ seconds/,
-    );
+    expect(of(report, "webhooks")[0]?.message).toMatch(/pending deliveries: 1, the oldest for \d+ seconds/);
   });
 
   test("a port that another program has", async () => {

@@ -2,7 +2,7 @@ import type { AnyElysia } from "elysia";
 import type { Answerer } from "../wire/connection.ts";
 import type { WireFault } from "../wire/fault.ts";
 import type { Head } from "../wire/head.ts";
-import type { Reply } from "../wire/reply.ts";
+import { type Reply, readyHead } from "../wire/reply.ts";
 import { serveWire } from "../wire/serve.ts";
 import { replyError } from "./errors.ts";
 import {
@@ -10,8 +10,8 @@ import {
   beginExchange,
   type Client,
   type Exchange,
-  replyLines,
   replyOf,
+  replyReady,
   type Shared,
   startExchange,
 } from "./exchange.ts";
@@ -114,5 +114,5 @@ const nobody = { headers: { get: () => null } };
 function refusal({ status, code, message }: WireFault, client: Client, shared: Shared): Reply {
   const exchange = beginExchange({ request: nobody, method: "", path: "", client, shared });
   const error = { message, code, errors: [], request_id: exchange.requestId };
-  return replyLines(exchange, status, shared.commonLines, Buffer.from(JSON.stringify(error)));
+  return replyReady(exchange, readyHead(status, shared.commonLines), Buffer.from(JSON.stringify(error)));
 }

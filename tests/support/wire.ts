@@ -1,6 +1,7 @@
 import { type Answerer, Connection, type Socket } from "../../src/wire/connection.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { type Head, readHead } from "../../src/wire/head.ts";
+import { endTurn } from "../../src/wire/output.ts";
 import type { Reply } from "../../src/wire/reply.ts";
 
 /** A socket that takes as much as it has room for, and remembers what was done to it. */
@@ -67,6 +68,7 @@ export class FakeConnection {
 
   receive(...texts: string[]): void {
     for (const text of texts) this.connection.received(Buffer.from(text, "latin1"));
+    endTurn();
   }
 
   /** Answers a request of which `answer` said null. */
@@ -84,6 +86,7 @@ export class FakeConnection {
   drain(bytes = Number.POSITIVE_INFINITY): void {
     this.socket.room += bytes;
     this.connection.writable();
+    endTurn();
   }
 
   /** Lets time pass, looked at each second as a server does. */

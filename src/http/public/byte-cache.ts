@@ -6,15 +6,14 @@ export interface KeptBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The same, before it is kept; its bytes are those of `text` in UTF-8. */
-export type ToKeep = Omit<KeptBytes, "bytes"> & { readonly text: string };
-
 /**
  * Bytes by name, in two pieces of memory. The younger one is filled; when it is full it takes the place of the older
- * one. What is found in the older one is copied into the younger one, so that what nobody asks for is dropped.
+ * one, which is emptied and filled anew. What is found in the older one is copied into the younger one, so that what
+ * nobody asks for is dropped.
  *
  * Pieces of memory instead of a `Map` of arrays, because objects that stay for a while and go by the thousands a second
- * are what a generational collector is worst at: 50,000 profiles of 450 bytes let the process grow to 300 MB.
+ * are what a generational collector is worst at: 50,000 profiles of 450 bytes let the process grow to 300 MB. The same
+ * two for ever, because new ones would be garbage of 20 MB a second.
  */
 export class ByteCache {
   #young: Piece;
@@ -22,41 +21,35 @@ export class ByteCache {
 
   constructor(readonly maxBytes: number) {
     this.#young = new Piece(maxBytes / 2);
-    this.#old = new Piece(0);
+    this.#old = new Piece(maxBytes / 2);
   }
 
-  has(name: string): boolean {
-    return this.#young.find(name) !== null || this.#old.find(name) !== null;
-  }
-
-  /** The bytes stay as they are for as long as somebody has them. */
+  /** The bytes are good until the next call of any method. */
   get(name: string): KeptBytes | null {
     const young = this.#young.find(name);
     if (young !== null) return this.#young.at(young);
     const old = this.#old.find(name);
     if (old === null) return null;
     const kept = this.#old.at(old);
-    this.#add(name, kept, kept.bytes.length);
-    return kept;
+    if (this.#young.add(name, kept)) return kept;
+    // It lies in what is emptied now.
+    const copy = { ...kept, bytes: kept.bytes.slice() };
+    this.put(name, copy);
+    return copy;
   }
 
   /**
-   * Keeps this in the place of what was there, and gives its bytes. What may be too large, or has a name of other
-   * letters than Latin ones, is not kept: null, and what was there stays.
+   * Keeps this in the place of what was there. What is too large, or has a name of other letters than Latin ones, is not
+   * kept, and what was there stays.
    */
-  put(name: string, kept: ToKeep): Uint8Array<ArrayBuffer> | null {
-    // No letter takes more than 3 bytes for each of its code units.
-    const maxBytes = 3 * kept.text.length;
-    if (!/^[\0-\xff]*$/.test(name) || recordBytes(name, maxBytes) > this.maxBytes / 2) return null;
-    return this.#add(name, kept, maxBytes);
-  }
-
-  #add(name: string, kept: KeptBytes | ToKeep, maxBytes: number): Uint8Array<ArrayBuffer> | null {
-    if (!this.#young.hasRoomFor(name, maxBytes)) {
-      this.#old = this.#young;
-      this.#young = new Piece(this.maxBytes / 2);
-    }
-    return this.#young.add(name, kept);
+  put(name: string, kept: KeptBytes): void {
+    if (!/^[\0-\xff]*$/.test(name) || recordBytes(name, kept) > this.maxBytes / 2) return;
+    if (this.#young.add(name, kept)) return;
+    const emptied = this.#old;
+    emptied.empty();
+    this.#old = this.#young;
+    this.#young = emptied;
+    this.#young.add(name, kept);
   }
 }
 
@@ -66,13 +59,13 @@ export class ByteCache {
  */
 const headBytes = 24;
 
-function recordBytes(name: string, length: number): number {
-  return Math.ceil((headBytes + name.length + length) / 8) * 8;
+function recordBytes(name: string, { bytes }: KeptBytes): number {
+  return Math.ceil((headBytes + name.length + bytes.length) / 8) * 8;
 }
 
-/** One piece of memory. Nothing in it is ever changed, because answers under way may be made of it. */
+/** One piece of memory. */
 class Piece {
-  readonly #memory: Buffer<ArrayBuffer>;
+  readonly #memory: Uint8Array<ArrayBuffer>;
   readonly #ints: Int32Array;
   readonly #floats: Float64Array;
   /** Beginnings of records + 1, each in the first slot that was free from that of its hash on; 0: free. */
@@ -81,7 +74,7 @@ class Piece {
   #records = 0;
 
   constructor(bytes: number) {
-    this.#memory = Buffer.from(new ArrayBuffer(Math.floor(bytes / 8) * 8));
+    this.#memory = new Uint8Array(Math.floor(bytes / 8) * 8);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#floats = new Float64Array(this.#memory.buffer);
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(bytes / 128 + 2)));
@@ -115,41 +108,32 @@ class Piece {
   at(start: number): KeptBytes {
     const int = (at: number) => this.#ints[start / 4 + at] ?? 0;
     const from = start + headBytes + int(3);
-    return { id: this.#floats[start / 8] ?? 0, stamp: int(2), bytes: this.#part(from, int(4)) };
+    const bytes = this.#memory.subarray(from, from + int(4));
+    return { id: this.#floats[start / 8] ?? 0, stamp: int(2), bytes };
   }
 
-  #part(from: number, length: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#memory.buffer, from, length);
-  }
-
-  /** Whether another record of at most so many bytes can be added. */
-  hasRoomFor(name: string, maxBytes: number): boolean {
-    const end = this.#used + recordBytes(name, maxBytes);
-    return end <= this.#memory.length && this.#records < this.#slots.length / 2;
-  }
-
-  /** Adds a record, for which there has to be room, and gives its bytes. */
-  add(name: string, kept: KeptBytes | ToKeep): Uint8Array<ArrayBuffer> {
+  /** Whether there was room. */
+  add(name: string, kept: KeptBytes): boolean {
     const start = this.#used;
-    const from = start + headBytes + name.length;
-    const length = this.#write(kept, from);
-    const int = start / 4;
+    const end = start + recordBytes(name, kept);
+    if (end > this.#memory.length || this.#records >= this.#slots.length / 2) return false;
     this.#floats[start / 8] = kept.id;
+    const int = start / 4;
     this.#ints[int + 2] = kept.stamp;
     this.#ints[int + 3] = name.length;
-    this.#ints[int + 4] = length;
+    this.#ints[int + 4] = kept.bytes.length;
     for (let i = 0; i < name.length; i++) this.#memory[start + headBytes + i] = name.charCodeAt(i);
+    this.#memory.set(kept.bytes, start + headBytes + name.length);
     this.#slots[this.#slotOf(name)] = start + 1;
-    this.#used = start + recordBytes(name, length);
+    this.#used = end;
     this.#records++;
-    return this.#part(from, length);
+    return true;
   }
 
-  /** @returns how many bytes were written */
-  #write(kept: KeptBytes | ToKeep, at: number): number {
-    if ("text" in kept) return this.#memory.write(kept.text, at, "utf8");
-    this.#memory.set(kept.bytes, at);
-    return kept.bytes.length;
+  empty(): void {
+    this.#slots.fill(0);
+    this.#used = 0;
+    this.#records = 0;
   }
 }
 

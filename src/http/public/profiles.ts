@@ -4,10 +4,10 @@ import { ByteCache } from "./byte-cache.ts";
 /** The bytes of an answer about one user. */
 export type ProfileBytes = Uint8Array<ArrayBuffer>;
 
-/** The user of an answer, and its text. */
+/** The user of an answer, and its bytes. */
 export interface Profile {
   readonly id: number;
-  readonly text: string;
+  readonly bytes: ProfileBytes;
 }
 
 /** Reads what there is under names, in their order; null: nothing. */
@@ -52,11 +52,7 @@ export class Profiles {
     this.changes = changes;
   }
 
-  /** Whether there is something under this spelling of a name. */
-  has(name: string): boolean {
-    return this.#ready.has(name);
-  }
-
+  /** The bytes are good until something else is asked for. */
   get(name: string): ProfileBytes | undefined {
     const kept = this.#ready.get(name);
     return kept && this.changes.of(kept.id) === kept.stamp ? kept.bytes : undefined;
@@ -84,19 +80,19 @@ export class Profiles {
     try {
       const found = await this.#read(some.map(({ name }) => name));
       for (const [i, { name, resolve }] of some.entries()) {
-        resolve(this.#keep(name, found[i] ?? null, before));
+        const profile = found[i] ?? null;
+        if (profile) this.#keep(name, profile, before);
+        resolve(profile?.bytes ?? null);
       }
     } catch (error) {
       for (const { reject } of some) reject(error);
     }
   }
 
-  #keep(name: string, profile: Profile | null, before: number): ProfileBytes | null {
-    if (!profile) return null;
-    const { id, text } = profile;
+  #keep(name: string, profile: Profile, before: number): void {
+    const { id, bytes } = profile;
     // Asked for before the count of all: then a change between the two is seen by one of them.
     const stamp = this.changes.of(id);
-    const bytes = this.changes.count === before ? this.#ready.put(name, { id, stamp, text }) : null;
-    return bytes ?? Buffer.from(text);
+    if (this.changes.count === before) this.#ready.put(name, { id, stamp, bytes });
   }
 }

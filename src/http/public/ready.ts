@@ -2,11 +2,12 @@ import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { beginExchange, clientNetworkOf, type Exchange, replyLines, replyOf } from "../exchange.ts";
+import { beginExchange, clientNetworkOf, type Exchange, replyOf, replyReady } from "../exchange.ts";
 import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
-import { replyReady } from "./cached.ts";
+import { replyPage } from "./cached.ts";
 import { categoriesPath, fresh } from "./categories.ts";
+import type { ProfileBytes } from "./profiles.ts";
 import { unknownUser, usersPath } from "./users.ts";
 
 /**
@@ -27,16 +28,15 @@ export function readyAnswers(
     return exchange.budget?.allowed === false ? replyError(exchange, rateLimited(exchange.budget)) : null;
   };
 
-  const getUser = (exchange: Exchange, { application, grant }: Caller, name: string) => {
+  /** @param user their profile or, where there is none ready, their name */
+  const getUser = (exchange: Exchange, { application, grant }: Caller, user: ProfileBytes | string) => {
     exchange.grant = grant;
     const tooOften = takeFor(exchange, application.id, application.rate_limit ?? defaultRateLimit);
     if (tooOften) return tooOften;
-    const { commonLines } = exchange.shared;
-    const kept = profiles.get(name);
-    if (kept) return replyLines(exchange, 200, commonLines, kept);
-    return profiles.load(name.toLowerCase()).then(
-      (bytes) =>
-        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyOf(replyError(exchange, unknownUser())),
+    const { ok } = exchange.shared;
+    if (typeof user !== "string") return replyReady(exchange, ok, user);
+    return profiles.load(user.toLowerCase()).then(
+      (bytes) => (bytes ? replyReady(exchange, ok, bytes) : replyOf(replyError(exchange, unknownUser()))),
       (error) => replyOf(replyError(exchange, error)),
     );
   };
@@ -49,12 +49,13 @@ export function readyAnswers(
       if (!page) return null;
       const exchange = begin();
       const tooOften = takeFor(exchange, clientNetworkOf(exchange), defaultRateLimit);
-      return tooOften ?? replyReady(exchange, page, fresh);
+      return tooOften ?? replyPage(exchange, page, fresh);
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;
     const name = path.slice(usersPath.length);
-    if (!profiles.has(name) && !isUsername(name)) return null;
+    const kept = profiles.get(name);
+    if (!kept && !isUsername(name)) return null;
     const caller = authenticator.known(request);
-    return caller?.grant.scopes.includes("users:read") ? getUser(begin(), caller, name) : null;
+    return caller?.grant.scopes.includes("users:read") ? getUser(begin(), caller, kept ?? name) : null;
   };
 }

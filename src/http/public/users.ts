@@ -93,7 +93,7 @@ export function profileReader({ store, publicUrl }: Pick<PublicDeps, "store" | "
   const profile = (user: User | null) => {
     if (!user) return null;
     const text = JSON.stringify({ user: withPicture(user, { publicUrl }), message: "OK" });
-    return { id: user.id, text };
+    return { id: user.id, bytes: Buffer.from(text) };
   };
   return async (names) => (await store.users.findAll(names)).map(profile);
 }
@@ -140,7 +140,7 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
     `${usersPath}:username`,
     async ({ exchange, params }) => {
       const name = readParam("username", params.username, Username).toLowerCase();
-      const bytes = profiles.get(name) ?? (await profiles.load(name));
+      const bytes = profiles.get(name)?.slice() ?? (await profiles.load(name));
       if (!bytes) throw unknownUser();
       return reply(exchange, 200, bytes);
     },

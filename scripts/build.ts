@@ -19,6 +19,7 @@ async function build(outfile: string, target: string | undefined): Promise<void>
       "src/engine/worker.ts",
       "src/http/public/public-worker.ts",
       "src/backups/backup-worker.ts",
+      "src/doctor/database-worker.ts",
     ],
     target: "bun",
     format: "esm",

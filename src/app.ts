@@ -148,6 +148,8 @@ function threadsOf({ config, log, now }: AppOptions): number {
 /** Named from here for the same reason as the engine's. */
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
+export const databaseCheckProgram = new URL("./doctor/database-worker.ts", import.meta.url).href;
+
 /** In a thread of its own, except with a clock of one's own. */
 async function engineOf(options: AppOptions) {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;

@@ -91,6 +91,15 @@ function filled(text: string): string {
   throw new TypeError("must not be empty");
 }
 
+/** An address or name to listen at; IPv6 also in brackets, as in a URL, which are taken away. */
+function hostName(text: string): string {
+  const bracketed = /^\[(.*)\]$/.exec(text)?.[1];
+  const isHost =
+    bracketed === undefined ? !/[[\]/\s\0]|^$/.test(text) : URL.canParse(`http://[${bracketed}]/`);
+  if (isHost) return bracketed ?? text;
+  throw new TypeError("must be an address or a name, like 127.0.0.1 or [::1], without a port");
+}
+
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
@@ -143,9 +152,9 @@ type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 
 const settings: Settings = {
   data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: filled },
-  host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: filled },
+  host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: hostName },
   port: { value: "PORT", default: "8080", help: "its port; 0 picks a free one", read: integer(0, 65_535) },
-  adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: filled },
+  adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: hostName },
   adminPort: {
     value: "PORT",
     default: "8081",
@@ -184,7 +193,7 @@ const settings: Settings = {
   rateLimit: {
     value: "N",
     default: "800",
-    help: "requests a minute for each application, and for each address without a token; 0 is no limit",
+    help: "requests a minute for each application, and for each address (IPv6: each /64) without a token; 0 is no limit",
     read: integer(0, 10_000_000),
   },
   subscriptionLimit: {
@@ -267,6 +276,17 @@ export function readConfig(
   env: Environment,
   defaults: Partial<Record<keyof Config, string>> = {},
 ): Config {
+  const { config, mistakes } = checkConfig(args, env, defaults);
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
+  return config;
+}
+
+/** The same, with the mistakes beside it: a setting that cannot be read has its default then. */
+export function checkConfig(
+  args: readonly string[],
+  env: Environment,
+  defaults: Partial<Record<keyof Config, string>> = {},
+): { readonly config: Config; readonly mistakes: readonly string[] } {
   const mistakes: string[] = [];
   const flags = readFlags(args, mistakes);
   const config: Partial<Record<keyof Config, unknown>> = {};
@@ -279,6 +299,8 @@ export function readConfig(
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       mistakes.push(`${flag === undefined ? variableOf(name) : `--${flagOf(name)}`} ${error.message}`);
+      const initial = defaults[name] ?? setting.default;
+      config[name] = initial === null ? null : setting.read(initial);
     }
   }
   if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
@@ -288,8 +310,7 @@ export function readConfig(
   if (given.length % 3 !== 0 && mistakes.length === 0) {
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
-  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
-  return Object.freeze(config as unknown as Config);
+  return { config: Object.freeze(config as unknown as Config), mistakes };
 }
 
 function readFlags(args: readonly string[], mistakes: string[]): Record<string, unknown> {
@@ -322,6 +343,26 @@ const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
 export function unknownVariables(env: Environment): string[] {
   const known = new Set([...names.map(variableOf), ...commandVariables]);
   return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !known.has(name));
+}
+
+/** The variable that a misspelt one most likely stands for: one that two letters or fewer make of it; null: none. */
+export function meantVariable(name: string): string | null {
+  const known = [...names.map(variableOf), ...commandVariables];
+  return known.find((one) => distance(one, name) <= 2) ?? null;
+}
+
+/** How many letters are to be put in, left out or changed to make one word of the other (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < other.length; j++) {
+      const changed = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }
 
 /** One line for each setting, with its variable and its default. */

@@ -1,6 +1,5 @@
 import type { Command } from "./cli/command.ts";
-import { UsageError } from "./cli/command.ts";
-import { ConfigError } from "./config.ts";
+import { ok, runCommand, wrongUsage } from "./cli/command.ts";
 import { version } from "./version.ts";
 
 /** Loaded one by one: what the others need would take the start of a server 5 ms. */
@@ -16,6 +15,9 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   deliveries: async () => (await import("./cli/deliveries.ts")).deliveries,
   backup: async () => (await import("./cli/backup.ts")).backup,
   restore: async () => (await import("./cli/restore.ts")).restore,
+  migrate: async () => (await import("./cli/migrate.ts")).migrate,
+  doctor: async () => (await import("./cli/doctor.ts")).doctor,
+  openapi: async () => (await import("./cli/openapi.ts")).openapi,
 };
 
 async function overview(): Promise<string> {
@@ -33,10 +35,6 @@ onair <command> --help explains a command.
 `;
 }
 
-const ok = 0;
-const failed = 1;
-const wrongUsage = 2;
-
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === "version" || name === "--version") {
     process.stdout.write(`onair ${version}\n`);
@@ -51,21 +49,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     process.stderr.write(`onair: there is no command "${name}"\n\n${await overview()}`);
     return wrongUsage;
   }
-  const command = await load();
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(command.help);
-    return ok;
-  }
-  try {
-    return await command.run(args, process.env);
-  } catch (error) {
-    if (error instanceof UsageError || error instanceof ConfigError) {
-      process.stderr.write(`${error.message}\n\nonair ${name} --help shows all options.\n`);
-      return wrongUsage;
-    }
-    process.stderr.write(`onair: ${error instanceof Error ? error.message : String(error)}\n`);
-    return failed;
-  }
+  return runCommand(name, await load(), args, process.env);
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -49,11 +49,34 @@ export function clientAddress(peer: string, forwardedFor: string | null, isTrust
   return client;
 }
 
+/**
+ * What limits by address count: an IPv4 address by itself, and IPv6 by its first 64 bits, because a single caller has
+ * all of a /64 and could else take another address for each request. Anything else is as it was given.
+ */
+export function clientNetwork(address: string): string {
+  if (!address.includes(":")) return address;
+  const mapped = mappedIpv4(address);
+  if (mapped !== null) return mapped;
+  let groups = 0;
+  for (let colon = address.indexOf(":"); colon !== -1; colon = address.indexOf(":", colon + 1)) {
+    if (address[colon + 1] === ":") break;
+    if (++groups === 4) return `${address.slice(0, colon)}::/64`;
+  }
+  const [head = [], tail = []] = address.split("::").map((side) => side.split(":").filter(Boolean));
+  const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
+}
+
+/** IPv4 in an IPv6 address is IPv4: so it comes on a socket of both versions. */
+function mappedIpv4(address: string): string | null {
+  return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
+}
+
 /** The one spelling of an address, without a port; null for anything else. IPv4 in an IPv6 address is IPv4. */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);
   const address = withPort?.[1] ?? withPort?.[2] ?? text;
-  const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
+  const mapped = mappedIpv4(address);
   const version = net().isIP(mapped ?? address);
   if (version === 0 || address.includes("%")) return null;
   return version === 4 ? (mapped ?? address) : new URL(`http://[${address}]`).hostname.slice(1, -1);

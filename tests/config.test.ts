@@ -57,6 +57,19 @@ describe("settings", () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
+  test.each([
+    ["[::1]", "::1"],
+    ["::1", "::1"],
+    ["[::]", "::"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    ["fe80::1%eth0", "fe80::1%eth0"],
+    ["localhost", "localhost"],
+    ["0.0.0.0", "0.0.0.0"],
+  ])("an address may be in brackets, as IPv6 is in a URL: %s is %s", (given, host) => {
+    expect(readConfig(["--host", given, "--admin-host", given], {})).toMatchObject({ host, adminHost: host });
+    expect(readConfig([], { ONAIR_HOST: given }).host).toBe(host);
+  });
+
   test("threads are a number, or one for each core", () => {
     expect(readConfig(["--threads", "2"], {}).threads).toBe(2);
     expect(readConfig([], { ONAIR_THREADS: "64" }).threads).toBe(64);
@@ -113,6 +126,19 @@ describe("settings", () => {
       [],
       { ONAIR_WEBHOOK_PROXY: "http://u:short,@proxy/x" },
       [/^ONAIR_WEBHOOK_PROXY must be/],
+    ],
+    [
+      "a host with its port, or in brackets without need",
+      ["--host", "[::1]:8080", "--admin-host", "[localhost]"],
+      {},
+      [/^--host must be an address or a name, like 127\.0\.0\.1 or \[::1\]/, /^--admin-host must be/],
+    ],
+    ["a URL for a host", [], { ONAIR_HOST: "http://localhost" }, [/^ONAIR_HOST must be an address/]],
+    [
+      "the same address in two spellings with the same port",
+      ["--port", "9", "--admin-port", "9", "--host", "[::1]", "--admin-host", "::1"],
+      {},
+      [/must differ/],
     ],
     ["the same port twice", ["--port", "9", "--admin-port", "9"], {}, [/must differ/]],
     [

@@ -36,6 +36,32 @@ test("every test that docs/delivery.md names exists", async () => {
   }
 });
 
+test("every test that docs/operating.md names exists", async () => {
+  const named = [...(await read("docs/operating.md")).matchAll(/`([a-z]+\/[a-z-]+\.test\.ts)`/g)];
+  expect(named.length).toBeGreaterThan(2);
+  for (const [, name = ""] of named) {
+    expect([name, await Bun.file(join(root, `tests/${name}`)).exists()]).toEqual([name, true]);
+  }
+});
+
+test("docs/operating.md tells of every check of onair doctor", async () => {
+  const told = await read("docs/operating.md");
+  for (const file of new Bun.Glob("*.ts").scanSync(join(root, "src/doctor"))) {
+    for (const [, check] of (await read(`src/doctor/${file}`)).matchAll(/findingsOf\("([a-z_]+)"\)/g)) {
+      expect([check, told.includes(`| \`${check}\``)]).toEqual([check, true]);
+    }
+  }
+});
+
+test("README names every command", async () => {
+  const readme = await read("README.md");
+  const commands = [...(await read("src/main.ts")).matchAll(/^ {2}([a-z]+): async/gm)].map(
+    ([, name]) => name,
+  );
+  expect(commands.length).toBeGreaterThan(12);
+  expect(commands.filter((name) => !new RegExp(`\\b(onair|run) ${name}\\b`).test(readme))).toEqual([]);
+});
+
 test("every test that docs/backups.md names exists", async () => {
   const named = [...(await read("docs/backups.md")).matchAll(/`([a-z]+\/[a-z-]+\.test\.ts)`/g)];
   expect(named.length).toBeGreaterThan(4);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { clientAddress, trustedProxies } from "../src/proxies.ts";
+import { clientAddress, clientNetwork, trustedProxies } from "../src/proxies.ts";
 
 const trusted = trustedProxies(["10.0.0.0/8", "192.168.1.7", "fd00::/8", "::1"]);
 
@@ -72,4 +72,22 @@ test.each<[string, string, boolean]>([
   ["10.0.0.0/9", "10.128.0.0", false],
 ])("%s holds %s: %p", (network, address, holds) => {
   expect(trustedProxies([network])(address)).toBe(holds);
+});
+
+test.each<[what: string, address: string, network: string]>([
+  ["an IPv4 address is counted alone", "203.0.113.9", "203.0.113.9"],
+  ["so it is on a socket of both versions", "::ffff:203.0.113.9", "203.0.113.9"],
+  ["an IPv6 address with its /64", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["the last of the same /64", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"],
+  ["the next /64 is another one", "2001:db8:1:3::1", "2001:db8:1:3::/64"],
+  ["zeros left out behind the network", "2001:db8:1:2::", "2001:db8:1:2::/64"],
+  ["zeros left out across its end", "2001:db8::1", "2001:db8:0:0::/64"],
+  ["zeros left out inside of it", "2001:0:0:2::1", "2001:0:0:2::/64"],
+  ["zeros left out inside of it, by two colons", "2001::2:3:4:5:6", "2001:0:0:2::/64"],
+  ["zeros left out at its beginning", "::2:3:4:5:6:7", "0:0:2:3::/64"],
+  ["loopback", "::1", "0:0:0:0::/64"],
+  ["an address of the link, with its zone", "fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["an unknown peer", "", ""],
+])("by which network it is limited: %s", (_, address, network) => {
+  expect(clientNetwork(address)).toBe(network);
 });

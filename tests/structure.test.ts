@@ -16,8 +16,9 @@ const allowed: Record<string, readonly string[]> = {
   backups: ["domain", "store", "threads", "*"],
   batch: ["domain", "store", "ranking"],
   http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "backups", "batch", "wire", "*"],
+  doctor: ["domain", "store", "threads", "webhooks", "http", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
-  cli: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "http", "dev", "*"],
+  cli: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "http", "dev", "doctor", "*"],
 };
 
 const room = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");
@@ -45,7 +46,7 @@ test("arrows between rooms point one way", async () => {
 test("SQL stays in store/sqlite; whoever needs data asks store/store.ts", async () => {
   const wrong: string[] = [];
   for (const file of files) {
-    const builds = /^(engine|backups|cli|store\/sqlite)\//.test(file);
+    const builds = /^(engine|backups|cli|doctor|store\/sqlite)\//.test(file);
     const text = await Bun.file(join(src, file)).text();
     if (!file.startsWith("store/sqlite/") && /from "(bun:sqlite|drizzle-orm)/.test(text)) wrong.push(file);
     for (const target of await imports(file)) {

@@ -1,7 +1,8 @@
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { checkDatabase } from "../store/sqlite/backup.ts";
-import { databaseFile, lockDirectory } from "../store/sqlite/open.ts";
+import { databaseFile } from "../store/sqlite/directory.ts";
+import { lockDirectory } from "../store/sqlite/lock.ts";
 import { StoreError } from "../store/store.ts";
 import { hashInName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { backupProgram } from "../app.ts";
 import { Backups } from "../backups/backups.ts";
 import { platformData } from "../batch/platform-data.ts";
+import { isLoopback } from "../doctor/ask.ts";
 import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
@@ -36,7 +37,9 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const { server } = target;
   if (server) {
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
-    const overHttp = (request: Request) => fetch(request, { redirect: "manual", timeout: false });
+    // What is meant for this machine goes to no proxy of the environment, which would see the key.
+    const direct = isLoopback(server.url.hostname) ? { proxy: false as const } : {};
+    const overHttp = (request: Request) => fetch(request, { redirect: "manual", timeout: false, ...direct });
     return work(adminApi(target, base, server.key, overHttp));
   }
   // A link that leads nowhere is there, too, and nothing to begin anew beside.

@@ -1,4 +1,9 @@
-import type { Environment } from "../config.ts";
+import { ConfigError, type Environment } from "../config.ts";
+
+/** Exit codes. */
+export const ok = 0;
+export const failed = 1;
+export const wrongUsage = 2;
 
 /** A subcommand of the executable. */
 export interface Command {
@@ -13,4 +18,27 @@ export interface Command {
 /** The command line is wrong; the message says how. */
 export class UsageError extends Error {
   override name = "UsageError";
+}
+
+/** Runs a command, or prints its help, and gives the exit code; what goes wrong is told on standard error. */
+export async function runCommand(
+  name: string,
+  command: Command,
+  args: readonly string[],
+  env: Environment,
+): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(command.help);
+    return ok;
+  }
+  try {
+    return await command.run(args, env);
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof ConfigError) {
+      process.stderr.write(`${error.message}\n\nonair ${name} --help shows all options.\n`);
+      return wrongUsage;
+    }
+    process.stderr.write(`onair: ${error instanceof Error ? error.message : String(error)}\n`);
+    return failed;
+  }
 }

@@ -5,6 +5,8 @@ export interface Progress {
   readonly totalBytes: number | null;
   /** null: it has none. */
   rows: number | null;
+  /** Where it is rows that are counted, and not bytes. */
+  readonly totalRows?: number;
 }
 
 /** Shows a `Progress` while the work goes on. */
@@ -18,6 +20,7 @@ const shortestBar = 8;
 const onTerminalMs = 100;
 const elsewhereMs = 5_000;
 
+const counted = (rows: number) => Math.round(rows).toLocaleString("en");
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
 
 /** One line for a progress after `elapsedMs`, with a bar where a terminal of `columns` has room for it. */
@@ -26,17 +29,18 @@ export function progressLine(
   elapsedMs: number,
   columns: number | null,
 ): string {
-  const { bytes, totalBytes, rows } = progress;
+  const { bytes, totalBytes, rows, totalRows } = progress;
   const seconds = Math.max(1, elapsedMs) / 1000;
   const speed =
     rows === null
       ? `${megabytes(bytes / seconds)} MB/s`
-      : `${rows.toLocaleString("en")} rows  ${Math.round(rows / seconds).toLocaleString("en")} rows/s`;
-  if (!totalBytes) return fitted(`${megabytes(bytes)} MB  ${speed}`, columns);
-  const share = Math.min(1, bytes / totalBytes);
+      : `${counted(rows)}${totalRows ? ` of ${counted(totalRows)}` : ""} rows  ${counted(rows / seconds)} rows/s`;
+  if (!totalBytes && !totalRows) return fitted(`${megabytes(bytes)} MB  ${speed}`, columns);
+  const share = Math.min(1, totalRows ? (rows ?? 0) / totalRows : bytes / (totalBytes ?? bytes));
   const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);
   const left = share > 0 && share < 1 ? `  ${duration((elapsedMs / share) * (1 - share))} left` : "";
-  const text = `${percent}  ${megabytes(bytes)} of ${megabytes(totalBytes)} MB  ${speed}${left}`;
+  const done = totalBytes ? `  ${megabytes(bytes)} of ${megabytes(totalBytes)} MB` : "";
+  const text = `${percent}${done}  ${speed}${left}`;
   if (columns === null) return text;
   const width = Math.min(longestBar, columns - 2 - text.length);
   if (width < shortestBar) return fitted(text.trimStart(), columns);

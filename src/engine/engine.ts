@@ -4,7 +4,7 @@ import { noReceiver } from "../domain/delivery-log.ts";
 import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
-import type { DirectoryLock } from "../store/sqlite/open.ts";
+import type { DirectoryLock } from "../store/sqlite/lock.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service, supervise } from "../supervisor.ts";

@@ -4,7 +4,7 @@ import { minute } from "../domain/time.ts";
 import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
 import { Changes } from "./changes.ts";
-import { type Asked, clientAddressOf, type Exchange } from "./exchange.ts";
+import { type Asked, clientNetworkOf, type Exchange } from "./exchange.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import type { Budget, RateLimiter } from "./rate-limit.ts";
 
@@ -138,7 +138,7 @@ export type Authenticator = ReturnType<typeof authenticator>;
 export interface Access {
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
-  /** Requests a minute for each application that has no limit of its own, and for each address; 0 is no limit. */
+  /** Requests a minute for each application that has no limit of its own, and for each address (IPv6: /64); 0 is no limit. */
   readonly defaultRateLimit: number;
 }
 
@@ -156,14 +156,14 @@ export async function admit(
   const take = (key: string, limit: number) => {
     exchange.budget = limiter.take(key, limit);
   };
-  if (scope === null) take(clientAddressOf(exchange), defaultRateLimit);
+  if (scope === null) take(clientNetworkOf(exchange), defaultRateLimit);
   else {
     try {
       const { grant, application } = await authenticator.authenticate(request);
       exchange.grant = grant;
       take(application.id, application.rate_limit ?? defaultRateLimit);
     } catch (error) {
-      take(clientAddressOf(exchange), defaultRateLimit);
+      take(clientNetworkOf(exchange), defaultRateLimit);
       if (exchange.budget?.allowed !== false) throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
-import { clientAddress, type TrustedProxies } from "../proxies.ts";
+import { clientAddress, clientNetwork, type TrustedProxies } from "../proxies.ts";
 import { type ReadyHead, type Reply, readyHead } from "../wire/reply.ts";
 import type { Budget } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
@@ -72,11 +72,11 @@ export function linesOf(headers: Iterable<[string, string]>): string {
 /** How a request arrived for which a `Request` was made: HEAD is answered by the route of GET. */
 export const arrivals = new WeakMap<Request, Pick<Exchange, "method" | "client">>();
 
-/** The address of the client, or of whom a trusted proxy speaks for; "" when unknown. */
-export function clientAddressOf({ request, shared, client }: Exchange): string {
+/** By what the client, or whom a trusted proxy speaks for, is limited: an IPv4 address or a /64; "" when unknown. */
+export function clientNetworkOf({ request, shared, client }: Exchange): string {
   const address = client?.address ?? "";
-  if (shared.trustedProxies === null) return address;
-  return clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies);
+  if (shared.trustedProxies === null) return clientNetwork(address);
+  return clientNetwork(clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies));
 }
 
 type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;

@@ -226,6 +226,20 @@ describe.skipIf(!built)("dist/onair", () => {
     expect(readdirSync(join(directory.path, "restored", "backups"))).toHaveLength(1);
   });
 
+  test("prints its OpenAPI document, tells its migrations, and is well by its own word", async () => {
+    const port = new URL(server.publicUrl).port;
+    const document = await run(["openapi", "--port", port], options);
+    const served = await (await get("/openapi.json")).text();
+    expect([document.code, document.stdout === served]).toEqual([0, true]);
+    const planned = await run(["migrate", "--data", "data", "--dry-run", "--json"], options);
+    expect([planned.code, JSON.parse(planned.stdout)]).toMatchObject([0, { search_index: "ready" }]);
+    const addresses = ["--port", port, "--admin-port", new URL(server.adminUrl).port];
+    const checked = await run(["doctor", "--data", "data", ...addresses, "--json"], options);
+    expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([0, { ok: true }]);
+    expect(checked.stdout).toContain('"check":"integrity","status":"ok"');
+    expect(checked.stdout).toContain("is healthy and ready");
+  });
+
   test("reads neither .env nor bunfig.toml of its directory", async () => {
     await Bun.write(join(directory.path, ".env"), "ONAIR_PORT=nonsense\n");
     await Bun.write(join(directory.path, "bunfig.toml"), 'preload = ["./missing.ts"]\n');

@@ -196,3 +196,14 @@ test("events types lists what can be published, with an example of one", async (
     },
   ]);
 });
+
+test("the operator key for a server on this machine goes past a proxy of the environment", async () => {
+  const server = await startServer();
+  let asked = 0;
+  const proxy = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(String(asked++)) });
+  const http_proxy = `http://127.0.0.1:${proxy.port}`;
+  const env = { ONAIR_ADMIN_KEY: adminKey, http_proxy, HTTP_PROXY: http_proxy };
+  const { code } = await run(["apps", "list", "--url", server.app.adminUrl], { env });
+  await Promise.all([proxy.stop(true), server.stop()]);
+  expect([code, asked]).toEqual([0, 0]);
+});

@@ -298,5 +298,7 @@ test("progress is a bar on a terminal that has room for it, and a plain line els
   expect(progressLine({ ...half, rows: null }, 500, null)).toBe(
     "50 %  50.0 of 100.0 MB  100.0 MB/s  1 s left",
   );
+  const rows = { bytes: 0, totalBytes: null, rows: 250_000, totalRows: 1_000_000 };
+  expect(progressLine(rows, 2_500, null)).toBe("25 %  250,000 of 1,000,000 rows  100,000 rows/s  8 s left");
   expect(progressLine({ bytes: 0, totalBytes: 0, rows: 0 }, 0, 120)).toBe("0.0 MB  0 rows  0 rows/s");
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { networkInterfaces } from "node:os";
 import type { AnyElysia } from "elysia";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { answererOf } from "../../src/http/public-listening.ts";
@@ -236,4 +237,21 @@ describe("the answerer neither throws nor rejects", () => {
     const { status } = await answerer.answer(headOfGet(), null, connectionTo(answerer));
     expect(status).toBe(500);
   });
+});
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ address }) => address === "::1"),
+);
+
+test.skipIf(!hasIpv6)("both listeners take an IPv6 address, whose URL has brackets", async () => {
+  const onIpv6 = await startServer({ args: ["--host", "[::1]", "--admin-host", "[::1]"] });
+  try {
+    for (const url of [onIpv6.app.publicUrl, onIpv6.app.adminUrl]) {
+      expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+      const document = await (await fetch(`${url}/openapi.json`)).json();
+      expect(document).toMatchObject({ servers: [{ url }] });
+    }
+  } finally {
+    await onIpv6.stop();
+  }
 });

@@ -89,6 +89,35 @@ describe("behind a proxy", () => {
     await behind.stop();
   });
 
+  test("IPv6 is counted by its /64, which is what one caller has, and IPv4 by address", async () => {
+    const behind = await startServer({
+      clock,
+      args: ["--rate-limit", "60", "--trusted-proxies", "127.0.0.1"],
+    });
+    expect(await remaining(behind, ["2001:db8:1:2::1"])).toBe(59);
+    expect(await remaining(behind, ["2001:db8:1:2:ffff:0:0:9"])).toBe(58);
+    expect(await remaining(behind, ["[2001:DB8:1:2::3]:443"])).toBe(57);
+    expect(await remaining(behind, ["2001:db8:1:3::1"])).toBe(59);
+    expect(await remaining(behind, ["::ffff:203.0.113.1"])).toBe(59);
+    expect(await remaining(behind, ["::ffff:203.0.113.2"])).toBe(59);
+    const badToken = { headers: { "x-forwarded-for": "2001:db8:1:3::2" } };
+    expect(limits(await behind.get("/public/v1/users/xqcow", "onair_at_bad", badToken))[1]).toBe(58);
+    const wrongSecret = async (address: string) => {
+      const body = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: "x",
+        client_secret: "wrong",
+      });
+      const init = { method: "POST", body, headers: { "x-forwarded-for": address } };
+      return (await behind.get("/oauth/token", undefined, init)).status;
+    };
+    const statuses: number[] = [];
+    for (let i = 0; i < 61; i++) statuses.push(await wrongSecret(`2001:db8:9:9::${i.toString(16)}`));
+    expect(statuses).toEqual([...Array(60).fill(401), 429]);
+    expect(await wrongSecret("2001:db8:9:a::1")).toBe(401);
+    await behind.stop();
+  });
+
   test("that is not, the header counts for nothing", async () => {
     const open = await startServer({ clock, args: ["--rate-limit", "60"] });
     expect(await remaining(open, ["203.0.113.1"])).toBe(59);

@@ -2,7 +2,7 @@ import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { rateLimited } from "../auth.ts";
-import { clientAddressOf, type Exchange } from "../exchange.ts";
+import { clientNetworkOf, type Exchange } from "../exchange.ts";
 import type { PublicDeps } from "../public/base.ts";
 import { OAuthError } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
@@ -31,7 +31,7 @@ export async function authenticateClient(
     );
   }
   if (application && (await isSecretOf(store, id, secret, now()))) return application;
-  const budget = access.limiter.take(`wrong secrets from ${clientAddressOf(exchange)}`, wrongSecrets);
+  const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(exchange)}`, wrongSecrets);
   if (budget?.allowed === false) throw rateLimited(budget);
   throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }

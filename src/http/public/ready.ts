@@ -2,7 +2,7 @@ import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { beginExchange, clientAddressOf, type Exchange, replyOf, replyReady } from "../exchange.ts";
+import { beginExchange, clientNetworkOf, type Exchange, replyOf, replyReady } from "../exchange.ts";
 import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
 import { replyPage } from "./cached.ts";
@@ -48,7 +48,7 @@ export function readyAnswers(
       const page = ranking.current().pages.get(path.slice(categoriesPath.length) + query);
       if (!page) return null;
       const exchange = begin();
-      const tooOften = takeFor(exchange, clientAddressOf(exchange), defaultRateLimit);
+      const tooOften = takeFor(exchange, clientNetworkOf(exchange), defaultRateLimit);
       return tooOften ?? replyPage(exchange, page, fresh);
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;

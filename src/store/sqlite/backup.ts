@@ -2,9 +2,9 @@ import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
 import { noRoom } from "../../domain/backups.ts";
 import { StoreError } from "../store.ts";
+import { databaseFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";
-import { databaseFile } from "./open.ts";
 
 /**
  * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Whoever

@@ -32,9 +32,14 @@ export const migrations: readonly Migration[] = [
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
- * Brings the database to the newest form, all steps in one transaction. Throws a `StoreError` as `checkMigrations` does.
+ * Brings the database to the newest form, all steps in one transaction; `applying` is told the name of each before it
+ * begins. Throws a `StoreError` as `checkMigrations` does.
  */
-export function migrate(db: Database, list: readonly Migration[] = migrations): void {
+export function migrate(
+  db: Database,
+  list: readonly Migration[] = migrations,
+  applying: (name: string) => void = () => {},
+): void {
   db.run(
     "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)",
   );
@@ -44,7 +49,7 @@ export function migrate(db: Database, list: readonly Migration[] = migrations): 
   // transaction the pragma does nothing.
   db.run("PRAGMA foreign_keys = OFF");
   try {
-    db.transaction(() => apply(db, list, applied)).immediate();
+    db.transaction(() => apply(db, list, applied, applying)).immediate();
   } finally {
     db.run("PRAGMA foreign_keys = ON");
   }
@@ -95,9 +100,26 @@ export function checkMigrations(db: Database, list: readonly Migration[] = migra
   return applied.length;
 }
 
-function apply(db: Database, list: readonly Migration[], from: number): void {
+/**
+ * The same of any database: 0 for one that is still empty. Throws a `StoreError` also for one that is not of onair. Only
+ * reads.
+ */
+export function appliedMigrations(db: Database): number {
+  if (isOurs(db)) return checkMigrations(db);
+  // A first start that was cut off leaves the empty list.
+  if (db.query("SELECT 1 FROM sqlite_schema WHERE tbl_name <> 'migrations'").get() === null) return 0;
+  throw new StoreError("It is a database of SQLite, but not one of onair.");
+}
+
+function apply(
+  db: Database,
+  list: readonly Migration[],
+  from: number,
+  applying: (name: string) => void,
+): void {
   for (const [number, { name, sql }] of list.entries()) {
     if (number < from) continue;
+    applying(name);
     for (const statement of sql.split("--> statement-breakpoint")) {
       if (statement.trim()) db.run(statement);
     }

@@ -1,25 +1,12 @@
-import { Database, SQLiteError } from "bun:sqlite";
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../store.ts";
-import { codeOf, damaged, isDamage } from "./faults.ts";
+import { databaseIn, explain, wrongFileIn } from "./directory.ts";
+import { damaged } from "./faults.ts";
+import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
-import { prepareSearch, searchIsUnfilled } from "./search.ts";
-
-/** The name of the database in its directory. */
-export const databaseFile = "onair.db";
+import { fillingSearch, prepareSearch, searchIsUnfilled } from "./search.ts";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {
@@ -28,14 +15,6 @@ export interface OpenDatabase {
 }
 
 const longestLogBytes = 64 * 1024 * 1024;
-
-/** What keeps other servers out of a data directory. */
-export interface DirectoryLock {
-  close(): void;
-}
-
-/** The file of the database in a data directory. */
-export const databaseIn = (directory: string): string => join(directory, databaseFile);
 
 /**
  * Opens the database of a data directory, creating both where missing, and brings it to the newest form.
@@ -47,13 +26,27 @@ export function openDatabase(
   lock: DirectoryLock = lockDirectory(directory),
 ): OpenDatabase {
   try {
-    const file = databaseIn(directory);
-    // First of all, because SQLite opens what may not be written as well, and only the first change fails.
-    const wrong = wrongFileIn(directory);
-    if (wrong !== null) throw new StoreError(`${wrong}.`);
-    if (existsSync(file)) requireUsable(file);
-    else makeDatabase(directory);
-    const db = new Database(file, { create: false, readwrite: true, strict: true });
+    const db = openForWriting(directory);
+    migrate(db);
+    prepareSearch(db);
+    return { db, close: () => closeWriter(db, lock) };
+  } catch (error) {
+    lock.close();
+    throw explain(error, directory);
+  }
+}
+
+/** The connection that writes, to a database in whatever form. */
+function openForWriting(directory: string): Database {
+  const file = databaseIn(directory);
+  // First of all, because SQLite opens what may not be written as well, and only the first change fails.
+  const wrong = wrongFileIn(directory);
+  if (wrong !== null) throw new StoreError(`${wrong}.`);
+  if (existsSync(file)) requireUsable(file);
+  else makeDatabase(directory);
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
+  const db = new Database(file, { create: false, readwrite: true, strict: true });
+  try {
     // Waits for a backup or an operator's shell; FULL, because what was acknowledged must survive a power cut.
     db.run("PRAGMA busy_timeout = 5000");
     db.run("PRAGMA journal_mode = WAL");
@@ -66,17 +59,14 @@ export function openDatabase(
     // What savepoints copy of pages would else go through a file.
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
-    migrate(db);
-    prepareSearch(db);
-    chmodSync(file, 0o600);
-    return { db, close: () => close(db, lock) };
+    return db;
   } catch (error) {
-    lock.close();
-    throw explain(error, directory);
+    db.close();
+    throw error;
   }
 }
 
-function close(db: Database, lock: DirectoryLock): void {
+function closeWriter(db: Database, lock: DirectoryLock): void {
   // Whoever still reads, such as a backup that was given up, is not waited for: the log is then left as it is.
   for (const last of ["PRAGMA optimize", "PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)"]) {
     try {
@@ -96,11 +86,12 @@ function close(db: Database, lock: DirectoryLock): void {
 function makeDatabase(directory: string): void {
   const partial = join(directory, "onair.making");
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+  // For its owner alone from the very beginning: SQLite makes the log with the mode that the database has then.
+  closeSync(openSync(partial, "wx", 0o600));
   const db = new Database(partial, { create: true });
   db.run("PRAGMA journal_mode = WAL");
   migrate(db);
   db.close();
-  chmodSync(partial, 0o600);
   // On disk with the first commit: SQLite then syncs the directory, in which it makes its log.
   renameSync(partial, databaseIn(directory));
 }
@@ -129,6 +120,58 @@ function requireUsable(file: string): void {
 }
 
 /**
+ * Has everything in the one file of the database, which nobody has open then, as it is before an upgrade. Throws
+ * `StoreError`.
+ *
+ * @returns the path of that file
+ */
+export function settleDatabase(directory: string): string {
+  const file = databaseIn(directory);
+  try {
+    const db = new Database(file, { create: false, readwrite: true });
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close(true);
+  } catch (error) {
+    throw explain(error, directory);
+  }
+  return file;
+}
+
+export interface UpgradeOptions {
+  /** The index of the search is emptied and filled anew, whatever is in it. */
+  readonly rebuildSearch: boolean;
+  /** Told the name of each migration before it begins. */
+  readonly applying: (name: string) => void;
+  /** Told how many users the index of the search holds while it is filled. */
+  readonly indexed: (users: number) => void;
+}
+
+/**
+ * What `openDatabase` does to a database of an older version, and nothing else; others have their turn between the
+ * steps of the search. The directory's lock is let go of at the end, whichever. Throws `StoreError`.
+ */
+export async function upgradeDatabase(
+  directory: string,
+  lock: DirectoryLock,
+  { rebuildSearch, applying, indexed }: UpgradeOptions,
+): Promise<void> {
+  let db: Database | null = null;
+  try {
+    db = openForWriting(directory);
+    migrate(db, undefined, applying);
+    for (const users of fillingSearch(db, { anew: rebuildSearch })) {
+      indexed(users);
+      await Bun.sleep(0);
+    }
+  } catch (error) {
+    db?.close();
+    lock.close();
+    throw explain(error, directory);
+  }
+  closeWriter(db, lock);
+}
+
+/**
  * A second connection, opened without waiting for the one that writes; null where that one has something to do, or to
  * complain of, before anybody may read.
  */
@@ -153,94 +196,4 @@ export function openForReading(directory: string): Database {
   db.run("PRAGMA temp_store = MEMORY");
   db.run("PRAGMA query_only = ON");
   return db;
-}
-
-/**
- * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError` where it
- * is in use or cannot be used.
- *
- * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
- * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
- */
-export function lockDirectory(directory: string): DirectoryLock {
-  const pidFile = join(directory, "onair.pid");
-  const lockFile = join(directory, "onair.lock");
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const lock = new Database(lockFile, { create: true });
-    lock.run("PRAGMA busy_timeout = 0");
-    lock.run("PRAGMA locking_mode = EXCLUSIVE");
-    lock.run("BEGIN EXCLUSIVE");
-    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
-    return lock;
-  } catch (error) {
-    if (error instanceof SQLiteError && error.code === "SQLITE_BUSY") {
-      const pid = readPid(pidFile);
-      const owner = pid === null ? "another process" : `process ${pid}`;
-      throw new StoreError(
-        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or go through it with --url.`,
-      );
-    }
-    if (isDamage(error)) {
-      throw new StoreError(`${lockFile} is damaged (${codeOf(error)}). Remove it: it holds nothing.`);
-    }
-    throw explain(error, directory);
-  }
-}
-
-function readPid(file: string): number | null {
-  try {
-    return Number.parseInt(readFileSync(file, "utf8"), 10) || null;
-  } catch {
-    return null;
-  }
-}
-
-/** The error for operators where a data directory cannot be used. */
-function explain(error: unknown, directory: string): unknown {
-  if (error instanceof StoreError) return error;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (isDamage(error)) return damaged(databaseIn(directory), code, error);
-  if (/^(ENOTDIR|EEXIST)/.test(code)) {
-    return new StoreError(`${directory} is not a directory. Name another one with --data.`);
-  }
-  if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|FULL|IOERR).*)$/.test(code)) return error;
-  const wrong = wrongFileIn(directory);
-  if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
-  if (/^(ENOSPC|EDQUOT|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(code)) {
-    return new StoreError(`The disk of the data directory ${directory} is full, or fails (${code}).`);
-  }
-  return new StoreError(
-    `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,
-  );
-}
-
-/** What is wrong with one of the files there, and what to do, where that can be seen without opening it. */
-function wrongFileIn(directory: string): string | null {
-  const names = ["onair.lock", "onair.pid", ...["", "-wal", "-shm"].map((suffix) => databaseFile + suffix)];
-  for (const file of names.map((name) => join(directory, name))) {
-    if (!existsWithoutFollowing(file)) continue;
-    if (!statSync(file, { throwIfNoEntry: false })?.isFile())
-      return `${file} is not a file. Move it away, or name another directory with --data`;
-    if (!isUsable(file)) return `${file} may not be read and written. Give this user the right to do that`;
-  }
-  return null;
-}
-
-/** Whether there is something of that name, be it a link that leads nowhere. */
-function existsWithoutFollowing(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false; // not even its directory may be looked into
-  }
-}
-
-function isUsable(file: string): boolean {
-  try {
-    accessSync(file, constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -272,17 +272,35 @@ export function searchIsUnfilled(db: Database): boolean {
  * An index that is laid out anew takes 10 seconds for a million users, once, and is filled with all of them or none.
  */
 export function prepareSearch(db: Database): void {
+  for (const _ of fillingSearch(db));
+}
+
+/**
+ * The same in steps of some 50 ms, each of which gives how many users the index holds by then. With `anew` the index is
+ * emptied first. Whoever stops in between leaves it as it was.
+ */
+export function* fillingSearch(db: Database, { anew = false } = {}): Generator<number> {
   configureIndex(db);
-  if (!searchIsUnfilled(db)) return;
-  const { update } = userSearch(db);
+  if (!anew && !searchIsUnfilled(db)) return;
   const next = db.query<Indexed, [number, number]>(
     "SELECT id, username, display_name, followers_count FROM users WHERE id > ? ORDER BY id LIMIT ?",
   );
-  const rebuild = db.transaction(() => {
+  db.run("BEGIN IMMEDIATE");
+  try {
+    if (anew) {
+      db.run("INSERT INTO user_search (user_search) VALUES ('delete-all')");
+      db.run("DELETE FROM search_statistics");
+    }
+    const { update } = userSearch(db);
+    let indexed = 0;
     for (let users = next.all(0, rebuiltAtOnce); users.length > 0; ) {
       update(users.map((after) => ({ before: null, after })));
+      indexed += users.length;
+      yield indexed;
       users = next.all(users.at(-1)?.id ?? 0, rebuiltAtOnce);
     }
-  });
-  rebuild();
+    db.run("COMMIT");
+  } finally {
+    if (db.inTransaction) db.run("ROLLBACK");
+  }
 }

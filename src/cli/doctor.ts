@@ -1,0 +1,114 @@
+import { parseArgs } from "node:util";
+import { databaseCheckProgram } from "../app.ts";
+import { checkConfig, type Environment, settingsHelp } from "../config.ts";
+import { examine } from "../doctor/examine.ts";
+import type { Finding } from "../doctor/finding.ts";
+import { version } from "../version.ts";
+import { type Command, UsageError } from "./command.ts";
+import { print } from "./print.ts";
+
+const integrityTimeoutMs = 20_000;
+
+const ownOptions = {
+  json: { type: "boolean" },
+  full: { type: "boolean" },
+  reach: { type: "boolean" },
+  url: { type: "string" },
+} as const;
+
+export const doctor: Command = {
+  summary: "check settings, data directory and server",
+  get help() {
+    return `Usage: onair doctor [options]
+
+Checks the settings, the data directory and the server on it, and says what is fine, what is wrong and how to mend it.
+Give it the options and variables of "onair serve". It changes nothing, prints no secret, and goes beside a running
+server. It asks nobody but loopback, unless you say so:
+
+  --url URL                  the admin listener of a server anywhere; with ONAIR_ADMIN_KEY also its endpoints. Without
+                             --data or ONAIR_DATA nothing but settings and that server is looked at
+  --reach                    whether a server answers at the public URL, too
+  --full                     compare every index with its table, however long that takes; without it the look at the
+                             database ends after ${integrityTimeoutMs / 1000} s
+  --json                     print the findings as JSON
+
+${settingsHelp()}
+
+Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warnings do not count.
+`;
+  },
+  async run(args: readonly string[], env: Environment) {
+    const { own, rest } = divided(args);
+    const mistaken = checkConfig(rest, {}).mistakes;
+    if (mistaken.length > 0) throw new UsageError(mistaken.join("\n"));
+    const { config, mistakes } = checkConfig(rest, env);
+    const url = own.url === undefined ? null : adminUrl(own.url);
+    const { json = false, full = false, reach = false } = own;
+    const isNamed = rest.some((arg) => /^--data(=|$)/.test(arg)) || env["ONAIR_DATA"] !== undefined;
+    const withData = url === null || isNamed;
+    const findings: Finding[] = [];
+    for await (const finding of examine({
+      config,
+      mistakes,
+      env,
+      url,
+      withData,
+      reach,
+      full,
+      program: databaseCheckProgram,
+      integrityTimeoutMs: full ? Number.POSITIVE_INFINITY : integrityTimeoutMs,
+      now: Date.now,
+    })) {
+      findings.push(finding);
+      if (!json) await print(shown(finding));
+    }
+    const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
+    const wrong = count("wrong");
+    const data = withData ? config.data : null;
+    if (json) await print(JSON.stringify({ ok: wrong === 0, version, data, url, findings }));
+    else await print(`\n${summary(wrong, count("warning"))}`);
+    return wrong === 0 ? 0 : 1;
+  },
+};
+
+/** The options of this command alone, and the arguments that are left: those of "onair serve". */
+function divided(args: readonly string[]) {
+  const { tokens } = parseArgs({ args: [...args], options: ownOptions, strict: false, tokens: true });
+  const taken = new Set<number>();
+  const own: { json?: boolean; full?: boolean; reach?: boolean; url?: string } = {};
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, value, index, inlineValue } = token;
+    if (name === "url") {
+      if (value === undefined) throw new UsageError("--url needs a value");
+      own.url = value;
+      if (!inlineValue) taken.add(index + 1);
+    } else if (name === "json" || name === "full" || name === "reach") {
+      if (value !== undefined) throw new UsageError(`--${name} takes no value`);
+      own[name] = true;
+    } else continue;
+    taken.add(index);
+  }
+  return { own, rest: args.filter((_, i) => !taken.has(i)) };
+}
+
+function adminUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash)
+    return url.href.replace(/\/+$/, "");
+  throw new UsageError("--url must be an http URL");
+}
+
+const words = { ok: "ok", warning: "warning", wrong: "WRONG", skipped: "skipped" } as const;
+
+function shown({ check, status, message, mend }: Finding): string {
+  const line = `${words[status].padEnd(8)} ${check.replaceAll("_", " ").padEnd(16)} ${message}`;
+  return mend === null ? line : `${line}\n${" ".repeat(26)}→ ${mend}`;
+}
+
+function summary(wrong: number, warnings: number): string {
+  const looks =
+    warnings === 0 ? "" : ` ${warnings} ${warnings === 1 ? "thing is" : "things are"} worth a look.`;
+  if (wrong === 0) return `Nothing is wrong.${looks}`;
+  return `${wrong} ${wrong === 1 ? "thing is" : "things are"} wrong.${looks}`;
+}

@@ -1,0 +1,150 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
+import { type Environment, readConfig } from "../config.ts";
+import { databaseFile } from "../store/sqlite/directory.ts";
+import { type DirectoryLock, lockDirectory } from "../store/sqlite/lock.ts";
+import { look, type SchemaState, schemaState } from "../store/sqlite/look.ts";
+import { upgradeDatabase } from "../store/sqlite/open.ts";
+import { version } from "../version.ts";
+import { type Command, UsageError } from "./command.ts";
+import { print, table } from "./print.ts";
+import { type Progress, showProgress } from "./progress.ts";
+import { readArguments } from "./target.ts";
+
+const help = `Usage: onair migrate [options]
+
+Brings the database of a data directory to the form of this version, without serving it. "onair serve" does the same at
+its start; this shows beforehand what it will do, and while it does it. Nothing leads back to an older version but a
+backup, so make one first: --backup does.
+
+  --data DIR         the data directory (ONAIR_DATA, default: onair-data); refused while a server uses it
+  --dry-run          only tell what is applied and what is pending; goes beside a running server, too
+  --backup FILE      first copy the database into a file that does not exist yet, for "onair restore"
+  --rebuild-search   also make the index of the user search anew, which takes 10 seconds for a million users
+  --json             print the migrations as JSON
+
+All migrations are applied or none, and what was applied is not applied again. Exit code: 0 when the database has the
+form of this version (with --dry-run: when it can be told), 1 when it failed, 2 for wrong usage.
+`;
+
+const options = {
+  data: { type: "string" },
+  "dry-run": { type: "boolean" },
+  backup: { type: "string" },
+  "rebuild-search": { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+export const migrate: Command = {
+  summary: "bring the database to the form of this version",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;
+    const { ONAIR_DATA } = env;
+    const { data } = readConfig(values.data === undefined ? [] : ["--data", values.data], { ONAIR_DATA });
+    const mistakes: string[] = [];
+    if (positionals.length > 0) mistakes.push(`"${positionals[0]}" is not expected here`);
+    if (dryRun && (backup !== null || rebuildSearch))
+      mistakes.push("--dry-run changes nothing: it goes with neither --backup nor --rebuild-search");
+    if (backup !== null && !existsSync(dirname(backup)))
+      mistakes.push(`There is no directory ${dirname(backup)}`);
+    else if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists; name another file`);
+    if (!existsSync(join(data, databaseFile)))
+      mistakes.push(`There is no data in ${data}; name its directory with --data`);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const planned = { data, backup, rebuildSearch };
+    const before = dryRun ? look(data, schemaState) : await upgrade(planned);
+    await print(
+      values.json ? JSON.stringify(asJson(before, planned, dryRun)) : `${told(before, planned, dryRun)}`,
+    );
+    return 0;
+  },
+};
+
+interface Planned {
+  readonly data: string;
+  readonly backup: string | null;
+  readonly rebuildSearch: boolean;
+}
+
+/** @returns the form in which the database was before */
+async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<SchemaState> {
+  const lock = lockDirectory(data);
+  let before: SchemaState;
+  try {
+    before = look(data, schemaState);
+    if (backup !== null) await makeBackup(data, backup);
+    else if (before.pending.length > 0)
+      process.stderr.write(
+        "There is no way back to the older version but a backup; --backup makes one first.\n",
+      );
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+  await withProgress(data, lock, before, rebuildSearch);
+  return before;
+}
+
+async function makeBackup(data: string, file: string): Promise<void> {
+  const progress: Progress = { bytes: 0, totalBytes: statSync(join(data, databaseFile)).size, rows: null };
+  const display = showProgress(progress);
+  await backupBeforeUpgrade(data, file, (bytes) => {
+    progress.bytes = bytes;
+  }).finally(() => display.end());
+}
+
+async function withProgress(
+  data: string,
+  lock: DirectoryLock,
+  { users: totalRows }: SchemaState,
+  rebuildSearch: boolean,
+): Promise<void> {
+  const progress: Progress = { bytes: 0, totalBytes: null, rows: 0, totalRows };
+  const display = showProgress(progress);
+  await upgradeDatabase(data, lock, {
+    rebuildSearch,
+    applying: (name) => process.stderr.write(`Applying ${name} …\n`),
+    indexed(users) {
+      progress.rows = users;
+    },
+  }).finally(() => display.end());
+}
+
+/** Each migration as a program reads it; `migrated` are those that were applied just now. */
+function asJson({ applied, pending, isSearchReady, users }: SchemaState, planned: Planned, dryRun: boolean) {
+  const isIndexed = isSearchReady && !planned.rebuildSearch;
+  return {
+    data: planned.data,
+    version,
+    dry_run: dryRun,
+    from: applied.at(-1) ?? null,
+    to: pending.at(-1) ?? applied.at(-1) ?? null,
+    migrations: [
+      ...applied.map((name) => ({ name, state: "applied" })),
+      ...pending.map((name) => ({ name, state: dryRun ? "pending" : "migrated" })),
+    ],
+    search_index: isIndexed ? "ready" : dryRun ? "pending" : "migrated",
+    users,
+    backup: planned.backup,
+  };
+}
+
+function told(state: SchemaState, planned: Planned, dryRun: boolean): string {
+  const { data, from, to, migrations, search_index, users } = asJson(state, planned, dryRun);
+  const rows = migrations.map((one) => ["", one.state, one.name]);
+  if (search_index !== "ready")
+    rows.push(["", search_index, `the index of the search, of ${users.toLocaleString("en")} users`]);
+  const isChanged = rows.some(([, word]) => word !== "applied");
+  const range = from === to ? `${to}` : `${from ?? "nothing"} to ${to}`;
+  const head = !isChanged
+    ? `${data} has the form of onair ${version} (${to}).`
+    : dryRun
+      ? `${data} is to be brought from ${range} for onair ${version}. Nothing was changed.`
+      : `${data} has the form of onair ${version} now (${range}).`;
+  const advice = `Make a backup first: onair migrate --data ${data} --backup FILE makes one and then migrates.`;
+  const kept = planned.backup === null ? [] : ["", `The database as it was is in ${planned.backup}.`];
+  return [head, "", table(rows), ...(dryRun && isChanged ? ["", advice] : []), ...kept].join("\n");
+}

@@ -1,0 +1,150 @@
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { type Config, type Environment, readConfig } from "../config.ts";
+import { adminApp } from "../http/admin/app.ts";
+import { publicApp } from "../http/public/app.ts";
+import { openApiPath } from "../http/public/openapi.ts";
+import { urlOf } from "../http/server.ts";
+import { createLog } from "../log.ts";
+import { type Command, UsageError } from "./command.ts";
+import { print, write } from "./print.ts";
+import { readArguments } from "./target.ts";
+
+const help = `Usage: onair openapi [options]
+
+Prints the OpenAPI 3.1 document of the public API, byte for byte as a server with the same address serves it at
+/openapi.json. It needs neither a server nor a data directory.
+
+  --admin              the document of the admin API instead
+  --out FILE           write it to a file, which is replaced; "-" is standard output
+  --public-url URL     where the public API is reached from outside (ONAIR_PUBLIC_URL); without it the address of
+                       the public listener
+
+The address stands in "servers", in the token URLs and in examples; nothing else depends on settings. Listeners are at
+--host and --port (ONAIR_HOST, ONAIR_PORT), --admin-host and --admin-port (ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT), with the
+defaults of "onair serve". The admin document always has the address of the admin listener.
+
+Exit code: 0 when it is written, 1 when it failed, 2 for wrong usage.
+`;
+
+const addressOptions = {
+  host: { type: "string" },
+  port: { type: "string" },
+  "admin-host": { type: "string" },
+  "admin-port": { type: "string" },
+  "public-url": { type: "string" },
+} as const;
+const options = { ...addressOptions, admin: { type: "boolean" }, out: { type: "string" } } as const;
+
+export const openapi: Command = {
+  summary: "print the OpenAPI document",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const { admin = false, out = "-" } = values;
+    const mistakes: string[] = [];
+    if (positionals.length > 0) mistakes.push(`"${positionals[0]}" is not expected here`);
+    if (admin && values["public-url"] !== undefined)
+      mistakes.push(
+        "--public-url is for the public document; the admin one has the admin listener's address",
+      );
+    if (out !== "-" && !existsSync(dirname(out))) mistakes.push(`There is no directory ${dirname(out)}`);
+    const address = addressOf(admin, readAddresses(values, env), mistakes);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const document = await documentOf(admin ? adminRoutes(address) : publicRoutes(address));
+    if (out === "-") await write(document);
+    else {
+      await replaceFile(out, document);
+      await print(`${out} has the OpenAPI document of ${address}`);
+    }
+    return 0;
+  },
+};
+
+/** As "onair serve" would read them; what else is set does not matter here. */
+function readAddresses(values: Readonly<Record<string, string | boolean | undefined>>, env: Environment) {
+  const given = Object.keys(addressOptions).filter((name) => values[name] !== undefined);
+  const { ONAIR_HOST, ONAIR_PORT, ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT, ONAIR_PUBLIC_URL } = env;
+  return readConfig(
+    given.map((name) => `--${name}=${values[name]}`),
+    { ONAIR_HOST, ONAIR_PORT, ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT, ONAIR_PUBLIC_URL },
+  );
+}
+
+function addressOf(admin: boolean, config: Config, mistakes: string[]): string {
+  const { publicUrl, host, port, adminHost, adminPort } = config;
+  if (!admin && publicUrl !== null) return publicUrl;
+  if ((admin ? adminPort : port) === 0)
+    mistakes.push(
+      `${admin ? "--admin-port" : "--port"} 0 is a port that only a running server knows: name another one`,
+    );
+  return admin ? urlOf(adminHost, adminPort) : urlOf(host, port);
+}
+
+/** Stands for all that only requests need. Every part of it is the same, and whoever calls it hears of it. */
+const absent: never = new Proxy(
+  () => {
+    throw new Error("This app only knows what its routes say of themselves");
+  },
+  { get: () => absent },
+) as never;
+
+function publicRoutes(url: string) {
+  return publicApp({
+    store: absent,
+    access: absent,
+    profiles: absent,
+    ranking: absent,
+    cursors: absent,
+    engine: absent,
+    catalogue: absent,
+    streams: absent,
+    publicKey: absent,
+    now: absent,
+    log: createLog("off"),
+    defaultSubscriptionLimit: 0,
+    loginUrl: null,
+    publicUrl: () => url,
+  });
+}
+
+function adminRoutes(url: string) {
+  return adminApp({
+    store: absent,
+    engine: absent,
+    data: absent,
+    publisher: absent,
+    backups: absent,
+    catalogue: absent,
+    threads: absent,
+    cursors: absent,
+    authenticator: absent,
+    now: absent,
+    isReady: absent,
+    publicUrl: absent,
+    log: createLog("off"),
+    adminKeyHash: new Uint8Array(32),
+    allowPrivateWebhooks: false,
+    publicTraffic: [],
+    adminUrl: () => url,
+  });
+}
+
+/** Asked for as a client of a server would, so that it is the same to the byte. */
+async function documentOf(app: ReturnType<typeof publicRoutes> | ReturnType<typeof adminRoutes>) {
+  const { fetch } = app.compile();
+  const answer = await fetch(new Request(`http://onair.invalid${openApiPath}`));
+  if (!answer.ok) throw new Error(`The document could not be made: ${await answer.text()}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** It is there as a whole or not at all. */
+async function replaceFile(file: string, content: Uint8Array<ArrayBuffer>): Promise<void> {
+  const partial = `${file}.partial`;
+  try {
+    await Bun.write(partial, content);
+    renameSync(partial, file);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}

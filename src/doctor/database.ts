@@ -1,0 +1,157 @@
+import { createLog } from "../log.ts";
+import { type DatabaseFacts, databaseFacts } from "../store/sqlite/facts.ts";
+import { look, type SchemaState, schemaState } from "../store/sqlite/look.ts";
+import { startThread } from "../threads/start.ts";
+import { readSigningKey } from "../webhooks/signature.ts";
+import type { DatabaseCheck } from "./database-worker.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+export interface IntegrityOptions extends DatabaseCheck {
+  /** The URL of `database-worker.ts`. */
+  readonly program: string;
+  /** After so long it is given up. */
+  readonly timeoutMs: number;
+}
+
+const restore = '"onair restore" a backup into another directory, and keep this one for whoever examines it';
+
+/** Whether SQLite finds the pages of the database and what they refer to in order. */
+export async function integrityFindings(options: IntegrityOptions): Promise<Finding[]> {
+  const { data, full, program, timeoutMs } = options;
+  const pages = findingsOf("integrity");
+  const references = findingsOf("foreign_keys");
+  const start: DatabaseCheck = { data, full };
+  const thread = startThread({
+    name: "check",
+    program,
+    start,
+    logLevel: "off",
+    log: createLog("off"),
+    failed() {},
+  });
+  const late = Promise.withResolvers<null>();
+  const timer =
+    timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
+  const call = (name: string) =>
+    Promise.race([late.promise, thread.started.then(() => thread.link.call<string[]>(name))]);
+  try {
+    const broken = await call("brokenPages");
+    const tooLong = `not finished within ${timeoutMs / 1000} s`;
+    const patiently = '"onair doctor --full" takes as long as it needs';
+    if (broken === null) return [pages.skipped(tooLong, patiently)];
+    if (broken.length > 0)
+      return broken.map((fault) => pages.wrong(`the database is damaged: ${fault}`, restore));
+    const well = pages.ok(full ? "every page and index is in order" : "every page is in order");
+    const dangling = await call("danglingTables");
+    if (dangling === null) return [well, references.skipped(tooLong, patiently)];
+    if (dangling.length === 0) return [well, references.ok("every row refers to rows that exist")];
+    const tables = dangling.join(", ");
+    return [well, references.wrong(`rows of ${tables} refer to rows that do not exist`, restore)];
+  } catch (error) {
+    return [pages.wrong(messageOf(error), restore)];
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+    thread.end();
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** In which form the database is, and with that of this version all that it tells of itself; null where it does not. */
+export function readFacts(
+  data: string,
+  isServed: boolean,
+): { findings: Finding[]; facts: DatabaseFacts | null } {
+  const { ok, warning, wrong } = findingsOf("schema");
+  let state: SchemaState;
+  try {
+    state = look(data, schemaState);
+    if (state.pending.length > 0) {
+      const message = `the database is of an older version (${state.applied.at(-1) ?? "empty"}): ${state.pending.length} migrations are pending`;
+      const mend = isServed
+        ? "a server of an older version runs on it: start that of this version in its place"
+        : '"onair migrate --backup FILE" or the next "onair serve" brings it to this one';
+      return { findings: [warning(message, mend)], facts: null };
+    }
+  } catch (error) {
+    return { findings: [wrong(messageOf(error))], facts: null };
+  }
+  const findings = [ok(`the database has the form of this version (${state.applied.at(-1)})`)];
+  try {
+    return { findings, facts: look(data, databaseFacts) };
+  } catch (error) {
+    return { findings: [wrong(`the database cannot be read: ${messageOf(error)}`, restore)], facts: null };
+  }
+}
+
+/** What those facts mean. */
+export function factFindings(facts: DatabaseFacts, now: number): Finding[] {
+  return [searchFinding(facts), signingKeyFinding(facts), webhookFinding(facts, now)];
+}
+
+function searchFinding({ users, indexedUsers }: DatabaseFacts): Finding {
+  const { ok, wrong } = findingsOf("search_index");
+  const shown = (count: number) => count.toLocaleString("en");
+  if (users === indexedUsers) return ok(`${shown(users)} users, and as many in the index of the search`);
+  return wrong(
+    `the index of the search has ${shown(indexedUsers)} users, of ${shown(users)}`,
+    'stop the server and run "onair migrate --rebuild-search"',
+  );
+}
+
+function signingKeyFinding({ signingKey }: DatabaseFacts): Finding {
+  const { ok, warning, wrong } = findingsOf("signing_key");
+  if (signingKey === null)
+    return warning(
+      "there is no signing key yet",
+      "the next start makes one: receivers then need its public key",
+    );
+  try {
+    readSigningKey(signingKey);
+    return ok("a valid Ed25519 key");
+  } catch {
+    return wrong("what signs webhooks is not an Ed25519 key", restore);
+  }
+}
+
+function webhookFinding(facts: DatabaseFacts, now: number): Finding {
+  const { ok, warning } = findingsOf("webhooks");
+  const { failingEndpoints, disabledEndpoints, disabledApplications, oldestPendingAt } = facts;
+  const many = facts.isPendingPartial ? " or more" : "";
+  const age = oldestPendingAt === null ? "" : `, the oldest for ${duration(now - oldestPendingAt)}`;
+  const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
+  if (failingEndpoints + disabledEndpoints === 0) return ok(`no endpoint is failing; ${pending}`);
+  const more = disabledEndpoints > disabledApplications.length ? ", …" : "";
+  const which = disabledEndpoints === 0 ? "" : ` (of ${disabledApplications.join(", ")}${more})`;
+  return warning(
+    `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints}${which}; ${pending}`,
+    '"onair deliveries list --status failed" shows what they answer; what is disabled is enabled again by POST /admin/v1/applications/{id}/endpoint/enable',
+  );
+}
+
+const minuteMs = 60_000;
+
+/** A time span for people, in its largest unit. */
+function duration(ms: number): string {
+  const units: [number, string][] = [
+    [24 * 60 * minuteMs, "days"],
+    [60 * minuteMs, "hours"],
+    [minuteMs, "minutes"],
+    [1_000, "seconds"],
+  ];
+  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [1_000, "seconds"];
+  return `${Math.max(0, Math.floor(ms / size))} ${name}`;
+}
+
+const earliest = Date.parse("2026-01-01T00:00:00Z");
+
+/** Whether the clock can be right: tokens, retries and signatures go by it. */
+export function clockFinding(now: number, newestEventAt: number | null): Finding {
+  const { ok, wrong } = findingsOf("clock");
+  const mend = "set the clock, by NTP if possible";
+  const shown = new Date(now).toISOString();
+  if (now < earliest) return wrong(`the clock says ${shown}, which is before this version was made`, mend);
+  if (newestEventAt !== null && newestEventAt > now + minuteMs)
+    return wrong(`the clock says ${shown}, ${duration(newestEventAt - now)} before the newest event`, mend);
+  return ok(`it is ${shown}`);
+}

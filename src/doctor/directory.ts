@@ -1,0 +1,124 @@
+import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { databaseFile, lockFile, pidFile } from "../store/sqlite/directory.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** Whether a data directory can be used by this user; whatever else is to be looked at needs that. */
+export function directoryFindings(data: string): Finding[] {
+  const { ok, warning, wrong } = findingsOf("data_directory");
+  const stats = statSync(data, { throwIfNoEntry: false });
+  if (!stats)
+    return [
+      wrong(`there is no directory ${data}`, 'name another one with --data, or let "onair serve" make it'),
+    ];
+  if (!stats.isDirectory()) return [wrong(`${data} is not a directory`, "name another one with --data")];
+  const { R_OK, W_OK, X_OK } = constants;
+  if (!mayUse(data, R_OK | W_OK | X_OK))
+    return [
+      wrong(`this user may not write in ${data}`, "run it as the user who serves, or chown the directory"),
+    ];
+  if (!statSync(join(data, databaseFile), { throwIfNoEntry: false }))
+    return [
+      warning(
+        `${data} has no database yet`,
+        '"onair serve" makes one, "onair restore" takes it from a backup',
+      ),
+    ];
+  return [ok(`${data} is there, and this user may write in it`)];
+}
+
+function mayUse(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Of a data directory everything holds secrets, but for these. */
+const open: readonly string[] = [lockFile, `${lockFile}-journal`, pidFile];
+const ours = /^(onair\.|dev\.json$)/;
+const listed = 10;
+
+/** Whether others than the owner can get at the files of a data directory. */
+export function modeFindings(data: string): Finding[] {
+  const { ok, wrong, skipped } = findingsOf("file_modes");
+  if (process.platform === "win32") return [skipped("Windows has no modes")];
+  const directory = statSync(data);
+  const files = filesOf(data);
+  const found: Finding[] = [];
+  if ((directory.mode & 0o022) !== 0)
+    found.push(
+      wrong(`others may change what is in ${data} (mode ${modeOf(directory)})`, `chmod 700 ${data}`),
+    );
+  const readable = files.filter(({ isSecret, stats }) => isSecret && (stats.mode & 0o077) !== 0);
+  for (const { path, stats } of readable.slice(0, listed))
+    found.push(
+      wrong(`${path} holds secrets and is open to others (mode ${modeOf(stats)})`, `chmod 600 ${path}`),
+    );
+  if (readable.length > listed) found.push(wrong(`so are ${readable.length - listed} more`));
+  const foreign = files.find(({ stats }) => stats.uid !== directory.uid);
+  if (foreign)
+    found.push(
+      wrong(
+        `${foreign.path} belongs to another user (${foreign.stats.uid}) than ${data} (${directory.uid})`,
+        `chown -R ${directory.uid} ${data}, where that is the user who serves`,
+      ),
+    );
+  return found.length > 0 ? found : [ok(`${files.length} files, each for its owner alone`)];
+}
+
+const modeOf = ({ mode }: Stats) => (mode & 0o777).toString(8).padStart(4, "0");
+
+interface FoundFile {
+  readonly path: string;
+  readonly stats: Stats;
+  readonly isSecret: boolean;
+}
+
+function filesOf(data: string): FoundFile[] {
+  const backups = join(data, "backups");
+  const own = readdirSync(data).filter((name) => ours.test(name));
+  const kept = statSync(backups, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(backups) : [];
+  const paths = [...own.map((name) => join(data, name)), ...kept.map((name) => join(backups, name))];
+  return paths.flatMap((path) => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile()
+      ? [{ path, stats, isSecret: !open.some((name) => path === join(data, name)) }]
+      : [];
+  });
+}
+
+const leastFreeBytes = 256 * 1024 * 1024;
+
+const megabytes = (bytes: number) => {
+  return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`;
+};
+
+/** Whether there is room beside a database of `databaseBytes`: its log alone may grow to a quarter of the least. */
+export function spaceFinding(data: string, freeBytes: number, databaseBytes: number): Finding {
+  const { ok, warning, wrong } = findingsOf("disk_space");
+  const free = `${megabytes(freeBytes)} are free for ${data}`;
+  if (freeBytes < leastFreeBytes)
+    return wrong(`only ${free}`, "make room: on a full disk every write is answered with 503");
+  if (freeBytes < databaseBytes + leastFreeBytes)
+    return warning(
+      `${free}, less than its database takes (${megabytes(databaseBytes)}): no backup fits beside it`,
+      "make room, or keep backups elsewhere",
+    );
+  return ok(`${free}, and its database takes ${megabytes(databaseBytes)}`);
+}
+
+/** The same, measured. */
+export function measuredSpace(data: string): Finding {
+  const { bavail, bsize } = statfsSync(data);
+  const sizes = ["", "-wal"].map(
+    (suffix) => statSync(join(data, databaseFile + suffix), { throwIfNoEntry: false })?.size ?? 0,
+  );
+  return spaceFinding(
+    data,
+    bavail * bsize,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+}

@@ -1,0 +1,98 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Config, Environment } from "../config.ts";
+import { urlOf } from "../http/server.ts";
+import { databaseFile } from "../store/sqlite/directory.ts";
+import { holderOf } from "../store/sqlite/lock.ts";
+import { isLoopback } from "./ask.ts";
+import { clockFinding, factFindings, integrityFindings, readFacts } from "./database.ts";
+import { directoryFindings, measuredSpace, modeFindings } from "./directory.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
+import { exposureFindings, settingFindings } from "./settings.ts";
+
+export interface ExamineOptions {
+  readonly config: Config;
+  /** What is wrong with the settings, as `checkConfig` tells. */
+  readonly mistakes: readonly string[];
+  readonly env: Environment;
+  /** The admin listener of a server that was named; null: the one of the settings. */
+  readonly url: string | null;
+  /** Without it the data directory is left alone. */
+  readonly withData: boolean;
+  /** The public URL is asked, too. */
+  readonly reach: boolean;
+  readonly full: boolean;
+  /** The URL of `database-worker.ts`. */
+  readonly program: string;
+  readonly integrityTimeoutMs: number;
+  readonly now: () => number;
+}
+
+/**
+ * Looks at everything, one finding after the other. It changes nothing, and sends nothing to any other machine but where
+ * `url` and `reach` say so.
+ */
+export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
+  const { config, mistakes, env, url, withData, reach, now } = options;
+  yield* settingFindings(mistakes, env);
+  yield* exposureFindings(config);
+  const signingKey = withData ? yield* directory(options) : null;
+  if (!withData) yield clockFinding(now(), null);
+  if (url !== null) {
+    yield* await healthFindings(url, now);
+    if (config.adminKey !== null) yield* await remoteFindings(url, config.adminKey);
+  }
+  const { publicUrl } = config;
+  const { skipped } = findingsOf("reach");
+  if (reach && publicUrl !== null) yield await publicFinding("reach", publicUrl, signingKey);
+  else if (reach) yield skipped("there is no public URL to ask", "set --public-url");
+}
+
+/** @returns the signing key of the directory, for whoever compares it; null where it is unknown */
+async function* directory(options: ExamineOptions): AsyncGenerator<Finding, string | null> {
+  const { config, now, integrityTimeoutMs: timeoutMs } = options;
+  const { data } = config;
+  const found = directoryFindings(data);
+  yield* found;
+  if (found.some(({ status }) => status === "wrong")) {
+    yield clockFinding(now(), null);
+    return null;
+  }
+  yield* modeFindings(data);
+  yield measuredSpace(data);
+  const holder = holderOf(data);
+  if (!existsSync(join(data, databaseFile))) {
+    yield* await serverFindings(options, holder, null);
+    yield clockFinding(now(), null);
+    return null;
+  }
+  yield* await integrityFindings({ ...options, data, timeoutMs });
+  const { findings, facts } = readFacts(data, holder !== null);
+  yield* findings;
+  if (facts) yield* factFindings(facts, now());
+  yield clockFinding(now(), facts?.newestEventAt ?? null);
+  yield* await serverFindings(options, holder, facts?.signingKey ?? null);
+  return facts?.signingKey ?? null;
+}
+
+/** Whether the server of the directory is well, or there is room for one. */
+async function serverFindings(
+  { config, url, now }: ExamineOptions,
+  holder: ReturnType<typeof holderOf>,
+  signingKey: string | null,
+): Promise<Finding[]> {
+  const { ok, skipped } = findingsOf("server");
+  if (holder === null) return [ok("no server uses the directory"), ...portFindings(config)];
+  const { host, port, adminHost, adminPort } = config;
+  const found = [ok(`${holder.pid === null ? "a process" : `process ${holder.pid}`} uses the directory`)];
+  const elsewhere = "asked nothing: it is not on loopback";
+  if (url === null && !isLoopback(adminHost))
+    found.push(skipped(`${urlOf(adminHost, adminPort)}: ${elsewhere}`, "ask it with --url"));
+  else if (url === null) found.push(...(await healthFindings(urlOf(adminHost, adminPort), now)));
+  if (url !== null) return found;
+  const listener = findingsOf("public_listener");
+  if (isLoopback(host)) found.push(await publicFinding("public_listener", urlOf(host, port), signingKey));
+  else found.push(listener.skipped(`${urlOf(host, port)}: ${elsewhere}`, "ask the public URL with --reach"));
+  return found;
+}

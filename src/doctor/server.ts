@@ -1,0 +1,136 @@
+import type { Config } from "../config.ts";
+import { publicKeyForms } from "../webhooks/signature.ts";
+import { type Answer, ask, fieldOf } from "./ask.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** Whether an admin listener says that its server is well. */
+export async function healthFindings(adminUrl: string, now: () => number): Promise<Finding[]> {
+  const { ok, warning, wrong } = findingsOf("server");
+  const healthy = await ask(`${adminUrl}/healthz`);
+  if (typeof healthy === "string")
+    return [
+      wrong(
+        `nothing answers as it should at ${adminUrl}/healthz (${healthy})`,
+        "give the address of its admin listener: --admin-host and --admin-port as the server has them, or --url",
+      ),
+    ];
+  if (healthy.status !== 200 || fieldOf(healthy, "status") !== "ok")
+    return [
+      wrong(
+        `${adminUrl}/healthz answers ${healthy.status}, not as On Air does`,
+        "another program has that port",
+      ),
+    ];
+  const found: Finding[] = [];
+  const ready = await ask(`${adminUrl}/readyz`);
+  const isReady = typeof ready !== "string" && ready.status === 200;
+  const said = typeof ready === "string" ? ready : `${ready.status}`;
+  found.push(
+    isReady
+      ? ok(`the server at ${adminUrl} is healthy and ready`)
+      : wrong(
+          `the server at ${adminUrl} is healthy, but not ready (${said})`,
+          "it is starting or stopping: look again",
+        ),
+  );
+  const aheadMs = healthy.at === null ? 0 : healthy.at - now();
+  if (Math.abs(aheadMs) > clockToleranceMs)
+    found.push(
+      warning(
+        `its clock and the one here are ${Math.round(Math.abs(aheadMs) / 1000)} s apart`,
+        "set both: receivers refuse webhooks that are 5 minutes off",
+      ),
+    );
+  return found;
+}
+
+const clockToleranceMs = 30_000;
+
+/** What a server's admin API tells of webhooks, asked with the operator key. */
+export async function remoteFindings(adminUrl: string, adminKey: string): Promise<Finding[]> {
+  const key = findingsOf("operator_key");
+  const webhooks = findingsOf("webhooks");
+  const asked = await ask(`${adminUrl}/admin/v1/endpoints?limit=100`, {
+    authorization: `Bearer ${adminKey}`,
+  });
+  if (typeof asked === "string") return [webhooks.skipped(`its endpoints cannot be had (${asked})`)];
+  if (asked.status === 401)
+    return [
+      key.wrong(`${adminUrl} refuses the operator key`, "set ONAIR_ADMIN_KEY to the one of that server"),
+    ];
+  if (asked.status !== 200) return [webhooks.skipped(`its endpoints cannot be had (${asked.status})`)];
+  const endpoints = (fieldOf(asked, "data") ?? []) as { app_id: string; status: string }[];
+  const disabled = endpoints.filter(({ status }) => status === "disabled").length;
+  const found = [key.ok("the server takes it")];
+  if (endpoints.length === 0) return [...found, webhooks.ok("no endpoint is failing")];
+  const many = endpoints.length === 100 ? " or more" : "";
+  return [
+    ...found,
+    webhooks.warning(
+      `endpoints that are failing: ${endpoints.length - disabled}, disabled: ${disabled}${many}`,
+      '"onair deliveries list --status failed" shows what they answer',
+    ),
+  ];
+}
+
+/**
+ * Whether what answers at the address of the public listener, or at the public URL, is a server with this signing key.
+ *
+ * @param signingKey in PEM; null: whichever
+ */
+export async function publicFinding(check: string, url: string, signingKey: string | null): Promise<Finding> {
+  const { ok, wrong } = findingsOf(check);
+  const answer = await ask(`${url}/public/v1/public-key`);
+  if (typeof answer === "string")
+    return wrong(
+      `nothing answers as it should at ${url} (${answer})`,
+      "look at --host, --port and what is in front",
+    );
+  if (answer.status === 429) return ok(`a server answers at ${url}: 429, for now`);
+  if (answer.status !== 200)
+    return wrong(
+      `${url} answers ${answer.status} where On Air has its public key`,
+      "another program has that address",
+    );
+  if (signingKey !== null && !isOwnKey(answer, signingKey))
+    return wrong(
+      `the server at ${url} signs with another key: it serves another data directory`,
+      "look at --data",
+    );
+  return ok(`the server answers at ${url}`);
+}
+
+function isOwnKey(answer: Answer, signingKey: string): boolean {
+  try {
+    return answer.body.includes(publicKeyForms(signingKey).standardWebhooks);
+  } catch {
+    return true; // that it is no key is told elsewhere
+  }
+}
+
+/** Whether a server could listen where the settings say, tried for a moment. */
+export function portFindings({ host, port, adminHost, adminPort }: Config): Finding[] {
+  return [portFinding("public_port", host, port), portFinding("admin_port", adminHost, adminPort)];
+}
+
+const reasons: Readonly<Record<string, readonly [what: string, mend: string]>> = {
+  EADDRINUSE: ["another program has it", "stop that, or choose another port"],
+  EADDRNOTAVAIL: ["this machine has no such address", "choose an address of this machine"],
+  EACCES: ["this user may not listen there", "choose a port above 1023"],
+};
+
+function portFinding(check: string, hostname: string, port: number): Finding {
+  const { ok, wrong } = findingsOf(check);
+  if (port === 0) return ok(`${hostname}: any free port`);
+  const address = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  try {
+    // A boundary: Bun's types do not know `reusePort` here, without which a port that is taken may look free.
+    const options = { hostname, port, reusePort: false, socket: { data() {} } };
+    Bun.listen(options).stop(true);
+    return ok(`${address} is free`);
+  } catch (error) {
+    const { code = "" } = error as { code?: string };
+    const [what, mend] = reasons[code] ?? [`it cannot be listened on (${code})`, "choose another address"];
+    return wrong(`${address}: ${what}`, mend);
+  }
+}

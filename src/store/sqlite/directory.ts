@@ -1,0 +1,62 @@
+import { accessSync, constants, lstatSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { StoreError } from "../store.ts";
+import { damaged, isDamage } from "./faults.ts";
+
+/** The name of the database in its directory. */
+export const databaseFile = "onair.db";
+/** Of the lock, and of the pid that its owner notes for whoever finds it locked. */
+export const lockFile = "onair.lock";
+export const pidFile = "onair.pid";
+
+/** The file of the database in a data directory. */
+export const databaseIn = (directory: string): string => join(directory, databaseFile);
+
+/** What SQLite or the system says of a data directory, for people: a `StoreError`, or else the error itself. */
+export function explain(error: unknown, directory: string): unknown {
+  if (error instanceof StoreError) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (isDamage(error)) return damaged(databaseIn(directory), code, error);
+  if (/^(ENOTDIR|EEXIST)/.test(code)) {
+    return new StoreError(`${directory} is not a directory. Name another one with --data.`);
+  }
+  if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|FULL|IOERR).*)$/.test(code)) return error;
+  const wrong = wrongFileIn(directory);
+  if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
+  if (/^(ENOSPC|EDQUOT|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(code)) {
+    return new StoreError(`The disk of the data directory ${directory} is full, or fails (${code}).`);
+  }
+  return new StoreError(
+    `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,
+  );
+}
+
+/** What is wrong with one of the files there, and what to do, where that can be seen without opening it. */
+export function wrongFileIn(directory: string): string | null {
+  const names = [lockFile, pidFile, ...["", "-wal", "-shm"].map((suffix) => databaseFile + suffix)];
+  for (const file of names.map((name) => join(directory, name))) {
+    if (!existsWithoutFollowing(file)) continue;
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+      return `${file} is not a file. Move it away, or name another directory with --data`;
+    if (!isUsable(file)) return `${file} may not be read and written. Give this user the right to do that`;
+  }
+  return null;
+}
+
+/** Whether there is something of that name, be it a link that leads nowhere. */
+function existsWithoutFollowing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // not even its directory may be looked into
+  }
+}
+
+function isUsable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,73 @@
+import { constants, Database } from "bun:sqlite";
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { databaseFile, explain } from "./directory.ts";
+import { appliedMigrations, migrations } from "./migrations.ts";
+import { searchIsUnfilled } from "./search.ts";
+
+/**
+ * Reads the database of a directory and leaves no trace there, whether or not a server has it open. After a crash, when
+ * a log is left that nobody has taken in yet, SQLite makes an index of it beside it, as the next server would. `read` may
+ * be called twice. Throws `StoreError` where it cannot be read.
+ */
+export function look<T>(directory: string, read: (db: Database) => T): T {
+  try {
+    return looking(directory, read);
+  } catch (error) {
+    throw explain(error, directory);
+  }
+}
+
+function looking<T>(directory: string, read: (db: Database) => T): T {
+  const file = join(directory, databaseFile);
+  // A server that has ended leaves it behind, empty, or not at all.
+  const hasLog = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (!hasLog()) {
+    // Closed. SQLite would make an empty log to read it, unless it is told that nobody changes the file.
+    const uri = `${pathToFileURL(resolve(file)).href}?immutable=1`;
+    const found = reading(
+      new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
+      read,
+    );
+    // Unless somebody did.
+    if (!hasLog()) return found;
+  }
+  return reading(new Database(file, { readonly: true }), read);
+}
+
+function reading<T>(db: Database, read: (db: Database) => T): T {
+  try {
+    db.run("PRAGMA busy_timeout = 5000");
+    return read(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** In which form a database is. */
+export interface SchemaState {
+  /** Names of the migrations that made it, in order. */
+  readonly applied: readonly string[];
+  /** Those that this version has beyond them. */
+  readonly pending: readonly string[];
+  /** Whether the index of the search is as this version wants it, and need not be made of all users. */
+  readonly isSearchReady: boolean;
+  readonly users: number;
+}
+
+/** Throws a `StoreError` for a database that this version cannot bring to its form. */
+export function schemaState(db: Database): SchemaState {
+  const count = appliedMigrations(db);
+  const pending = migrations.slice(count);
+  const isLaidOutAnew = pending.some(({ sql }) => sql.includes("CREATE VIRTUAL TABLE `user_search`"));
+  const users =
+    count === 0 ? 0 : (db.query<{ n: number }, []>("SELECT count(*) AS n FROM users").get()?.n ?? 0);
+  const nameOf = ({ name }: { name: string }) => name;
+  return {
+    applied: migrations.slice(0, count).map(nameOf),
+    pending: pending.map(nameOf),
+    isSearchReady: users === 0 || !(isLaidOutAnew || searchIsUnfilled(db)),
+    users,
+  };
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openapi } from "../../src/cli/openapi.ts";
+import { inProcess } from "../support/command.ts";
+import { run } from "../support/process.ts";
+import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const directory = temporaryDirectory();
+const onair = (args: string[], env: Record<string, string> = {}) => inProcess(openapi, args, env);
+const served = async (url: string) => (await fetch(`${url}/openapi.json`)).text();
+const serversOf = (document: string) => (JSON.parse(document) as { servers: unknown }).servers;
+let server: TestServer;
+
+beforeAll(async () => {
+  // As different from the defaults as can be: none of it may show in the document.
+  server = await startServer({
+    args: ["--login-url", "https://platform.example/login", "--rate-limit", "7", "--subscription-limit", "3"],
+    env: { ONAIR_TIME_TO_LIVE: "channel.followed=60" },
+  });
+  const type = { version: 1, schema: { type: "object" }, example: {} };
+  expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
+});
+afterAll(async () => {
+  await server.stop();
+  directory.remove();
+});
+
+describe("prints what a server serves, byte for byte", () => {
+  test("of the public API, at the address of the listener", async () => {
+    const { publicUrl } = server.app;
+    const { code, stdout, stderr } = await onair(["--port", new URL(publicUrl).port]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout === (await served(publicUrl))).toBe(true);
+    expect(serversOf(stdout)).toEqual([{ url: publicUrl }]);
+  });
+
+  test("of the public API, at its public URL", async () => {
+    const other = await startServer({ args: ["--public-url", "https://api.example.com/x/"] });
+    const expected = await served(other.app.publicUrl);
+    await other.stop();
+    const asked = await onair(["--public-url", "https://api.example.com/x/"]);
+    const set = await onair([], { ONAIR_PUBLIC_URL: "https://api.example.com/x", ONAIR_PORT: "0" });
+    expect([asked.code, asked.stdout === expected, set.stdout === expected]).toEqual([0, true, true]);
+    expect(serversOf(expected)).toEqual([{ url: "https://api.example.com/x" }]);
+    expect(expected.includes(other.app.publicUrl)).toBe(false);
+  });
+
+  test("of the admin API, whose address is never the public URL", async () => {
+    const { adminUrl } = server.app;
+    const env = { ONAIR_PUBLIC_URL: "https://api.example.com" };
+    const { code, stdout } = await onair(["--admin", "--admin-port", new URL(adminUrl).port], env);
+    expect([code, stdout === (await served(adminUrl))]).toEqual([0, true]);
+  });
+});
+
+test("settings that are not its business do not matter, not even wrong ones", async () => {
+  const { code, stdout } = await onair([], {
+    ONAIR_DATA: "",
+    ONAIR_RATE_LIMIT: "x",
+    ONAIR_ADMIN_KEY: "short",
+  });
+  expect([code, serversOf(stdout)]).toEqual([0, [{ url: "http://127.0.0.1:8080" }]]);
+  expect(serversOf((await onair(["--host", "[::1]", "--port", "9"])).stdout)).toEqual([
+    { url: "http://[::1]:9" },
+  ]);
+});
+
+test("writes a file as a whole, in place of what was there", async () => {
+  const file = join(directory.path, "openapi.json");
+  writeFileSync(file, "x".repeat(10_000_000));
+  const { code, stdout } = await onair(["--out", file]);
+  expect([code, stdout]).toEqual([0, `${file} has the OpenAPI document of http://127.0.0.1:8080\n`]);
+  expect(readFileSync(file, "utf8") === (await onair([])).stdout).toBe(true);
+  expect(readdirSync(directory.path)).toEqual(["openapi.json"]);
+});
+
+test("as a command of the executable it makes no data directory", async () => {
+  const { code, stdout, stderr } = await run(["openapi", "--admin"], { cwd: directory.path });
+  expect([code, stderr, serversOf(stdout)]).toEqual([0, "", [{ url: "http://127.0.0.1:8081" }]]);
+  expect(existsSync(join(directory.path, "onair-data"))).toBe(false);
+});
+
+test.each<[string[], string]>([
+  [["all"], '"all" is not expected here'],
+  [["--json"], "--json"],
+  [["--admin", "--public-url", "https://x.example"], "--public-url is for the public document"],
+  [["--public-url", "x"], "--public-url must be an http or https URL"],
+  [["--port", "0"], "--port 0 is a port that only a running server knows"],
+  [["--admin", "--admin-port", "0"], "--admin-port 0"],
+  [["--out", "no/such/directory/x.json"], "There is no directory no/such/directory"],
+])("wrong usage: %j", async (args, message) => {
+  const { code, stdout, stderr } = await onair(args);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(message);
+});

@@ -49,6 +49,23 @@ export function clientAddress(peer: string, forwardedFor: string | null, isTrust
   return client;
 }
 
+/**
+ * Whose connection it is, by the peer's address: of IPv6 its network (/64), which one customer has as a whole. null: of
+ * somebody who speaks for many, which is a trusted proxy and whatever runs on this machine.
+ */
+export function connectionClient(peer: string, isTrusted: TrustedProxies | null): string | null {
+  const address = peer.replace(/^::ffff:(?=[0-9.]+$)/i, "");
+  if (/^(?:127\.|::1$)/.test(address) || isTrusted?.(address)) return null;
+  if (!address.includes(":")) return address;
+  const [before = "", after = null] = address.split("::");
+  const groups = before.split(":").filter((group) => group !== "");
+  if (after !== null) {
+    const rest = after.split(":").filter((group) => group !== "");
+    groups.push(...Array(Math.max(0, 8 - groups.length - rest.length)).fill("0"), ...rest);
+  }
+  return `${groups.slice(0, 4).join(":")}::`;
+}
+
 /** The one spelling of an address, without a port; null for anything else. IPv4 in an IPv6 address is IPv4. */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);

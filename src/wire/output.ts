@@ -13,6 +13,8 @@ let owner: Output | null = null;
 
 /** The bytes of one connection on their way out, in order. */
 export class Output {
+  /** Whether there is nobody any more who could take something. */
+  isBroken = false;
   #waiting: Uint8Array[] = [];
 
   constructor(readonly sink: Sink) {}
@@ -20,6 +22,13 @@ export class Output {
   /** Whether the other side has yet to take something. */
   get isBlocked(): boolean {
     return this.#waiting.length > 0;
+  }
+
+  /** Bytes that it has yet to take. */
+  get waitingBytes(): number {
+    let bytes = 0;
+    for (const { byteLength } of this.#waiting) bytes += byteLength;
+    return bytes;
   }
 
   /** Adds a head and its body, to be sent by the next `flush`. */
@@ -41,7 +50,7 @@ export class Output {
     if (owner !== this || used === 0) return;
     const length = used;
     used = 0;
-    const written = this.isBlocked ? 0 : Math.max(0, this.sink.write(scratch, 0, length));
+    const written = this.isBlocked ? 0 : this.#write(scratch, length);
     if (written < length) this.#waiting.push(new Uint8Array(scratch.subarray(written, length)));
   }
 
@@ -50,7 +59,7 @@ export class Output {
     let taken = 0;
     while (this.#waiting.length > 0) {
       const [first] = this.#waiting as [Uint8Array];
-      const written = Math.max(0, this.sink.write(first, 0, first.byteLength));
+      const written = this.#write(first, first.byteLength);
       taken += written;
       if (written < first.byteLength) {
         this.#waiting[0] = first.subarray(written);
@@ -61,6 +70,14 @@ export class Output {
     return taken;
   }
 
+  /** @returns how many bytes were taken */
+  #write(bytes: Uint8Array, length: number): number {
+    const written = this.sink.write(bytes, 0, length);
+    if (written >= 0) return written;
+    this.isBroken = true;
+    return 0;
+  }
+
   /** Makes room in what is shared. */
   #claim(bytes: number): void {
     if (owner !== this) owner?.flush();
@@ -69,7 +86,7 @@ export class Output {
   }
 
   #send(bytes: Uint8Array): void {
-    const written = this.isBlocked ? 0 : Math.max(0, this.sink.write(bytes, 0, bytes.byteLength));
+    const written = this.isBlocked ? 0 : this.#write(bytes, bytes.byteLength);
     if (written < bytes.byteLength) this.#waiting.push(bytes.subarray(written));
   }
 }

@@ -145,7 +145,7 @@ export class Crowd implements Accounts {
       return;
     }
     const open = this.#members.size;
-    this.#places = Math.min(this.#places, Math.floor(open * 0.875));
+    this.#places = Math.min(this.#places, open - Math.floor(open / 8));
     let toEnd = open - this.#places;
     for (const connection of this.#members) {
       if (toEnd === 0) break;

@@ -6,7 +6,7 @@ import { get, request } from "../support/wire.ts";
 /** Clients that mean no good, many of them: others are served meanwhile, and nothing is left of them. */
 
 const connections = 20_000;
-const atOnce = 200;
+const atOnce = 100;
 
 let child: Bun.Subprocess;
 let answer = (_: Taken) => {};

@@ -137,7 +137,18 @@ export function reply(exchange: Exchange, status: number, body: ReplyBody, extra
 }
 
 /** What answers were made of, so that nobody has to read them out of a `Response`. */
-export const bodies = new WeakMap<Response, ReplyBody>();
+const bodies = new WeakMap<Response, ReplyBody>();
+
+/** The same answer as it is sent. */
+export async function replyOf(response: Response): Promise<Reply> {
+  const { status, headers } = response;
+  const body = bodies.get(response);
+  const head = linesOf(headers);
+  if (typeof body === "string") return { status, head, body: Buffer.from(body) };
+  if (body instanceof Uint8Array || body === null) return { status, head, body };
+  if (body instanceof ReadableStream) return { status, head, body: response.body };
+  return { status, head, body: await response.bytes() };
+}
 
 /**
  * The same, and in half of the time, for an answer whose headers are known beforehand. `lines` are all of them but the

@@ -10,17 +10,14 @@ import { replyError, tryAgainSeconds } from "./errors.ts";
 import {
   arrivals,
   beginExchange,
-  bodies,
   type Client,
   type Exchange,
-  linesOf,
   replyLines,
+  replyOf,
   type Shared,
   startExchange,
 } from "./exchange.ts";
 import { type Listening, nothingHere, sharedOf, urlOf } from "./server.ts";
-
-type Answered = Reply | Response;
 
 /**
  * Answers a GET in front of the app, or leaves it to it: null. `query` is that of the target, with its question mark,
@@ -30,7 +27,7 @@ export type ReadyAnswer = (
   path: string,
   query: string,
   begun: Pick<Exchange, "request" | "client" | "shared">,
-) => Answered | Promise<Answered> | null;
+) => Reply | Response | Promise<Reply> | null;
 
 /** What stands before a path in the URLs that the app is given: the client's `Host` has no say in what it sees. */
 const origin = "http://onair.invalid";
@@ -70,24 +67,21 @@ export function answererOf(app: AnyElysia, ready: ReadyAnswer | undefined): Answ
     const exchange = beginExchange({ request: { headers: fields }, method, path, client, shared });
     return replyOf(replyError(exchange, error));
   };
-  const answerOf = (head: Head, body: Uint8Array<ArrayBuffer> | null, client: Client) => {
-    const { method, target, fields } = head;
-    if (method === "GET" && ready) {
-      const queryAt = target.indexOf("?");
-      const path = queryAt === -1 ? target : target.slice(0, queryAt);
-      const query = queryAt === -1 ? "" : target.slice(queryAt);
-      const answer = ready(path, query, { request: { headers: fields }, client, shared });
-      if (answer) return answer;
-    }
-    return fromApp(head, body, client);
+  const readyFor = ({ method, target, fields }: Head, client: Client) => {
+    if (method !== "GET" || !ready) return null;
+    const queryAt = target.indexOf("?");
+    const path = queryAt === -1 ? target : target.slice(0, queryAt);
+    const query = queryAt === -1 ? "" : target.slice(queryAt);
+    return ready(path, query, { request: { headers: fields }, client, shared });
   };
-  const late = async (answer: Answered | Promise<Answered>) => replyOf(await answer);
+  const late = async (answer: Response | Promise<Response>) => replyOf(await answer);
   return {
     answer(head, body, client) {
       try {
-        const answer = answerOf(head, body, client);
-        if (!(answer instanceof Promise || answer instanceof Response)) return answer;
-        return late(answer).catch((error) => failed(head, client, error));
+        const answer = readyFor(head, client);
+        if (answer !== null && !(answer instanceof Promise || answer instanceof Response)) return answer;
+        const reply = answer instanceof Promise ? answer : late(answer ?? fromApp(head, body, client));
+        return reply.catch((error) => failed(head, client, error));
       } catch (error) {
         return failed(head, client, error);
       }
@@ -117,17 +111,6 @@ function requestOf({ method, target, fields }: Head, body: Uint8Array<ArrayBuffe
   }
   if (method === "GET" || method === "HEAD") return new Request(origin + target, { headers });
   return new Request(origin + target, { method, headers, body });
-}
-
-async function replyOf(answered: Answered): Promise<Reply> {
-  if (!(answered instanceof Response)) return answered;
-  const { status, headers } = answered;
-  const body = bodies.get(answered);
-  const head = linesOf(headers);
-  if (typeof body === "string") return { status, head, body: Buffer.from(body) };
-  if (body instanceof Uint8Array || body === null) return { status, head, body };
-  if (body instanceof ReadableStream) return { status, head, body: answered.body };
-  return { status, head, body: await answered.bytes() };
 }
 
 const nobody = { headers: { get: () => null } };

@@ -106,7 +106,8 @@ export interface Store {
   readonly users: {
     /** `now` is the `created_at` of a new user that comes without one. */
     upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
-    find(username: string): Promise<User | null>;
+    /** One for each name, in their order; null where there is no such user. All are of the same moment. */
+    findAll(usernames: readonly string[]): Promise<readonly (User | null)[]>;
     /** By ascending id, those behind `after`. */
     page(after: number, limit: number): Promise<User[]>;
     /**

@@ -51,7 +51,7 @@ export class Connection {
   ) {
     // One that is gone already has none.
     this.address = socket.remoteAddress ?? "";
-    this.#output = new Output(socket);
+    this.#output = new Output(socket, () => this.#waits());
   }
 
   received(bytes: Buffer): void {
@@ -66,18 +66,26 @@ export class Connection {
     if (!this.#output.isBlocked) return;
     const taken = this.#output.resume();
     if (this.#output.isBlocked) {
+      if (this.#output.isBroken) return this.close();
       const gained = this.#deadline + taken / slowestBytesPerMs;
       this.#deadline = Math.min(gained, this.now() + timeouts.blockedMs);
       this.#count();
       return;
     }
     this.#deadline = Number.NaN;
+    this.#awaited = "nothing";
     this.#streamed?.drained();
-    if (this.#phase !== "closing") this.#read();
-    else {
-      this.#shutdown();
-      this.#count();
-    }
+    if (this.#phase === "closing") this.#shutdown();
+    else this.#read();
+    this.#count();
+  }
+
+  /** The client has yet to take something. What it sends meanwhile has its time afterwards. */
+  #waits(): void {
+    if (this.#phase === "idle") this.#deadline = Number.NaN;
+    // Of a socket that is not read any further, Bun does not tell when it is gone.
+    if (this.#output.isBroken) queueMicrotask(() => this.close());
+    this.#count();
   }
 
   /** The client sends nothing more. What it asked for is still answered, but for a stream, which has no end. */
@@ -172,16 +180,13 @@ export class Connection {
     }
     this.#requests.settle();
     if (this.#phase === "idle") this.#await();
-    this.#output.flush();
     this.#throttle();
     if (this.#hasEnded) this.#endIfOver();
     this.#count();
   }
 
-  /** Tells what it holds. The last thing to be done in a turn, because it may be closed for it. */
+  /** Tells what it holds. */
   #count(): void {
-    // Of a socket that is not read any further, Bun does not tell when it is gone.
-    if (this.#output.isBroken && this.#phase !== "closed") return this.close();
     const held =
       this.#phase === "closed" ? 0 : this.#requests.keptBytes + this.#output.waitingBytes + this.#askedBytes;
     if (held === this.heldBytes) return;
@@ -230,17 +235,23 @@ export class Connection {
     const reply = this.answerer.answer(head, body, this);
     if (reply instanceof Promise) {
       this.#askedBytes = memoryOf(head.fields) + (body?.byteLength ?? 0);
-      reply.then((late) => this.#sendLate(head, late)).catch(() => this.close());
+      reply.then(
+        (late) => this.#sendLate(head, late),
+        () => this.close(),
+      );
     } else this.#send(head, reply);
   }
 
   #sendLate(head: Head, reply: Reply): void {
     this.#askedBytes = 0;
-    if (this.#phase === "closed") dropped(reply);
-    else {
-      this.#send(head, reply);
-      this.#output.flush();
-      this.#read();
+    try {
+      if (this.#phase === "closed") dropped(reply);
+      else {
+        this.#send(head, reply);
+        this.#read();
+      }
+    } catch {
+      this.close();
     }
   }
 

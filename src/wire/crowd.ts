@@ -40,6 +40,8 @@ export class Crowd implements Accounts {
   /** Fewer than may be open while descriptors run out. */
   #places: number;
   #heldBytes = 0;
+  /** Whether some of it is about to be let go of. */
+  #isTooMuch = false;
   /** When an event was told last. */
   readonly #toldAt = new Map<CrowdEvent, number>();
   /** What has happened since that was told. */
@@ -89,9 +91,16 @@ export class Crowd implements Accounts {
   }
 
   hold(bytes: number): void {
-    const { heldBytes } = this.#options.limits;
     this.#heldBytes += bytes;
-    if (bytes <= 0 || this.#heldBytes <= heldBytes) return;
+    if (this.#isTooMuch || this.#heldBytes <= this.#options.limits.heldBytes) return;
+    this.#isTooMuch = true;
+    // Not at once, because whoever holds more may be in the midst of something.
+    queueMicrotask(() => this.#cutLargest());
+  }
+
+  #cutLargest(): void {
+    const { heldBytes } = this.#options.limits;
+    this.#isTooMuch = false;
     // An eighth more than has to be, so that it is not to be done for each of them.
     const largest = [...this.#members].sort((one, other) => other.heldBytes - one.heldBytes);
     for (const connection of largest) {

@@ -11,7 +11,7 @@ export type Cut = (typeof cuts)[number];
 
 /** Who keeps count of all connections of a server. */
 export interface Accounts {
-  /** A connection holds so many bytes more, or fewer. May close connections, that one included. */
+  /** A connection holds so many bytes more, or fewer. Closes nothing at once. */
   hold(bytes: number): void;
   cut(why: Cut): void;
 }

@@ -114,7 +114,7 @@ describe("the operations", () => {
         limiter: rateLimiter(Date.now),
         defaultRateLimit: 0,
       },
-      profiles: new Profiles(),
+      profiles: new Profiles({ read: async () => [] }),
       log: createLog("off"),
       now: Date.now,
       publicUrl: () => "http://127.0.0.1:8080",

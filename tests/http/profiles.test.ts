@@ -1,13 +1,27 @@
 import { describe, expect, test } from "bun:test";
 import { Changes } from "../../src/http/changes.ts";
-import { Profiles } from "../../src/http/public/profiles.ts";
+import { type Profile, Profiles } from "../../src/http/public/profiles.ts";
 
-const entry = (id: number) => ({ id, bytes: new Uint8Array([id % 256]) });
+const ids = new Map([
+  ["ada", 1],
+  ["bob", 2],
+  ["popular", 0],
+]);
+
+/** Of ada, bob, popular and every name that ends with a number. */
+function profileOf(name: string): Profile | null {
+  const id = ids.get(name) ?? Number(/\d+$/.exec(name)?.[0] ?? Number.NaN);
+  return Number.isNaN(id) ? null : { id, bytes: Buffer.from(`é of ${id}`) };
+}
+
+const bytesOf = (name: string) => profileOf(name)?.bytes ?? [];
+
+const read = async (names: readonly string[]) => names.map(profileOf);
 
 test("keeps what was loaded until its user changes", async () => {
-  const profiles = new Profiles();
-  await profiles.load("ada", async () => entry(1));
-  expect(profiles.get("ada")).toEqual(new Uint8Array([1]));
+  const profiles = new Profiles({ read });
+  expect([...((await profiles.load("ada")) ?? [])]).toEqual([...bytesOf("ada")]);
+  expect([...(profiles.get("ada") ?? [])]).toEqual([...bytesOf("ada")]);
   profiles.forget([2]);
   expect(profiles.get("ada")).toBeDefined();
   profiles.forget([1]);
@@ -15,22 +29,65 @@ test("keeps what was loaded until its user changes", async () => {
 });
 
 test("does not keep what was changed while it was loaded, nor what does not exist", async () => {
-  const profiles = new Profiles();
-  const loaded = await profiles.load("ada", async () => {
-    profiles.forget([1]);
-    return entry(1);
+  const profiles: Profiles = new Profiles({
+    read: async (names) => {
+      profiles.forget([1]);
+      return read(names);
+    },
   });
-  expect(loaded).toEqual(new Uint8Array([1]));
+  expect([...((await profiles.load("ada")) ?? [])]).toEqual([...bytesOf("ada")]);
   expect(profiles.get("ada")).toBeUndefined();
-  expect(await profiles.load("nobody", async () => null)).toBeNull();
+  expect(await profiles.load("nobody")).toBeNull();
   expect(profiles.get("nobody")).toBeUndefined();
 });
 
+describe("what is asked for in one turn of the event loop", () => {
+  test("is read at once, up to a bound, and each gets what it asked for", async () => {
+    const asked: (readonly string[])[] = [];
+    const profiles = new Profiles({
+      read: (names) => {
+        asked.push(names);
+        return read(names);
+      },
+    });
+    const names = Array.from({ length: 150 }, (_, i) =>
+      i % 10 === 0 ? `nobody${"x".repeat(i)}` : `user${i}`,
+    );
+    const loaded = await Promise.all(names.map((name) => profiles.load(name)));
+    expect(asked.map(({ length }) => length)).toEqual([64, 64, 22]);
+    expect(asked.flat()).toEqual(names);
+    for (const [i, name] of names.entries()) {
+      expect(loaded[i] ?? null).toEqual(profileOf(name)?.bytes ?? null);
+    }
+  });
+
+  test("fails together, and what is asked for after that does not", async () => {
+    let fails = true;
+    const profiles = new Profiles({
+      read: (names) => (fails ? Promise.reject(new Error("broken")) : read(names)),
+    });
+    const loaded = await Promise.allSettled([profiles.load("ada"), profiles.load("bob")]);
+    expect(loaded.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(profiles.get("ada")).toBeUndefined();
+    fails = false;
+    expect(await profiles.load("ada")).not.toBeNull();
+  });
+
+  test("does not keep others from being answered when reading throws instead of rejecting", async () => {
+    const profiles = new Profiles({
+      read: () => {
+        throw new Error("broken");
+      },
+    });
+    expect(profiles.load("ada")).rejects.toThrow("broken");
+  });
+});
+
 test("is bounded, and keeps what is asked for", async () => {
-  const profiles = new Profiles(6_400);
-  await profiles.load("popular", async () => entry(0));
+  const profiles = new Profiles({ read, maxBytes: 6_400 });
+  await profiles.load("popular");
   for (let id = 1; id <= 1_000; id++) {
-    await profiles.load(`user${id}`, async () => entry(id));
+    await profiles.load(`user${id}`);
     expect(profiles.get("popular")).toBeDefined();
   }
   const kept = Array.from({ length: 1_000 }, (_, i) => profiles.get(`user${i + 1}`)).filter(Boolean);
@@ -40,40 +97,44 @@ test("is bounded, and keeps what is asked for", async () => {
 });
 
 test("a user asked for by a new name, before the rename was told of, is gone by the old one after that", async () => {
-  const profiles = new Profiles();
-  await profiles.load("old", async () => entry(1));
+  const profiles = new Profiles({ read });
+  await profiles.load("old1");
   // The rename is on disk, which is where this comes from, but its acknowledgement is still under way.
-  await profiles.load("new", async () => entry(1));
+  await profiles.load("new1");
   profiles.forget([1]);
-  expect([profiles.get("old"), profiles.get("new")]).toEqual([undefined, undefined]);
+  expect([profiles.get("old1"), profiles.get("new1")]).toEqual([undefined, undefined]);
 });
 
 describe("the profiles of two threads, which share a count of changes", () => {
   const memory = new SharedArrayBuffer(Changes.bytes);
-  const inThread = () => new Profiles(6_400, new Changes(memory));
+  const inThread = () => new Profiles({ read, maxBytes: 6_400, changes: new Changes(memory) });
 
   test("lose a user at the same time, whichever of them is told", async () => {
     const [one, two] = [inThread(), inThread()];
     for (const profiles of [one, two]) {
-      await profiles.load("ada", async () => entry(1));
-      await profiles.load("bob", async () => entry(2));
+      await profiles.load("ada");
+      await profiles.load("bob");
     }
     two.forget([1]);
     for (const profiles of [one, two]) {
       expect(profiles.get("ada")).toBeUndefined();
       expect(profiles.get("bob")).toBeDefined();
     }
-    await one.load("ada", async () => entry(1));
+    await one.load("ada");
     expect(one.get("ada")).toBeDefined();
     expect(two.get("ada")).toBeUndefined();
   });
 
   test("do not keep what another thread changed while it was loaded", async () => {
-    const [one, two] = [inThread(), inThread()];
-    await one.load("ada", async () => {
-      two.forget([1]);
-      return entry(1);
+    const two = inThread();
+    const one = new Profiles({
+      read: async (names) => {
+        two.forget([1]);
+        return read(names);
+      },
+      changes: new Changes(memory),
     });
+    await one.load("ada");
     expect(one.get("ada")).toBeUndefined();
   });
 });

@@ -2,6 +2,7 @@ import type { Answerer } from "../../src/wire/answerer.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { type Head, readHead } from "../../src/wire/head.ts";
+import { endTurn } from "../../src/wire/output.ts";
 import type { Reply } from "../../src/wire/reply.ts";
 import type { Socket } from "../../src/wire/socket.ts";
 import type { Accounts } from "../../src/wire/tally.ts";
@@ -75,6 +76,7 @@ export class FakeConnection {
 
   receive(...texts: string[]): void {
     for (const text of texts) this.connection.received(Buffer.from(text, "latin1"));
+    endTurn();
   }
 
   /** Answers a request of which `answer` said null. */
@@ -92,6 +94,7 @@ export class FakeConnection {
   drain(bytes = Number.POSITIVE_INFINITY): void {
     this.socket.room += bytes;
     this.connection.writable();
+    endTurn();
   }
 
   /** Lets time pass, looked at each second as a server does. */

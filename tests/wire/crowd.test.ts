@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Crowd, type CrowdLimits } from "../../src/wire/crowd.ts";
 import { Tally } from "../../src/wire/tally.ts";
 import { timeouts } from "../../src/wire/timeouts.ts";
-import { FakeConnection, get, ok, request } from "../support/wire.ts";
+import { FakeConnection, get, nextTurn, ok, request } from "../support/wire.ts";
 
 /** What all connections of a server may take together, on fake sockets; `limits.test.ts` has it on real ones. */
 
@@ -143,12 +143,14 @@ describe("memory", () => {
     return fake;
   };
 
-  test("whoever holds the most is cut off when all of them hold too much", () => {
+  test("whoever holds the most is cut off when all of them hold too much", async () => {
     const room = new Room({ heldBytes: 500_000 });
     const small = [room.enter(get("/a")), room.enter("GET"), blocked(room, "y".repeat(1_000))];
     const first = Array.from({ length: 4 }, () => blocked(room));
+    await nextTurn();
     expect(room.tally.cuts.memory).toBe(0);
     const more = [blocked(room, large.repeat(2))];
+    await nextTurn();
     expect(room.tally.cuts.memory).toBe(1);
     expect(more[0]?.socket.ending).toBe("terminate");
     for (const { socket } of [...small, ...first]) expect(socket.ending).toBe("none");

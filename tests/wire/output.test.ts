@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { Output } from "../../src/wire/output.ts";
+import { seededRandom } from "../bench/support/random.ts";
+import { nextTurn } from "../support/wire.ts";
 
 /** Bytes on their way out: whole and in order, although all connections put theirs together in the same memory. */
 
@@ -7,7 +9,9 @@ import { Output } from "../../src/wire/output.ts";
 function output(...takes: number[]) {
   const sink = {
     taken: "",
+    writes: 0,
     write(bytes: Uint8Array, offset: number, length: number): number {
+      this.writes++;
       const count = Math.min(length, takes.shift() ?? length);
       if (count > 0) this.taken += Buffer.from(bytes.subarray(offset, offset + count)).toString("latin1");
       return count;
@@ -27,6 +31,20 @@ test("what is added is sent by flush, at once", () => {
   expect(sink.taken).toBe("head body \xe9 ");
   one.flush();
   expect(sink.taken).toBe("head body \xe9 ");
+});
+
+test("what nobody flushes is sent at the end of the turn, in one write for each", async () => {
+  const [a, b] = [output(), output()];
+  a.output.add("a1 ", null);
+  b.output.add("b1 ", null);
+  b.output.add("b2 ", body("b3 "));
+  expect([a.sink.taken, b.sink.taken]).toEqual(["", ""]);
+  await nextTurn();
+  expect([a.sink.taken, b.sink.taken]).toEqual(["a1 ", "b1 b2 b3 "]);
+  expect([a.sink.writes, b.sink.writes]).toEqual([1, 1]);
+  b.output.add("b4", null);
+  await nextTurn();
+  expect([a.sink.writes, b.sink.taken]).toEqual([1, "b1 b2 b3 b4"]);
 });
 
 test("what one has not flushed yet is not lost to another one", () => {
@@ -74,4 +92,29 @@ test("what waits is not what others put together meanwhile", () => {
   b.output.flush();
   a.output.resume();
   expect(a.sink.taken).toBe("aaaa");
+});
+
+test("whoever adds how much and flushes when, each has its own bytes in order", async () => {
+  const random = seededRandom(8);
+  const upTo = (most: number) => Math.floor(random() * most);
+  const all = Array.from({ length: 5 }, () => ({
+    ...output(...Array.from({ length: 40 }, () => upTo(9_000))),
+    added: "",
+  }));
+  for (let step = 0; step < 600; step++) {
+    const one = all[upTo(all.length)];
+    if (!one) continue;
+    const bytes = upTo(random() < 0.1 ? 300_000 : 20_000);
+    const text = String.fromCharCode(97 + upTo(26)).repeat(bytes);
+    one.added += `head ${step} ${text}`;
+    one.output.add(`head ${step} `, random() < 0.1 && bytes === 0 ? null : body(text));
+    if (random() < 0.2) one.output.flush();
+    if (random() < 0.2) one.output.resume();
+    if (random() < 0.1) await nextTurn();
+  }
+  await nextTurn();
+  for (const { output: one, sink, added } of all) {
+    while (one.isBlocked) one.resume();
+    expect(sink.taken === added).toBe(true);
+  }
 });

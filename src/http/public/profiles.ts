@@ -4,51 +4,95 @@ import { ByteCache } from "./byte-cache.ts";
 /** The bytes of an answer about one user. */
 export type ProfileBytes = Uint8Array<ArrayBuffer>;
 
-interface Entry {
+/** The user of an answer, and its bytes. */
+export interface Profile {
   readonly id: number;
   readonly bytes: ProfileBytes;
+}
+
+/** Reads what there is under names, in their order; null: nothing. */
+export type ReadProfiles = (names: readonly string[]) => Promise<readonly (Profile | null)[]>;
+
+export interface ProfilesOptions {
+  readonly read: ReadProfiles;
+  readonly maxBytes?: number;
+  readonly changes?: Changes;
+}
+
+/** Who waits for a profile. */
+interface Waiting {
+  readonly name: string;
+  readonly resolve: (bytes: ProfileBytes | null) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** 35,000 profiles of the usual size. */
 const usualBytes = 16 * 2 ** 20;
 
+/** Users that are read in one turn of the event loop, some 8 µs for each; then others have theirs. */
+const readAtOnce = 64;
+
 /**
- * Answers of Get User that are ready, by username in lower case. Whoever changes users notes that in `changes` before
- * it is acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxBytes`: what was not asked
- * for while half as much was is dropped.
+ * Answers of Get User, by username in lower case. Whoever changes users notes that in `changes` before it is
+ * acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxBytes`: what was not asked for while
+ * half as much was is dropped.
+ *
+ * What is missing is read once for all who ask for something in a turn of the event loop: SQLite then takes its lock
+ * once, and what it does stays in the processor's caches, so that a user costs 8 µs instead of 18.
  */
 export class Profiles {
+  readonly changes: Changes;
   readonly #ready: ByteCache;
+  readonly #read: ReadProfiles;
+  #waiting: Waiting[] = [];
 
-  constructor(
-    maxBytes = usualBytes,
-    readonly changes = new Changes(),
-  ) {
+  constructor({ read, maxBytes = usualBytes, changes = new Changes() }: ProfilesOptions) {
+    this.#read = read;
     this.#ready = new ByteCache(maxBytes);
+    this.changes = changes;
   }
 
-  /** Whether there is something under this spelling of a name. */
-  has(name: string): boolean {
-    return this.#ready.has(name);
-  }
-
+  /** The bytes are good until something else is asked for. */
   get(name: string): ProfileBytes | undefined {
     const kept = this.#ready.get(name);
     return kept && this.changes.of(kept.id) === kept.stamp ? kept.bytes : undefined;
   }
 
-  /** Loads what is missing with `load`. What was changed while it was loaded is answered but not kept. */
-  async load(name: string, load: (name: string) => Promise<Entry | null>): Promise<ProfileBytes | null> {
-    const before = this.changes.count;
-    const entry = await load(name);
-    if (!entry) return null;
-    // Asked for before the count of all: then a change between the two is seen by one of them.
-    const stamp = this.changes.of(entry.id);
-    if (this.changes.count === before) this.#ready.put(name, { ...entry, stamp });
-    return entry.bytes;
+  /**
+   * Reads what is missing; null where there is no such user. What was changed meanwhile is answered but not kept.
+   * Rejects as reading does.
+   */
+  load(name: string): Promise<ProfileBytes | null> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#loadSome());
+      this.#waiting.push({ name, resolve, reject });
+    });
   }
 
   forget(ids: readonly number[]): void {
     this.changes.note(ids);
+  }
+
+  async #loadSome(): Promise<void> {
+    const some = this.#waiting.splice(0, readAtOnce);
+    if (this.#waiting.length > 0) setImmediate(() => this.#loadSome());
+    const before = this.changes.count;
+    try {
+      const found = await this.#read(some.map(({ name }) => name));
+      for (const [i, { name, resolve }] of some.entries()) {
+        const profile = found[i] ?? null;
+        if (profile) this.#keep(name, profile, before);
+        resolve(profile?.bytes ?? null);
+      }
+    } catch (error) {
+      for (const { reject } of some) reject(error);
+    }
+  }
+
+  #keep(name: string, profile: Profile, before: number): void {
+    const { id, bytes } = profile;
+    // Asked for before the count of all: then a change between the two is seen by one of them.
+    const stamp = this.changes.of(id);
+    if (this.changes.count === before) this.#ready.put(name, { id, stamp, bytes });
   }
 }

@@ -2,12 +2,13 @@ import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { beginExchange, clientAddressOf, type Exchange, replyLines } from "../exchange.ts";
+import { beginExchange, clientAddressOf, type Exchange, replyLines, replyOf } from "../exchange.ts";
 import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
 import { replyReady } from "./cached.ts";
 import { categoriesPath, fresh } from "./categories.ts";
-import { profileReader, unknownUser, usersPath } from "./users.ts";
+import type { ProfileBytes } from "./profiles.ts";
+import { unknownUser, usersPath } from "./users.ts";
 
 /**
  * Answers Get User, Get Categories and Get Category in front of Elysia when the token was good before, and pages when
@@ -16,11 +17,10 @@ import { profileReader, unknownUser, usersPath } from "./users.ts";
  * does all of it itself.
  */
 export function readyAnswers(
-  { access, profiles, store, publicUrl }: Pick<PublicDeps, "access" | "profiles" | "store" | "publicUrl">,
+  { access, profiles }: Pick<PublicDeps, "access" | "profiles">,
   ranking: RankingView,
 ): ReadyAnswer {
   const { authenticator, limiter, defaultRateLimit } = access;
-  const read = profileReader({ store, publicUrl });
 
   /** @returns the answer where the caller has called too often */
   const takeFor = (exchange: Exchange, key: string, limit: number): Response | null => {
@@ -28,17 +28,17 @@ export function readyAnswers(
     return exchange.budget?.allowed === false ? replyError(exchange, rateLimited(exchange.budget)) : null;
   };
 
-  const getUser = (exchange: Exchange, { application, grant }: Caller, name: string) => {
+  /** @param user their profile or, where there is none ready, their name */
+  const getUser = (exchange: Exchange, { application, grant }: Caller, user: ProfileBytes | string) => {
     exchange.grant = grant;
     const tooOften = takeFor(exchange, application.id, application.rate_limit ?? defaultRateLimit);
     if (tooOften) return tooOften;
     const { commonLines } = exchange.shared;
-    const kept = profiles.get(name);
-    if (kept) return replyLines(exchange, 200, commonLines, kept);
-    return profiles.load(name.toLowerCase(), read).then(
+    if (typeof user !== "string") return replyLines(exchange, 200, commonLines, user);
+    return profiles.load(user.toLowerCase()).then(
       (bytes) =>
-        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyError(exchange, unknownUser()),
-      (error) => replyError(exchange, error),
+        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyOf(replyError(exchange, unknownUser())),
+      (error) => replyOf(replyError(exchange, error)),
     );
   };
 
@@ -54,8 +54,9 @@ export function readyAnswers(
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;
     const name = path.slice(usersPath.length);
-    if (!profiles.has(name) && !isUsername(name)) return null;
+    const kept = profiles.get(name);
+    if (!kept && !isUsername(name)) return null;
     const caller = authenticator.known(request);
-    return caller?.grant.scopes.includes("users:read") ? getUser(begin(), caller, name) : null;
+    return caller?.grant.scopes.includes("users:read") ? getUser(begin(), caller, kept ?? name) : null;
   };
 }

@@ -25,6 +25,7 @@ import { Profiles } from "./profiles.ts";
 import { readyAnswers } from "./ready.ts";
 import type { StreamPlaces } from "./stream-places.ts";
 import { StreamPositions } from "./stream-position.ts";
+import { profileReader } from "./users.ts";
 
 /** Settings of the public listener, which can be sent to another thread; without those that are not its business. */
 export type PublicSettings = Omit<Config, "adminKey" | "webhookProxy"> & {
@@ -77,7 +78,6 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     limiter: rateLimiter(now, memory.limits),
     defaultRateLimit: settings.rateLimit,
   };
-  const profiles = new Profiles(undefined, new Changes(memory.users));
   // Read when they are first needed, because with node:crypto that takes 6 ms.
   const keys = lazily({
     signing: () => readSigningKey(settings.signingKey),
@@ -95,6 +95,8 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   });
   engine.onStreamed((applicationIds) => streams.wake(applicationIds));
   let publicUrl = settings.publicUrl ?? "";
+  const read = profileReader({ store, publicUrl: () => publicUrl });
+  const profiles = new Profiles({ read, changes: new Changes(memory.users) });
   let listening: Listening | null = null;
   const app = publicApp({
     store,
@@ -114,7 +116,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     publicUrl: () => publicUrl,
     loginUrl: settings.loginUrl,
   });
-  const ready = readyAnswers({ access, profiles, store, publicUrl: () => publicUrl }, ranking);
+  const ready = readyAnswers({ access, profiles }, ranking);
   const crowd = connectionsOf({ ...options, trustedProxies: proxies });
   return {
     authenticator: access.authenticator,

@@ -7,6 +7,7 @@ import { reply, replyJson } from "../exchange.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
+import type { ReadProfiles } from "./profiles.ts";
 import { answer, IsoTimestamp, Message, operation, WebUrl } from "./reference.ts";
 
 export const usersPath = "/public/v1/users/";
@@ -87,14 +88,14 @@ function withPicture<T extends { profile_picture: string | null }>(user: T, { pu
     : user;
 }
 
-/** Reads what Get User answers for a username in lower case; null where there is no such user. */
-export function profileReader({ store, publicUrl }: Pick<PublicDeps, "store" | "publicUrl">) {
-  return async (name: string) => {
-    const user: User | null = await store.users.find(name);
+/** Reads what Get User answers for usernames; null where there is no such user. */
+export function profileReader({ store, publicUrl }: Pick<PublicDeps, "store" | "publicUrl">): ReadProfiles {
+  const profile = (user: User | null) => {
     if (!user) return null;
     const text = JSON.stringify({ user: withPicture(user, { publicUrl }), message: "OK" });
-    return { id: user.id, bytes: new TextEncoder().encode(text) };
+    return { id: user.id, bytes: Buffer.from(text) };
   };
+  return async (names) => (await store.users.findAll(names)).map(profile);
 }
 
 export const unknownUser = () => {
@@ -103,8 +104,6 @@ export const unknownUser = () => {
 
 /** Get User and Search Users. */
 export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: PublicDeps): void {
-  const profile = profileReader({ store, publicUrl });
-
   app.get(
     "/public/v1/users/search",
     async ({ exchange, request }) => {
@@ -141,7 +140,7 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
     `${usersPath}:username`,
     async ({ exchange, params }) => {
       const name = readParam("username", params.username, Username).toLowerCase();
-      const bytes = profiles.get(name) ?? (await profiles.load(name, profile));
+      const bytes = profiles.get(name)?.slice() ?? (await profiles.load(name));
       if (!bytes) throw unknownUser();
       return reply(exchange, 200, bytes);
     },

@@ -11,6 +11,7 @@ import { authenticator } from "../../../src/http/auth.ts";
 import { publicApp } from "../../../src/http/public/app.ts";
 import { Profiles } from "../../../src/http/public/profiles.ts";
 import { readyAnswers } from "../../../src/http/public/ready.ts";
+import { profileReader } from "../../../src/http/public/users.ts";
 import { listenPublic } from "../../../src/http/public-listening.ts";
 import { rateLimiter } from "../../../src/http/rate-limit.ts";
 import { createLog } from "../../../src/log.ts";
@@ -54,7 +55,8 @@ await store.users.upsert([{ ...user, ...counts, created_at: at }], at);
 const checking = authenticator(store, now);
 const caller = { application, grant };
 const believing = { ...checking, known: () => caller, authenticate: async () => caller };
-const profiles = new Profiles();
+const publicUrl = () => "http://127.0.0.1";
+const profiles = new Profiles({ read: profileReader({ store, publicUrl }) });
 const ranking = new Ranking(now);
 const access = {
   authenticator: kind === "checked" ? checking : believing,
@@ -67,7 +69,7 @@ const app = publicApp({
   profiles,
   log: createLog("off"),
   now,
-  publicUrl: () => "http://127.0.0.1",
+  publicUrl,
   loginUrl: null,
   ranking,
   cursors: new Cursors("key"),
@@ -77,7 +79,6 @@ const app = publicApp({
   streams: { open: async () => new ReadableStream() },
   publicKey: () => ({ pem: "", standardWebhooks: "" }),
 });
-const publicUrl = () => "http://127.0.0.1";
-const ready = readyAnswers({ access, profiles, store, publicUrl }, ranking);
+const ready = readyAnswers({ access, profiles }, ranking);
 const { url } = listenPublic(app, "127.0.0.1", 0, { ready });
 process.stdout.write(`ready ${url} ${token}\n`);

@@ -1,8 +1,8 @@
 import type { Answerer } from "./answerer.ts";
 import { WireFault } from "./fault.ts";
-import { type Fields, type Head, memoryOf } from "./head.ts";
+import { type Head, memoryOf } from "./head.ts";
 import { Output } from "./output.ts";
-import { continueLine, headOf, type Reply } from "./reply.ts";
+import { continueLine, dropped, headOf, type Reply, unread } from "./reply.ts";
 import { type Arrived, Requests } from "./requests.ts";
 import type { Socket } from "./socket.ts";
 import { Streamed } from "./streamed.ts";
@@ -66,7 +66,7 @@ export class Connection {
     if (!this.#output.isBlocked) return;
     const taken = this.#output.resume();
     if (this.#output.isBlocked) {
-      if (this.#output.isBroken) return this.close();
+      if (this.#output.isBroken) return void this.close();
       const gained = this.#deadline + taken / slowestBytesPerMs;
       this.#deadline = Math.min(gained, this.now() + timeouts.blockedMs);
       this.#count();
@@ -332,12 +332,4 @@ export class Connection {
     else this.socket.shutdown();
     this.#deadline = this.now() + timeouts.closingMs;
   }
-}
-
-/** Stands for a request that could not be read. */
-const unread: Head = { method: "GET", target: "/", isHttp11: true, fields: null as unknown as Fields };
-
-/** Nobody takes the answer. */
-function dropped({ body }: Reply): void {
-  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

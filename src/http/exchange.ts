@@ -2,7 +2,7 @@ import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, type TrustedProxies } from "../proxies.ts";
-import type { Reply } from "../wire/reply.ts";
+import { type ReadyHead, type Reply, readyHead } from "../wire/reply.ts";
 import type { Budget } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -44,6 +44,8 @@ export interface Shared {
   readonly common: Headers;
   /** The same as lines. */
   readonly commonLines: string;
+  /** What every answer of 200 begins with. */
+  readonly ok: ReadyHead;
   /** Whose word about the peer is taken; null: nobody's. */
   readonly trustedProxies: TrustedProxies | null;
 }
@@ -56,7 +58,8 @@ export function sharedBy(
   traffic: Traffic,
 ): Shared {
   const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
-  return { log, traffic, common, commonLines: linesOf(common), trustedProxies };
+  const commonLines = linesOf(common);
+  return { log, traffic, common, commonLines, ok: readyHead(200, commonLines), trustedProxies };
 }
 
 /** Headers as they are sent. */
@@ -119,7 +122,7 @@ export function headersOf({ shared, headers: own }: Exchange, extra?: ExtraHeade
   return headers;
 }
 
-/** Answers. Every answer is made here or, where its lines are ready, by `replyLines`. */
+/** Answers. Every answer is made here or, where its head is ready, by `replyReady`. */
 export function reply(exchange: Exchange, status: number, body: ReplyBody, extra?: ExtraHeaders): Response {
   const { budget } = exchange;
   const headers = headersOf(exchange, extra);
@@ -151,16 +154,17 @@ export async function replyOf(response: Response): Promise<Reply> {
 }
 
 /**
- * The same, and in half of the time, for an answer whose headers are known beforehand. `lines` are all of them but the
+ * The same, and in half of the time, for an answer whose headers are known beforehand: `ready` has all of them but the
  * request id and the rate limit.
  */
-export function replyLines(exchange: Exchange, status: number, lines: string, body: Reply["body"]): Reply {
+export function replyReady(exchange: Exchange, ready: ReadyHead, body: Reply["body"]): Reply {
   const { budget, requestId } = exchange;
   const limits = budget
     ? `ratelimit-limit: ${budget.limit}\r\nratelimit-remaining: ${budget.remaining}\r\nratelimit-reset: ${budget.resetSeconds}\r\n`
     : "";
+  const { status } = ready;
   answered(exchange, status);
-  return { status, head: `${lines}x-request-id: ${requestId}\r\n${limits}`, body };
+  return { status, ready, head: `x-request-id: ${requestId}\r\n${limits}`, body };
 }
 
 /** Every answer is counted and has its line in the log. */

@@ -4,7 +4,7 @@ import type { Answerer } from "../wire/answerer.ts";
 import type { CrowdOptions } from "../wire/crowd.ts";
 import type { WireFault } from "../wire/fault.ts";
 import type { Head } from "../wire/head.ts";
-import type { Reply } from "../wire/reply.ts";
+import { type Reply, readyHead } from "../wire/reply.ts";
 import { serveWire } from "../wire/serve.ts";
 import { replyError, tryAgainSeconds } from "./errors.ts";
 import {
@@ -12,8 +12,8 @@ import {
   beginExchange,
   type Client,
   type Exchange,
-  replyLines,
   replyOf,
+  replyReady,
   type Shared,
   startExchange,
 } from "./exchange.ts";
@@ -119,7 +119,7 @@ const nobody = { headers: { get: () => null } };
 function refusal({ status, code, message }: WireFault, client: Client, shared: Shared): Reply {
   const exchange = beginExchange({ request: nobody, method: "", path: "", client, shared });
   const error = { message, code, errors: [], request_id: exchange.requestId };
-  return replyLines(exchange, status, shared.commonLines, Buffer.from(JSON.stringify(error)));
+  return replyReady(exchange, readyHead(status, shared.commonLines), Buffer.from(JSON.stringify(error)));
 }
 
 /** Nobody has asked for anything yet, so it is no request: those who are told so are counted, and have no log line. */

@@ -268,14 +268,14 @@ export class Connection {
     const isBodiless = head.method === "HEAD" || reply.status === 304 || reply.status === 204;
     if (!isStream || isBodiless) {
       if (isStream) dropped(reply);
-      this.#output.add(start, isStream || isBodiless ? null : body);
+      this.#output.add(start, isStream || isBodiless ? null : body, reply.ready?.bytes);
       this.#answered();
     } else if (this.#hasEnded) {
       // It might go to somebody who has left, which shows only when something is sent.
       dropped(reply);
       this.#end();
     } else {
-      this.#output.add(start, null);
+      this.#output.add(start, null, reply.ready?.bytes);
       void this.#stream(body, head.isHttp11);
     }
   }

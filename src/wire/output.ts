@@ -49,10 +49,13 @@ export class Output {
     return bytes;
   }
 
-  /** Adds a head and its body, to be sent by the next `flush`, or by itself at the end of the turn. */
-  add(head: string, body: Uint8Array | null): void {
+  /** Adds a head, its beginning first, and its body, to be sent by the next `flush`, or by itself at the end of the turn. */
+  add(head: string, body: Uint8Array | null, beginning: Uint8Array | null = null): void {
     const bodyBytes = body?.byteLength ?? 0;
-    this.#makeRoom(head.length + bodyBytes);
+    const beginningBytes = beginning?.byteLength ?? 0;
+    this.#makeRoom(beginningBytes + head.length + bodyBytes);
+    if (beginning !== null) scratch.set(beginning, used);
+    used += beginningBytes;
     used += scratch.write(head, used, "latin1");
     const fits = bodyBytes <= scratch.length - used;
     if (body !== null && fits) {

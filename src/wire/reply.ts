@@ -1,9 +1,22 @@
 import type { Fields, Head } from "./head.ts";
 
+/** A status line and fields that many answers have in common, as they are sent: copied, they cost next to nothing. */
+export interface ReadyHead {
+  readonly status: number;
+  readonly bytes: Uint8Array;
+}
+
+/** @param lines fields as they are sent, each line with its end */
+export function readyHead(status: number, lines: string): ReadyHead {
+  return { status, bytes: Buffer.from(statusLine(status) + lines, "latin1") };
+}
+
 /** An answer, but for what every answer has and what depends on the connection. */
 export interface Reply {
   readonly status: number;
-  /** Its fields as they are sent, each line with its end; without date, length and connection. */
+  /** Where there is none, the status line is made. */
+  readonly ready?: ReadyHead;
+  /** Its other fields as they are sent, each line with its end; without date, length and connection. */
   readonly head: string;
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
@@ -55,11 +68,11 @@ export function dateLine(now: () => number = Date.now): () => string {
 
 const today = dateLine();
 
-/** What is sent before the body. `keep` is whether another request may follow. */
+/** What is sent between what is ready and the body. `keep` is whether another request may follow. */
 export function headOf({ isHttp11 }: Head, reply: Reply, keep: boolean): string {
   const { status, body } = reply;
   const connection = keep ? (isHttp11 ? "" : "connection: keep-alive\r\n") : "connection: close\r\n";
-  return `${statusLine(status)}${reply.head}${today()}${framing(status, body, isHttp11)}${connection}\r\n`;
+  return `${reply.ready ? "" : statusLine(status)}${reply.head}${today()}${framing(status, body, isHttp11)}${connection}\r\n`;
 }
 
 /** How the client knows where the body ends. */

@@ -91,9 +91,9 @@ describe("what cannot be read as a request", () => {
   test("what takes too long to arrive is answered in the one shape, too", () => {
     const { answerer } = answering(() => {});
     const fault = new WireFault("request_timeout", "Too slow");
-    const { status, head, body } = answerer.refuse(fault, connectionTo(answerer));
+    const { status, ready, body } = answerer.refuse(fault, connectionTo(answerer));
     expect(status).toBe(408);
-    expect(head).toMatch(/^content-type: application\/json\r\n/m);
+    expect(Buffer.from(ready?.bytes ?? []).toString()).toMatch(/^content-type: application\/json\r\n/m);
     expect(JSON.parse(Buffer.from(body as Uint8Array).toString())).toMatchObject({
       code: "request_timeout",
       message: "Too slow",

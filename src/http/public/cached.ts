@@ -1,12 +1,12 @@
-import type { Reply } from "../../wire/reply.ts";
-import { type Exchange, type ExtraHeaders, headersOf, linesOf, reply, replyLines } from "../exchange.ts";
+import { type ReadyHead, type Reply, readyHead } from "../../wire/reply.ts";
+import { type Exchange, type ExtraHeaders, headersOf, linesOf, reply, replyReady } from "../exchange.ts";
 
 /** The bytes of an answer, ready to be sent. */
 export interface Cached {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  /** The lines of its answers, kept from the first one on. */
-  lines?: string;
+  /** What its answers begin with, kept from the first one on. */
+  heads?: { readonly whole: ReadyHead; readonly notModified: ReadyHead };
 }
 
 export function cached(body: Uint8Array<ArrayBuffer>): Cached {
@@ -20,14 +20,20 @@ export function replyCached(exchange: Exchange, { body, etag }: Cached, headers:
 }
 
 /** The same in front of the app. `headers` must be the same for all answers with these bytes. */
-export function replyReady(exchange: Exchange, page: Cached, headers: ExtraHeaders): Reply {
-  page.lines ??= linesOf(headersOf(exchange, { ...headers, etag: page.etag }));
-  if (!hasAlready(exchange, page.etag)) return replyLines(exchange, 200, page.lines, page.body);
-  return replyLines(exchange, 304, page.lines.replace(typeLine, ""), null);
+export function replyPage(exchange: Exchange, page: Cached, headers: ExtraHeaders): Reply {
+  page.heads ??= headsOf(headersOf(exchange, { ...headers, etag: page.etag }));
+  const { whole, notModified } = page.heads;
+  return hasAlready(exchange, page.etag)
+    ? replyReady(exchange, notModified, null)
+    : replyReady(exchange, whole, page.body);
 }
 
-/** A 304 has no body, so nothing to name the type of. */
-const typeLine = /^content-type: .*\r\n/m;
+function headsOf(headers: Headers): Required<Cached>["heads"] {
+  const whole = readyHead(200, linesOf(headers));
+  // It has no body, so nothing to name the type of.
+  headers.delete("content-type");
+  return { whole, notModified: readyHead(304, linesOf(headers)) };
+}
 
 function hasAlready({ request }: Exchange, etag: string): boolean {
   const known = request.headers.get("if-none-match");

@@ -2,10 +2,10 @@ import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
-import { beginExchange, clientAddressOf, type Exchange, replyLines, replyOf } from "../exchange.ts";
+import { beginExchange, clientAddressOf, type Exchange, replyOf, replyReady } from "../exchange.ts";
 import type { ReadyAnswer } from "../public-listening.ts";
 import type { PublicDeps } from "./base.ts";
-import { replyReady } from "./cached.ts";
+import { replyPage } from "./cached.ts";
 import { categoriesPath, fresh } from "./categories.ts";
 import type { ProfileBytes } from "./profiles.ts";
 import { unknownUser, usersPath } from "./users.ts";
@@ -33,11 +33,10 @@ export function readyAnswers(
     exchange.grant = grant;
     const tooOften = takeFor(exchange, application.id, application.rate_limit ?? defaultRateLimit);
     if (tooOften) return tooOften;
-    const { commonLines } = exchange.shared;
-    if (typeof user !== "string") return replyLines(exchange, 200, commonLines, user);
+    const { ok } = exchange.shared;
+    if (typeof user !== "string") return replyReady(exchange, ok, user);
     return profiles.load(user.toLowerCase()).then(
-      (bytes) =>
-        bytes ? replyLines(exchange, 200, commonLines, bytes) : replyOf(replyError(exchange, unknownUser())),
+      (bytes) => (bytes ? replyReady(exchange, ok, bytes) : replyOf(replyError(exchange, unknownUser()))),
       (error) => replyOf(replyError(exchange, error)),
     );
   };
@@ -50,7 +49,7 @@ export function readyAnswers(
       if (!page) return null;
       const exchange = begin();
       const tooOften = takeFor(exchange, clientAddressOf(exchange), defaultRateLimit);
-      return tooOften ?? replyReady(exchange, page, fresh);
+      return tooOften ?? replyPage(exchange, page, fresh);
     }
     if (query !== "" || !path.startsWith(usersPath)) return null;
     const name = path.slice(usersPath.length);

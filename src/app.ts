@@ -1,6 +1,7 @@
 import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
+import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
@@ -64,7 +65,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const backups = new Backups({ data: directory, keep, program: backupProgram, now, log });
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     api = await startPublic({
-      settings: publicSettings(config, cursorKey, signingKey),
+      settings: publicSettings(affordable(config, log), cursorKey, signingKey),
       threads: threadsOf(options),
       program: new URL("./http/public/public-worker.ts", import.meta.url).href,
       engine,
@@ -75,7 +76,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       failed: exits(log),
     });
     started.push(api);
-    const { ranking, authenticator, users, threads, traffic, url } = api;
+    const { ranking, authenticator, users, threads, traffic, tallies, url } = api;
     const data = platformData({
       store,
       ranking,
@@ -101,6 +102,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
       publicTraffic: traffic,
+      publicTallies: tallies,
       publicUrl: url,
       adminUrl: () => adminUrl,
     });
@@ -143,6 +145,16 @@ function threadsOf({ config, log, now }: AppOptions): number {
   if (process.platform === "linux") return config.threads;
   log.warn("threads_unavailable", { asked: config.threads, reason: "only Linux spreads connections" });
   return 1;
+}
+
+/** The settings, with no more connections than descriptors allow; the other quarter is for deliveries and files. */
+function affordable(config: Config, log: Log): Config {
+  const { connectionLimit: asked } = config;
+  const descriptors = descriptorLimit();
+  const most = descriptors === null ? asked : Math.max(1, Math.floor(descriptors * 0.75));
+  if (asked <= most) return config;
+  log.warn("connection_limit_lowered", { asked, limit: most, descriptors });
+  return { ...config, connectionLimit: most };
 }
 
 /** Named from here for the same reason as the engine's. */

@@ -24,6 +24,10 @@ export interface Config {
   readonly subscriptionLimit: number;
   /** Event streams that an application may have open. */
   readonly streamLimit: number;
+  /** Connections to the public listener that may be open at the same time. */
+  readonly connectionLimit: number;
+  /** MiB that they may hold together. */
+  readonly connectionMemory: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   /** The platform's own login and consent page; null: users cannot log in. */
@@ -207,6 +211,18 @@ const settings: Settings = {
     default: "100",
     help: "event streams that an application may have open at the same time",
     read: integer(1, 10_000),
+  },
+  connectionLimit: {
+    value: "N",
+    default: "10000",
+    help: "open connections to the public listener; at most 3/4 of the descriptors (ulimit -n)",
+    read: integer(1, 1_000_000),
+  },
+  connectionMemory: {
+    value: "MIB",
+    default: "256",
+    help: "what they may hold of requests and answers together",
+    read: integer(1, 1_000_000),
   },
   trustedProxies: {
     value: "LIST",

@@ -72,6 +72,16 @@ function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
 }
 
+/**
+ * Whose connection it is, by the peer's address, as `clientNetwork` counts it. null: of somebody who speaks for many,
+ * which is a trusted proxy and whatever runs on this machine.
+ */
+export function connectionClient(peer: string, isTrusted: TrustedProxies | null): string | null {
+  const address = mappedIpv4(peer) ?? peer;
+  if (/^(?:127\.|::1$)/.test(address) || isTrusted?.(address)) return null;
+  return clientNetwork(address);
+}
+
 /** The one spelling of an address, without a port; null for anything else. IPv4 in an IPv6 address is IPv4. */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);

@@ -28,6 +28,8 @@ describe("settings", () => {
       allowPrivateWebhooks: false,
       webhookProxy: null,
       rateLimit: 800,
+      connectionLimit: 10_000,
+      connectionMemory: 256,
       streamLimit: 100,
       subscriptionLimit: 10_000,
       trustedProxies: [],

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { DomainError, inOneLine } from "../domain/errors.ts";
+import { TimeSlice } from "../domain/time-slice.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../store/store.ts";
 import { type Line, lineGroups } from "./lines.ts";
-import { TimeSlice } from "./time-slice.ts";
 
 /** What became of a batch. */
 export interface BatchReport {

@@ -72,6 +72,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
       publicTraffic: [],
+      publicTallies: [],
       threads: new PublicThreads([]),
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,

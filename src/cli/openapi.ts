@@ -126,6 +126,7 @@ function adminRoutes(url: string) {
     adminKeyHash: new Uint8Array(32),
     allowPrivateWebhooks: false,
     publicTraffic: [],
+    publicTallies: [],
     adminUrl: () => url,
   });
 }

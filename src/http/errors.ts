@@ -25,6 +25,9 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   internal_error: 500,
 };
 
+/** What `Retry-After` says where nothing else is known. */
+export const tryAgainSeconds = 5;
+
 /** Answers with an error in the one shape of the contract. What is not a `DomainError` is logged and not told. */
 export function replyError(exchange: Exchange, thrown: unknown): Response {
   if (!(thrown instanceof DomainError)) {
@@ -61,7 +64,7 @@ function errorHeaders({ code, message, details }: DomainError): Record<string, s
   }
   if (details.allow) headers["allow"] = details.allow;
   if (details.wholeBytes !== undefined) headers["content-range"] = `bytes */${details.wholeBytes}`;
-  const retryAfter = details.retryAfterSeconds ?? (code === "unavailable" ? 5 : null);
+  const retryAfter = details.retryAfterSeconds ?? (code === "unavailable" ? tryAgainSeconds : null);
   if (retryAfter !== null) headers["retry-after"] = String(retryAfter);
   return headers;
 }

@@ -1,10 +1,12 @@
 import type { AnyElysia } from "elysia";
-import type { Answerer } from "../wire/connection.ts";
+import { newId } from "../domain/ids.ts";
+import type { Answerer } from "../wire/answerer.ts";
+import type { CrowdOptions } from "../wire/crowd.ts";
 import type { WireFault } from "../wire/fault.ts";
 import type { Head } from "../wire/head.ts";
 import { type Reply, readyHead } from "../wire/reply.ts";
 import { serveWire } from "../wire/serve.ts";
-import { replyError } from "./errors.ts";
+import { replyError, tryAgainSeconds } from "./errors.ts";
 import {
   arrivals,
   beginExchange,
@@ -39,10 +41,10 @@ export function listenPublic(
   app: AnyElysia,
   hostname: string,
   port: number,
-  { ready, reusePort = false }: { ready?: ReadyAnswer; reusePort?: boolean } = {},
+  options: { ready?: ReadyAnswer; reusePort?: boolean; crowd?: CrowdOptions } = {},
 ): Listening {
-  const answerer = answererOf(app, ready);
-  const server = serveWire({ hostname, port, reusePort, answerer });
+  const { ready, ...rest } = options;
+  const server = serveWire({ hostname, port, answerer: answererOf(app, ready), ...rest });
   return {
     url: urlOf(hostname, server.port),
     port: server.port,
@@ -87,6 +89,9 @@ export function answererOf(app: AnyElysia, ready: ReadyAnswer | undefined): Answ
     refuse(fault, client) {
       return refusal(fault, client, shared);
     },
+    turnAway() {
+      return noPlace(shared);
+    },
   };
 }
 
@@ -115,4 +120,13 @@ function refusal({ status, code, message }: WireFault, client: Client, shared: S
   const exchange = beginExchange({ request: nobody, method: "", path: "", client, shared });
   const error = { message, code, errors: [], request_id: exchange.requestId };
   return replyReady(exchange, readyHead(status, shared.commonLines), Buffer.from(JSON.stringify(error)));
+}
+
+/** Nobody has asked for anything yet, so it is no request: those who are told so are counted, and have no log line. */
+function noPlace({ commonLines }: Shared): Reply {
+  const request_id = newId();
+  const message = "Too many connections are open; try again soon";
+  const body = Buffer.from(JSON.stringify({ message, code: "unavailable", errors: [], request_id }));
+  const head = `${commonLines}x-request-id: ${request_id}\r\nretry-after: ${tryAgainSeconds}\r\n`;
+  return { status: 503, head, body };
 }

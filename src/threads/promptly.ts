@@ -1,6 +1,6 @@
 import { dlopen, ptr } from "bun:ffi";
 import { getPriority } from "node:os";
-import { giveWayBy } from "./give-way.ts";
+import { giveWayBy } from "../domain/give-way.ts";
 
 /** `struct sched_attr` of sched_setattr(2), as its first version has it. */
 const attributesBytes = 48;

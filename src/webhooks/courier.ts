@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { type Application, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
+import { giveWay } from "../domain/give-way.ts";
 import { errorFields, type Log } from "../log.ts";
-import { giveWay } from "../threads/give-way.ts";
 import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
 import { type Counts, countNotice, countResult } from "./counts.ts";
 import { follow } from "./health.ts";

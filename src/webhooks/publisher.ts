@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { TimeSlice } from "../batch/time-slice.ts";
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
@@ -7,6 +6,7 @@ import type { EventType } from "../domain/events/event-type.ts";
 import { Id } from "../domain/fields.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
+import { TimeSlice } from "../domain/time-slice.ts";
 import { problems } from "../domain/validation.ts";
 import { BatchRefused, type Store, type StoredEvent } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";

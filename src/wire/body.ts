@@ -47,6 +47,11 @@ export class Body {
     this.ended = length === 0 || this.isTooLarge;
   }
 
+  /** Bytes of memory that this takes. */
+  get keptBytes(): number {
+    return this.#kept.length;
+  }
+
   /** Takes the next bytes from `at` on. @returns where it stopped. Throws a `WireFault`. */
   feed(bytes: Buffer, at: number): number {
     let next = at;

@@ -1,31 +1,13 @@
+import type { Answerer } from "./answerer.ts";
 import { WireFault } from "./fault.ts";
-import type { Fields, Head } from "./head.ts";
+import { type Head, memoryOf } from "./head.ts";
 import { Output } from "./output.ts";
-import { continueLine, headOf, type Reply } from "./reply.ts";
+import { continueLine, dropped, headOf, type Reply, unread } from "./reply.ts";
 import { type Arrived, Requests } from "./requests.ts";
+import type { Socket } from "./socket.ts";
 import { Streamed } from "./streamed.ts";
-import { timeouts } from "./timeouts.ts";
-
-/** The part of a socket that a connection needs. */
-export interface Socket {
-  write(bytes: Uint8Array, offset: number, length: number): number;
-  readonly remoteAddress: string | undefined;
-  pause(): void;
-  resume(): void;
-  /** Says that nothing more will be sent. */
-  shutdown(): void;
-  /** The same, and closes. */
-  end(): void;
-  /** Closes at once. */
-  terminate(): void;
-}
-
-/** Who answers the requests of a listener. Neither of them throws or rejects; that would end the connection. */
-export interface Answerer {
-  answer(head: Head, body: Uint8Array<ArrayBuffer> | null, by: Connection): Reply | Promise<Reply>;
-  /** What could not be read as a request; the connection ends with this. */
-  refuse(fault: WireFault, by: Connection): Reply;
-}
+import { type Accounts, type Cut, uncounted } from "./tally.ts";
+import { slowestBytesPerMs, timeouts } from "./timeouts.ts";
 
 /** Bytes of later requests that are held while one is answered; then the connection is not read any further. */
 const maxHeldBytes = 64 * 1024;
@@ -39,15 +21,21 @@ type Phase = "idle" | "answering" | "streaming" | "closing" | "closed";
 /** One client's connection: its requests one after the other, each answered before the next is looked at. */
 export class Connection {
   readonly address: string;
+  /** What it held when it was last counted. */
+  heldBytes = 0;
   #phase: Phase = "idle";
   /** When the phase ends at the latest; NaN: to be counted from the next look at the clock. */
   #deadline = Number.NaN;
+  /** When it is closed whatever its phase is. */
+  #cutAt = Number.POSITIVE_INFINITY;
   readonly #requests = new Requests();
   /** The part of a request that is waited for since the deadline was set. */
   #awaited: Requests["part"] = "nothing";
   /** Requests since the socket last said something: answers that take no time keep everybody else waiting. */
   #atOnce = 0;
   #isPaused = false;
+  /** Of a request that is being answered. */
+  #askedBytes = 0;
   #streamed: Streamed | null = null;
   /** Whether the next answer is the last one. */
   #isLast = false;
@@ -59,10 +47,11 @@ export class Connection {
     readonly socket: Socket,
     readonly answerer: Answerer,
     readonly now: () => number,
+    readonly accounts: Accounts = uncounted,
   ) {
     // One that is gone already has none.
     this.address = socket.remoteAddress ?? "";
-    this.#output = new Output(socket);
+    this.#output = new Output(socket, () => this.#waits());
   }
 
   received(bytes: Buffer): void {
@@ -77,13 +66,26 @@ export class Connection {
     if (!this.#output.isBlocked) return;
     const taken = this.#output.resume();
     if (this.#output.isBlocked) {
-      if (taken > 0) this.#deadline = this.now() + timeouts.blockedMs;
+      if (this.#output.isBroken) return void this.close();
+      const gained = this.#deadline + taken / slowestBytesPerMs;
+      this.#deadline = Math.min(gained, this.now() + timeouts.blockedMs);
+      this.#count();
       return;
     }
     this.#deadline = Number.NaN;
+    this.#awaited = "nothing";
     this.#streamed?.drained();
     if (this.#phase === "closing") this.#shutdown();
     else this.#read();
+    this.#count();
+  }
+
+  /** The client has yet to take something. What it sends meanwhile has its time afterwards. */
+  #waits(): void {
+    if (this.#phase === "idle") this.#deadline = Number.NaN;
+    // Of a socket that is not read any further, Bun does not tell when it is gone.
+    if (this.#output.isBroken) queueMicrotask(() => this.close());
+    this.#count();
   }
 
   /** The client sends nothing more. What it asked for is still answered, but for a stream, which has no end. */
@@ -100,12 +102,33 @@ export class Connection {
   closed(): void {
     this.#phase = "closed";
     this.#streamed?.cancel();
+    this.#count();
   }
 
+  /** Closes at once. A client that has the last answer on its way still gets it. */
   close(): void {
     if (this.#phase === "closed") return;
-    this.socket.terminate();
+    if (this.#phase === "closing" && !this.#output.isBlocked) this.socket.end();
+    else this.socket.terminate();
     this.closed();
+  }
+
+  /** Closes at once, which is counted. */
+  cut(why: Cut): void {
+    this.accounts.cut(why);
+    this.close();
+  }
+
+  /** Whether nobody waits for anything. */
+  get isIdle(): boolean {
+    return this.#phase === "idle" && this.#awaited === "nothing" && !this.#output.isBlocked;
+  }
+
+  /** There is no place for it. */
+  turnAway(): void {
+    this.#isLast = true;
+    this.#send(unread, this.answerer.turnAway());
+    this.limit(timeouts.unusedMs);
   }
 
   /** Has the connection end with the answer under way, or at once where there is none. */
@@ -116,22 +139,27 @@ export class Connection {
     if (!this.#output.isBlocked) this.limit(timeouts.unusedMs);
   }
 
-  /** Ends the phase so much from now on at the latest; Infinity: never. */
+  /** Closes it so much from now on, whatever it does until then; Infinity: never. */
   limit(ms: number): void {
-    this.#deadline = this.now() + ms;
+    this.#cutAt = this.now() + ms;
   }
 
-  /** To be called about once a second. */
-  look(now: number): void {
+  /** To be called about once a second. `isCrowded` is whether others may be in need of its place. */
+  look(now: number, isCrowded = false): void {
+    if (now >= this.#cutAt) return void this.close();
     if (Number.isNaN(this.#deadline)) {
       const mayLast = this.#phase === "answering" || this.#phase === "streaming";
       const ms = this.#output.isBlocked ? timeouts.blockedMs : timeouts.idleMs;
       this.#deadline = mayLast ? Number.POSITIVE_INFINITY : now + ms;
     }
-    if (now < this.#deadline) return;
-    if (this.#phase !== "idle" || this.#output.isBlocked) this.close();
-    else if (this.#awaited === "nothing") this.#end();
-    else this.#refuse(new WireFault("request_timeout", "The request took too long to arrive"));
+    const earlierMs = isCrowded && this.isIdle ? timeouts.idleMs - timeouts.crowdedIdleMs : 0;
+    if (now < this.#deadline - earlierMs) return;
+    if (this.#output.isBlocked) this.cut("slow");
+    else if (this.#phase !== "idle") this.close();
+    else if (this.#awaited === "nothing") {
+      if (now < this.#deadline) this.accounts.cut("idle");
+      this.#end();
+    } else this.#refuse(new WireFault("request_timeout", "The request took too long to arrive"));
   }
 
   /** Answers what has arrived, as far as one answer after the other can be given. */
@@ -154,6 +182,17 @@ export class Connection {
     if (this.#phase === "idle") this.#await();
     this.#throttle();
     if (this.#hasEnded) this.#endIfOver();
+    this.#count();
+  }
+
+  /** Tells what it holds. */
+  #count(): void {
+    const held =
+      this.#phase === "closed" ? 0 : this.#requests.keptBytes + this.#output.waitingBytes + this.#askedBytes;
+    if (held === this.heldBytes) return;
+    const more = held - this.heldBytes;
+    this.heldBytes = held;
+    this.accounts.hold(more);
   }
 
   /** Goes on in the next turn of the event loop; until then it is as if an answer were waited for. */
@@ -195,6 +234,7 @@ export class Connection {
     this.#deadline = Number.NaN;
     const reply = this.answerer.answer(head, body, this);
     if (reply instanceof Promise) {
+      this.#askedBytes = memoryOf(head.fields) + (body?.byteLength ?? 0);
       reply.then(
         (late) => this.#sendLate(head, late),
         () => this.close(),
@@ -203,6 +243,7 @@ export class Connection {
   }
 
   #sendLate(head: Head, reply: Reply): void {
+    this.#askedBytes = 0;
     try {
       if (this.#phase === "closed") dropped(reply);
       else {
@@ -251,6 +292,7 @@ export class Connection {
     const blocked = () => {
       const atMost = this.now() + timeouts.blockedMs;
       this.#deadline = Number.isNaN(this.#deadline) ? atMost : Math.min(atMost, this.#deadline);
+      this.#count();
     };
     try {
       this.#streamed = new Streamed(stream, isChunked, this.#output, blocked);
@@ -271,11 +313,13 @@ export class Connection {
     const reply = this.answerer.refuse(fault, this);
     this.#send(unread, reply);
     this.#output.flush();
+    this.#count();
   }
 
   /** No more requests; closed as soon as the client has taken everything. */
   #end(): void {
     this.#phase = "closing";
+    this.#requests.clear();
     this.#output.flush();
     if (!this.#output.isBlocked) this.#shutdown();
     else this.#deadline = this.now() + timeouts.blockedMs;
@@ -288,12 +332,4 @@ export class Connection {
     else this.socket.shutdown();
     this.#deadline = this.now() + timeouts.closingMs;
   }
-}
-
-/** Stands for a request that could not be read. */
-const unread: Head = { method: "GET", target: "/", isHttp11: true, fields: null as unknown as Fields };
-
-/** Nobody takes the answer. */
-function dropped({ body }: Reply): void {
-  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

@@ -23,16 +23,30 @@ export function endTurn(): void {
 
 /** The bytes of one connection on their way out, in order. */
 export class Output {
+  /** Whether there is nobody any more who could take something. */
+  isBroken = false;
   #waiting: Uint8Array[] = [];
   /** Its part of what is put together. */
   #start = 0;
   #end = 0;
 
-  constructor(readonly sink: Sink) {}
+  constructor(
+    readonly sink: Sink,
+    /** Told whenever more waits than before, be it in the midst of anything. */
+    readonly waits: () => void = () => {},
+  ) {}
 
   /** Whether the other side has yet to take something. */
   get isBlocked(): boolean {
     return this.#waiting.length > 0;
+  }
+
+  /** Bytes that the other side has yet to take. */
+  get waitingBytes(): number {
+    if (this.#waiting.length === 0) return 0;
+    let bytes = 0;
+    for (const { byteLength } of this.#waiting) bytes += byteLength;
+    return bytes;
   }
 
   /** Adds a head, its beginning first, and its body, to be sent by the next `flush`, or by itself at the end of the turn. */
@@ -60,8 +74,8 @@ export class Output {
     const [start, end] = [this.#start, this.#end];
     if (start === end) return;
     this.#end = start;
-    const written = this.isBlocked ? 0 : Math.max(0, this.sink.write(scratch, start, end - start));
-    if (written < end - start) this.#waiting.push(new Uint8Array(scratch.subarray(start + written, end)));
+    const written = this.isBlocked ? 0 : this.#write(scratch, start, end - start);
+    if (written < end - start) this.#wait(new Uint8Array(scratch.subarray(start + written, end)));
   }
 
   /** Sends what waits. @returns how many bytes were taken */
@@ -69,7 +83,7 @@ export class Output {
     let taken = 0;
     while (this.#waiting.length > 0) {
       const [first] = this.#waiting as [Uint8Array];
-      const written = Math.max(0, this.sink.write(first, 0, first.byteLength));
+      const written = this.#write(first, 0, first.byteLength);
       taken += written;
       if (written < first.byteLength) {
         this.#waiting[0] = first.subarray(written);
@@ -78,6 +92,19 @@ export class Output {
       this.#waiting.shift();
     }
     return taken;
+  }
+
+  /** @returns how many bytes were taken */
+  #write(bytes: Uint8Array, start: number, length: number): number {
+    const written = this.sink.write(bytes, start, length);
+    if (written >= 0) return written;
+    this.isBroken = true;
+    return 0;
+  }
+
+  #wait(bytes: Uint8Array): void {
+    this.#waiting.push(bytes);
+    this.waits();
   }
 
   /** Makes room for so many bytes right behind what was added before. */
@@ -92,7 +119,7 @@ export class Output {
   }
 
   #send(bytes: Uint8Array): void {
-    const written = this.isBlocked ? 0 : Math.max(0, this.sink.write(bytes, 0, bytes.byteLength));
-    if (written < bytes.byteLength) this.#waiting.push(bytes.subarray(written));
+    const written = this.isBlocked ? 0 : this.#write(bytes, 0, bytes.byteLength);
+    if (written < bytes.byteLength) this.#wait(bytes.subarray(written));
   }
 }

@@ -1,4 +1,4 @@
-import type { Head } from "./head.ts";
+import type { Fields, Head } from "./head.ts";
 
 /** A status line and fields that many answers have in common, as they are sent: copied, they cost next to nothing. */
 export interface ReadyHead {
@@ -89,3 +89,11 @@ export function chunkOf(bytes: Uint8Array): Buffer {
 
 export const lastChunk = Buffer.from("0\r\n\r\n");
 export const continueLine = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** Stands for a request that could not be read. */
+export const unread: Head = { method: "GET", target: "/", isHttp11: true, fields: null as unknown as Fields };
+
+/** Nobody takes the answer. */
+export function dropped({ body }: Reply): void {
+  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
+}

@@ -1,9 +1,12 @@
 import { Body } from "./body.ts";
 import { malformed } from "./fault.ts";
-import { type Fields, type Head, maxHeadBytes, readHead, tooManyBytes } from "./head.ts";
+import { type Fields, type Head, maxHeadBytes, memoryOf, readHead, tooManyBytes } from "./head.ts";
 
 /** Of a body; one that is larger is told by its length or by the one byte more that is read of it. */
 export const maxBodyBytes = 64 * 1024;
+
+/** Of fields that are remembered from one request of a connection to the next. */
+const maxRememberedBytes = 2 * 1024;
 
 /** A request that has arrived as a whole. */
 export interface Arrived {
@@ -27,6 +30,13 @@ export class Requests {
   /** Bytes that are held. */
   get heldBytes(): number {
     return this.#bytes.length - this.#at;
+  }
+
+  /** Bytes of memory that this takes, those that are read already included. */
+  get keptBytes(): number {
+    if (this.#incoming === null) return this.#bytes.length;
+    const { head, body } = this.#incoming;
+    return this.#bytes.length + memoryOf(head.fields) + body.keptBytes;
   }
 
   add(bytes: Buffer): void {
@@ -70,6 +80,14 @@ export class Requests {
     this.#at = 0;
   }
 
+  /** Lets go of everything: nothing more is read. */
+  clear(): void {
+    this.#bytes = empty;
+    this.#at = 0;
+    this.#incoming = null;
+    this.#fields = null;
+  }
+
   #nextHead(): Head | null {
     const bytes = this.#bytes;
     // Empty lines before a request are to be ignored (RFC 9112, section 2.2).
@@ -80,7 +98,7 @@ export class Requests {
     if (end === -1 || end + headEnd.length - start > maxHeadBytes) return this.#requireHead();
     // Each byte a character. No more of them than the head, because its fields are kept, and what they are a part of.
     const head = readHead(bytes.toString("latin1", start, end + headEnd.length), this.#fields);
-    this.#fields = head.fields;
+    this.#fields = end - start <= maxRememberedBytes ? head.fields : null;
     this.#at = end + headEnd.length;
     return head;
   }

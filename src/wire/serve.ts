@@ -1,4 +1,7 @@
-import { type Answerer, Connection, type Socket } from "./connection.ts";
+import type { Answerer } from "./answerer.ts";
+import { Connection } from "./connection.ts";
+import { Crowd, type CrowdOptions } from "./crowd.ts";
+import type { Socket } from "./socket.ts";
 
 export interface WireOptions {
   readonly hostname: string;
@@ -6,6 +9,8 @@ export interface WireOptions {
   /** Whether others may listen on the same port, each getting its share of the connections. */
   readonly reusePort?: boolean;
   readonly answerer: Answerer;
+  /** Without limits where left out. */
+  readonly crowd?: CrowdOptions;
   /** Milliseconds of a clock that nobody sets. */
   readonly now?: () => number;
 }
@@ -18,6 +23,17 @@ export interface WireServer {
 
 const lookEveryMs = 1_000;
 
+const unlimited: CrowdOptions = {
+  limits: {
+    connections: Number.POSITIVE_INFINITY,
+    perClient: Number.POSITIVE_INFINITY,
+    heldBytes: Number.POSITIVE_INFINITY,
+    clientOf: () => null,
+  },
+  hasDescriptor: () => true,
+  warn() {},
+};
+
 /** Serves HTTP/1.1 on a port. Throws when it is taken. */
 export function serveWire({
   hostname,
@@ -27,15 +43,15 @@ export function serveWire({
   ...options
 }: WireOptions): WireServer {
   const { now = performance.now.bind(performance) } = options;
-  const connections = new Set<Connection>();
+  const crowd = new Crowd(options.crowd ?? unlimited);
   let isStopping = false;
   const gone = Promise.withResolvers<void>();
   const listener = listenAt(hostname, port, {
     reusePort,
     socket: {
       open(socket) {
-        socket.data = new Connection(socket as unknown as Socket, answerer, now);
-        connections.add(socket.data);
+        socket.data = new Connection(socket as unknown as Socket, answerer, now, crowd);
+        crowd.enter(socket.data);
         // Accepted together with one that was before the end.
         if (isStopping) socket.data.finish();
       },
@@ -50,30 +66,28 @@ export function serveWire({
       },
       close({ data: connection }) {
         // One that broke down before it was open has none.
-        connection?.closed();
-        connections.delete(connection);
-        if (isStopping && connections.size === 0) gone.resolve();
+        if (!connection) return;
+        connection.closed();
+        crowd.leave(connection);
+        if (isStopping && crowd.size === 0) gone.resolve();
       },
       error({ data: connection }) {
         connection?.close();
       },
     },
   });
-  const looking = setInterval(() => {
-    const at = now();
-    for (const connection of connections) connection.look(at);
-  }, lookEveryMs);
+  const looking = setInterval(() => crowd.look(now()), lookEveryMs);
   return {
     port: listener.port,
     async stop(graceMs) {
       isStopping = true;
       listener.stop();
-      for (const connection of connections) connection.finish();
+      crowd.finish();
       const late = setTimeout(() => {
-        for (const connection of connections) connection.close();
+        crowd.close();
         gone.resolve();
       }, graceMs);
-      if (connections.size > 0) await gone.promise;
+      if (crowd.size > 0) await gone.promise;
       clearTimeout(late);
       clearInterval(looking);
     },

@@ -64,6 +64,7 @@ describe("the admin document", () => {
       allowPrivateWebhooks: false,
       isReady: () => true,
       publicTraffic: [],
+      publicTallies: [],
       threads: new PublicThreads([]),
       publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",

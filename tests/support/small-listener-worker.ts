@@ -7,6 +7,6 @@ declare const self: Worker;
 /** A thread that serves on the port that it is told, on which others may serve, too; it says on which. */
 self.onmessage = ({ data }: MessageEvent<number>) => {
   const reply = { ...ok("hello"), head: `x-thread: ${threadId}\r\n` };
-  const answerer = { answer: () => reply, refuse: () => reply };
+  const answerer = { answer: () => reply, refuse: () => reply, turnAway: () => reply };
   self.postMessage(serveWire({ hostname: "127.0.0.1", port: data, reusePort: true, answerer }).port);
 };

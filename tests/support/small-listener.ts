@@ -3,6 +3,7 @@ import { reply } from "../../src/http/exchange.ts";
 import { listenPublic } from "../../src/http/public-listening.ts";
 import { answerOtherMethods, type Listening, listener } from "../../src/http/server.ts";
 import { createLog, type Log } from "../../src/log.ts";
+import type { CrowdOptions } from "../../src/wire/crowd.ts";
 
 export const largeBody = new Uint8Array(8 * 1024 * 1024).map((_, i) => 97 + (i % 26));
 
@@ -16,7 +17,7 @@ export class SmallListener {
   /** The controller of the last stream. */
   stream: ReadableStreamDefaultController<Uint8Array> | null = null;
 
-  constructor(log: Log = createLog("off"), port = 0, reusePort = false) {
+  constructor(log: Log = createLog("off"), port = 0, reusePort = false, crowd?: CrowdOptions) {
     const { events } = this;
     const stream = () =>
       new ReadableStream<Uint8Array>(
@@ -50,7 +51,7 @@ export class SmallListener {
         { parse: "none" },
       );
     answerOtherMethods(app, {});
-    this.listening = listenPublic(app, "127.0.0.1", port, { reusePort });
+    this.listening = listenPublic(app, "127.0.0.1", port, { reusePort, ...(crowd && { crowd }) });
   }
 
   get url(): string {

@@ -1,12 +1,14 @@
-import { type Answerer, Connection, type Socket } from "../../src/wire/connection.ts";
+import type { Answerer } from "../../src/wire/answerer.ts";
+import { Connection } from "../../src/wire/connection.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { type Head, readHead } from "../../src/wire/head.ts";
 import { endTurn } from "../../src/wire/output.ts";
 import type { Reply } from "../../src/wire/reply.ts";
+import type { Socket } from "../../src/wire/socket.ts";
+import type { Accounts } from "../../src/wire/tally.ts";
 
 /** A socket that takes as much as it has room for, and remembers what was done to it. */
 export class FakeSocket implements Socket {
-  readonly remoteAddress = "192.0.2.1";
   /** How many bytes it takes until there is more room. */
   room = Number.POSITIVE_INFINITY;
   text = "";
@@ -14,6 +16,8 @@ export class FakeSocket implements Socket {
   writes = 0;
   isPaused = false;
   ending: "none" | "shutdown" | "end" | "terminate" = "none";
+
+  constructor(readonly remoteAddress = "192.0.2.1") {}
 
   write(bytes: Uint8Array, offset: number, length: number): number {
     this.writes++;
@@ -42,7 +46,7 @@ export class FakeSocket implements Socket {
 
 /** A connection on a fake socket with a clock that stands still. */
 export class FakeConnection {
-  readonly socket = new FakeSocket();
+  readonly socket: FakeSocket;
   readonly connection: Connection;
   ms = 1_000_000;
   /** The targets that were asked for, in order. */
@@ -53,7 +57,10 @@ export class FakeConnection {
   constructor(
     answer: (head: Head, body: Uint8Array | null) => Reply | Promise<Reply> | null = ({ target }) =>
       ok(target),
+    accounts?: Accounts,
+    address?: string,
   ) {
+    this.socket = new FakeSocket(address);
     const answerer: Answerer = {
       answer: (head, body) => {
         this.asked.push(head.target);
@@ -62,8 +69,9 @@ export class FakeConnection {
         return new Promise((resolve, reject) => this.#late.set(head.target, { resolve, reject }));
       },
       refuse: ({ status, code }: WireFault) => ({ status, head: "", body: Buffer.from(code) }),
+      turnAway: () => ({ ...ok("no place"), status: 503 }),
     };
-    this.connection = new Connection(this.socket, answerer, () => this.ms);
+    this.connection = new Connection(this.socket, answerer, () => this.ms, accounts);
   }
 
   receive(...texts: string[]): void {

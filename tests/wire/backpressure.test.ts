@@ -83,16 +83,24 @@ describe("what is sent is whole and in order", () => {
     for (const fake of fakes) expect(fake.answers).toEqual(bodies);
   });
 
-  test("a socket that takes nothing more has its rest kept, not lost and not doubled", () => {
-    const fake = new FakeConnection(() => ok("x".repeat(50_000)));
-    // As a socket that is gone says it.
-    fake.socket.write = () => -1;
-    fake.receive(get("/a"));
-    fake.connection.writable();
-    expect(fake.sent).toBe("");
-    delete (fake.socket as { write?: unknown }).write;
-    fake.connection.writable();
-    expect(fake.answers).toEqual(["x".repeat(50_000)]);
+  test("a socket that says that it is gone is let go of, whether Bun says so or not", async () => {
+    const gone = new FakeConnection(({ target }) => (target === "/late" ? null : ok("x".repeat(50_000))));
+    // Not read any further, so that nobody hears of its end.
+    gone.receive(get("/late"), get("/a").repeat(3_000));
+    expect(gone.socket.isPaused).toBe(true);
+    gone.socket.write = () => -1;
+    await gone.resolve("/late");
+    expect(gone.socket.ending).toBe("terminate");
+    expect(gone.asked.length).toBeLessThanOrEqual(32);
+    // While it is waited for, too.
+    const blocked = new FakeConnection(() => ok("x".repeat(50_000)));
+    blocked.socket.room = 10;
+    blocked.receive(get("/a"));
+    expect(blocked.socket.ending).toBe("none");
+    blocked.socket.write = () => -1;
+    blocked.connection.writable();
+    await nextTurn();
+    expect([blocked.socket.ending, blocked.connection.heldBytes]).toEqual(["terminate", 0]);
   });
 });
 

@@ -4,7 +4,7 @@ import { FakeConnection, get, ok, request } from "../support/wire.ts";
 
 /** How long a connection may take for what it does. The clock is looked at once a second. */
 
-const { idleMs, headMs, bodyMs, blockedMs, closingMs } = timeouts;
+const { idleMs, crowdedIdleMs, headMs, bodyMs, blockedMs, closingMs } = timeouts;
 const seconds = (ms: number) => ms / 1_000;
 const post = request("POST", "/b", "Content-Length: 3");
 const large = "x".repeat(1_000_000);
@@ -22,6 +22,7 @@ test("are long enough for what is usual, and short enough for what is not", () =
   expect(idleMs).toBeGreaterThan(60_000);
   expect(timeouts).toEqual({
     idleMs: 75_000,
+    crowdedIdleMs: 5_000,
     headMs: 15_000,
     bodyMs: 30_000,
     blockedMs: 60_000,
@@ -43,7 +44,7 @@ describe("nothing is asked", () => {
     expect(fake.sent).toBe(sent);
     expect(fake.socket.ending).toBe("shutdown");
     expectNothingFor(fake, closingMs - 1_000);
-    expect(fake.socket.ending).toBe("terminate");
+    expect(fake.socket.ending).toBe("end");
   });
 
   test("empty lines, again and again, gain no time", () => {
@@ -53,6 +54,26 @@ describe("nothing is asked", () => {
       fake.pass(1);
     }
     expect(fake.socket.ending).toBe("shutdown");
+  });
+
+  test("there is less time while others are in need of its place", () => {
+    const fake = new FakeConnection();
+    fake.receive(get("/a"));
+    fake.pass(1);
+    fake.ms += crowdedIdleMs - 1;
+    fake.connection.look(fake.ms, true);
+    expect(fake.socket.ending).toBe("none");
+    fake.connection.look(++fake.ms, true);
+    expect(fake.socket.ending).toBe("shutdown");
+    // But not for what a client, or the server, is about to do.
+    for (const text of ["GET", `${post}a`, get("/late")]) {
+      const busy = new FakeConnection(() => null);
+      busy.receive(text);
+      busy.pass(1);
+      busy.ms += headMs - 2_000;
+      busy.connection.look(busy.ms, true);
+      expect(busy.socket.ending).toBe("none");
+    }
   });
 
   test("the time begins anew with each answer", () => {
@@ -166,20 +187,49 @@ describe("a client that takes nothing", () => {
     expect(fake.socket.ending).toBe("terminate");
   });
 
-  test("is not cut off as long as it takes something", () => {
+  /** A client that takes so many bytes, once in so many seconds; gives the seconds until it was cut off or had all. */
+  function taking(bytes: number, everySeconds: number): { fake: FakeConnection; lasted: number } {
     const fake = new FakeConnection(() => ok(large));
     fake.socket.room = 0;
     fake.receive(get("/a", "Connection: close"));
-    for (let i = 0; i < 10; i++) {
-      fake.pass(seconds(blockedMs) - 1);
-      fake.drain(10_000);
-    }
-    expect(fake.socket.text).toHaveLength(100_000);
-    // Room for nothing is no sign of life.
-    for (let i = 0; i <= seconds(blockedMs); i++) {
+    let lasted = 0;
+    for (; fake.socket.ending === "none"; lasted++) {
       fake.pass(1);
-      fake.drain(0);
+      if (lasted % everySeconds === everySeconds - 1) fake.drain(bytes);
     }
+    return { fake, lasted };
+  }
+
+  test.each([
+    ["a thousand bytes a second", 1_000, 1],
+    ["the same in one piece just before its time is over", 60_000, 59],
+    ["more", 20_000, 1],
+  ])("is not cut off where it takes %s", (_, bytes, everySeconds) => {
+    const { fake } = taking(bytes, everySeconds);
+    expect(fake.socket.ending).toBe("shutdown");
+    expect(fake.answers).toEqual([large]);
+  });
+
+  test.each([
+    ["a byte a second", 1, 1, 60],
+    ["a byte a minute", 1, 59, 60],
+    ["room for nothing", 0, 1, 60],
+    ["a tenth of what it has to take", 100, 1, 67],
+    ["nine tenths", 900, 1, 600],
+    ["a lot at first, and in one piece, too late", 100_000, 61, 60],
+  ])("is cut off where it takes %s", (_, bytes, everySeconds, seconds) => {
+    const { fake, lasted } = taking(bytes, everySeconds);
+    expect(fake.socket.ending).toBe("terminate");
+    expect(Math.abs(lasted - seconds)).toBeLessThanOrEqual(seconds * 0.03);
+  });
+
+  test("gains no more time by taking much than it has at first", () => {
+    const fake = new FakeConnection(() => ok(large));
+    fake.socket.room = 0;
+    fake.receive(get("/a", "Connection: close"));
+    fake.pass(1);
+    fake.drain(900_000);
+    expectNothingFor(fake, blockedMs);
     expect(fake.socket.ending).toBe("terminate");
   });
 
@@ -203,7 +253,8 @@ describe("the end", () => {
       fake.pass(1);
     }
     expect(fake.asked).toEqual(["/a"]);
-    expect(fake.socket.ending).toBe("terminate");
+    // Not reset: what the system has yet to send is still sent.
+    expect(fake.socket.ending).toBe("end");
   });
 
   test("at the end of the server a client that did nothing is not waited for as long", () => {
@@ -211,7 +262,7 @@ describe("the end", () => {
     fake.connection.finish();
     expect(fake.socket.ending).toBe("shutdown");
     fake.pass(1);
-    expect(fake.socket.ending).toBe("terminate");
+    expect(fake.socket.ending).toBe("end");
     // One that has yet to take its answer is.
     const blocked = new FakeConnection(() => ok(large));
     blocked.socket.room = 10;
@@ -219,6 +270,17 @@ describe("the end", () => {
     blocked.connection.finish();
     expectNothingFor(blocked, blockedMs);
     expect(blocked.socket.ending).toBe("terminate");
+  });
+
+  test("`limit` holds whatever the client takes until then", () => {
+    const fake = new FakeConnection(() => ok(large));
+    fake.socket.room = 0;
+    fake.receive(get("/a"));
+    fake.connection.limit(3_000);
+    fake.pass(2);
+    fake.drain(100_000);
+    fake.pass(1);
+    expect(fake.socket.ending).toBe("terminate");
   });
 
   test("`limit` ends whatever goes on", () => {

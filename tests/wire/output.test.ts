@@ -81,6 +81,7 @@ test("`resume` tells how much was taken, and a closed sink takes nothing", () =>
   one.flush();
   expect([one.resume(), one.resume(), one.resume(), one.resume()]).toEqual([2, 0, 3, 3]);
   expect(sink.taken).toBe("12345678");
+  expect(one.isBroken).toBe(true);
 });
 
 test("what waits is not what others put together meanwhile", () => {

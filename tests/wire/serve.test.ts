@@ -217,7 +217,7 @@ test("a request that does not arrive in time is told so", async () => {
   const wire = serveWire({
     hostname: "127.0.0.1",
     port: 0,
-    answerer: { answer: () => ok("never"), refuse },
+    answerer: { answer: () => ok("never"), refuse, turnAway: () => ok("no place") },
     now: () => ms,
   });
   const one = new RawClient(`http://127.0.0.1:${wire.port}`).send("GET / HTTP/1.1\r\n");

@@ -62,7 +62,9 @@ describe("stop", () => {
   test("cuts off what takes longer than it may", async () => {
     const { own, stages } = await busy();
     await own.listening.stop(50);
-    await until(() => Object.values(stages).every((one) => one.isClosed || one.socket.isPaused()));
+    await until(() =>
+      Object.values(stages).every((one) => one.hasEnded || one.isClosed || one.socket.isPaused()),
+    );
     expect(own.events).toContain("canceled");
     expect(stages.answering.text).toBe("");
   });

@@ -6,6 +6,7 @@ import type { Log } from "../../log.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
+import type { Tally } from "../../wire/tally.ts";
 import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
@@ -48,6 +49,8 @@ export interface AdminDeps {
   readonly isReady: () => boolean;
   /** Of each thread that serves it. */
   readonly publicTraffic: readonly Traffic[];
+  /** The connections of each of those threads. */
+  readonly publicTallies: readonly Tally[];
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Where this listener is reached, without a trailing slash. */
@@ -58,7 +61,8 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
-  metricRoutes(app, deps.engine, { public: deps.publicTraffic, admin: [trafficOf(app)] });
+  const traffic = { public: deps.publicTraffic, admin: [trafficOf(app)] };
+  metricRoutes(app, deps.engine, traffic, deps.publicTallies);
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   loginRequestRoutes(app, deps);

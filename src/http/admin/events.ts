@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch } from "../../batch/apply.ts";
-import { TimeSlice } from "../../batch/time-slice.ts";
 import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { parseJson } from "../../domain/json.ts";
+import { TimeSlice } from "../../domain/time-slice.ts";
 import type { Store } from "../../store/store.ts";
 import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";

@@ -1,4 +1,6 @@
+import { descriptorLimit, openDescriptors } from "../../descriptors.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { Tally } from "../../wire/tally.ts";
 import { type Exchange, reply } from "../exchange.ts";
 import { durationBounds, Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
@@ -9,11 +11,13 @@ type Labels = Readonly<Record<string, string>>;
  * `/metrics`: counts and gauges in the text format of Prometheus, version 0.0.4. No key needed; it names nobody.
  *
  * @param traffic of each thread that serves a listener
+ * @param tallies of each thread that serves the public one
  */
 export function metricRoutes(
   app: AdminListener,
   engine: Pick<Engine, "standing">,
   traffic: Readonly<Record<"public" | "admin", readonly Traffic[]>>,
+  tallies: readonly Tally[],
 ): void {
   const answer = async ({ exchange }: { exchange: Exchange }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
@@ -41,6 +45,8 @@ export function metricRoutes(
         "thread",
         Object.fromEntries(traffic.public.map(({ requests }, i) => [i, requests])),
       ),
+      ...connections(Tally.sum(tallies)),
+      ...descriptors(),
       ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
       "",
     ].join("\n");
@@ -66,6 +72,26 @@ function counters(
 ): string[] {
   const samples = Object.entries(values).map(([value, count]) => sample(name, { [label]: value }, count));
   return [...head(name, help, "counter"), ...samples];
+}
+
+function connections({ open, heldBytes, refusals, cuts }: Tally): string[] {
+  const cut = "Connections to the public listener that were ended to keep it within its limits.";
+  return [
+    ...gauge("onair_http_connections", "Connections to the public listener, a second ago at most.", open),
+    ...gauge("onair_http_connection_bytes", "Bytes of requests and answers that they hold.", heldBytes),
+    ...counters("onair_http_connections_refused_total", "Those that found no place.", "reason", refusals),
+    ...counters("onair_http_connections_cut_total", cut, "reason", cuts),
+  ];
+}
+
+/** By the names that Prometheus has for them; none where the system does not tell. */
+function descriptors(): string[] {
+  const [open, limit] = [openDescriptors(), descriptorLimit()];
+  if (open === null || limit === null) return [];
+  return [
+    ...gauge("process_open_fds", "Open files and connections.", open),
+    ...gauge("process_max_fds", "How many there may be.", limit),
+  ];
 }
 
 function requests(traffic: Readonly<Record<string, Traffic>>): string[] {

@@ -9,6 +9,7 @@ import { RankingView } from "../../ranking/ranking.ts";
 import { type GivenStandings, SharedStandings } from "../../ranking/shared.ts";
 import { runPromptly } from "../../threads/promptly.ts";
 import { runThread } from "../../threads/run.ts";
+import { Tally } from "../../wire/tally.ts";
 import { Traffic } from "../traffic.ts";
 import { publicServer } from "./server.ts";
 import type { PublicThreadStart } from "./threads.ts";
@@ -27,7 +28,9 @@ runThread<PublicThreadStart>(async ({ start, link, log }) => {
     ranking,
     catalogue,
     memory,
-    traffic: new Traffic(start.traffic),
+    traffic: new Traffic(start.counted.traffic),
+    tally: new Tally(start.counted.tally),
+    threads: start.threads,
     places: {
       take: (applicationId) => link.call("take", applicationId),
       leave: (applicationId) => link.tell("leave", applicationId),

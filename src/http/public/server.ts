@@ -9,6 +9,7 @@ import { Cursors } from "../../ranking/cursor.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
+import type { Tally } from "../../wire/tally.ts";
 import { type Authenticator, authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
@@ -17,6 +18,7 @@ import { rateLimiter } from "../rate-limit.ts";
 import type { Listening } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
+import { connectionsOf } from "./connections.ts";
 import { EventStreams } from "./event-streams.ts";
 import type { PublicMemory } from "./memory.ts";
 import { Profiles } from "./profiles.ts";
@@ -45,6 +47,9 @@ export interface PublicServerOptions {
   readonly catalogue: Catalogue;
   readonly memory: PublicMemory;
   readonly traffic?: Traffic | undefined;
+  readonly tally?: Tally | undefined;
+  /** How many threads serve the listener together. */
+  readonly threads: number;
   readonly places: StreamPlaces;
   readonly log: Log;
   readonly now: () => number;
@@ -65,6 +70,7 @@ export interface PublicServer {
 /** Makes everything by which one thread answers the requests of the public listener. */
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { settings, engine, ranking, catalogue, memory, traffic = new Traffic(), places, log, now } = options;
+  const proxies = settings.trustedProxies.length > 0 ? trustedProxies(settings.trustedProxies) : null;
   const { store } = engine;
   const readJwt = await jwtReader(settings, store, now);
   const access = {
@@ -100,7 +106,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     now,
     ranking,
     profiles,
-    trustedProxies: settings.trustedProxies.length > 0 ? trustedProxies(settings.trustedProxies) : null,
+    trustedProxies: proxies,
     traffic,
     cursors: new Cursors(settings.cursorKey),
     access,
@@ -111,13 +117,14 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     loginUrl: settings.loginUrl,
   });
   const ready = readyAnswers({ access, profiles }, ranking);
+  const crowd = connectionsOf({ ...options, trustedProxies: proxies });
   return {
     authenticator: access.authenticator,
     get publicUrl() {
       return publicUrl;
     },
     listen({ port = settings.port, reusePort = false } = {}) {
-      listening = listenPublic(app, settings.host, port, { ready, reusePort });
+      listening = listenPublic(app, settings.host, port, { ready, reusePort, crowd });
       publicUrl ||= listening.url;
       return listening;
     },

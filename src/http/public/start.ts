@@ -3,6 +3,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { Ranking, type RankingWriter } from "../../ranking/ranking.ts";
 import { LeadingRanking } from "../../ranking/shared.ts";
+import { Tally } from "../../wire/tally.ts";
 import type { Authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
 import type { Listening } from "../server.ts";
@@ -37,6 +38,8 @@ export interface Public {
   readonly threads: PublicThreads;
   /** Of each thread, this one first. */
   readonly traffic: readonly Traffic[];
+  /** The connections of each. */
+  readonly tallies: readonly Tally[];
   /** Where it is reached from outside, without a trailing slash. */
   readonly url: () => string;
   /** Begins to accept connections, on all threads. Throws when the port is taken. */
@@ -52,24 +55,36 @@ export async function startPublic(options: PublicOptions): Promise<Public> {
   const { settings, threads: count, engine, now } = options;
   const isShared = count > 1;
   const memory = publicMemory(isShared);
-  const counted = Array.from({ length: count }, () => Traffic.memory(isShared));
-  const traffic = counted.map((one) => new Traffic(one));
+  const counted = Array.from({ length: count }, () => ({
+    traffic: Traffic.memory(isShared),
+    tally: Tally.memory(isShared),
+  }));
+  const traffic = counted.map((one) => new Traffic(one.traffic));
+  const tallies = counted.map((one) => new Tally(one.tally));
   const places = new OwnStreamPlaces(settings.streamLimit);
   const held = isShared ? holdPort(settings.host, settings.port) : null;
   let threads: PublicThreads | null = null;
   try {
-    threads = await startPublicThreads({ ...options, memory, places, traffic: counted.slice(1) });
+    threads = await startPublicThreads({ ...options, memory, places, counted: counted.slice(1) });
     const ranking = isShared ? new LeadingRanking(memory.holding, now, threads) : new Ranking(now);
     await ranking.putCategories(await engine.store.categories.all());
     ranking.putLive(await engine.store.livestreams.all());
     if (ranking instanceof LeadingRanking) await ranking.start();
-    const server = await publicServer({ ...options, ranking, memory, places, traffic: traffic[0] });
+    const server = await publicServer({
+      ...options,
+      ranking,
+      memory,
+      places,
+      traffic: traffic[0],
+      tally: tallies[0],
+    });
     return {
       ranking,
       users: new Changes(memory.users),
       authenticator: server.authenticator,
       threads,
       traffic,
+      tallies,
       url: () => server.publicUrl,
       ...serving(server, threads, held),
     };

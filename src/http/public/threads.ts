@@ -13,14 +13,17 @@ export interface PublicThreadStart {
   /** To the engine's thread. */
   readonly engine: MessagePort;
   readonly memory: PublicMemory;
-  readonly traffic: ArrayBufferLike;
+  /** Where it counts its requests, and its connections. */
+  readonly counted: { readonly traffic: ArrayBufferLike; readonly tally: ArrayBufferLike };
+  /** How many threads serve, this one among them. */
+  readonly threads: number;
 }
 
-export interface PublicThreadsOptions extends Omit<PublicThreadStart, "engine" | "traffic"> {
+export interface PublicThreadsOptions extends Omit<PublicThreadStart, "engine" | "counted"> {
   /** The URL of `public-worker.ts`. */
   readonly program: string;
-  /** Where each of them counts its requests: as many as there shall be. */
-  readonly traffic: readonly ArrayBufferLike[];
+  /** For each of them: as many as there shall be. */
+  readonly counted: readonly PublicThreadStart["counted"][];
   readonly enginePort: () => MessagePort;
   readonly places: StreamPlaces;
   readonly log: Log;
@@ -31,9 +34,9 @@ export interface PublicThreadsOptions extends Omit<PublicThreadStart, "engine" |
 /** Starts the threads that serve the public listener beside this one; none accepts connections yet. */
 export async function startPublicThreads(options: PublicThreadsOptions): Promise<PublicThreads> {
   const { program, enginePort, settings, memory, places, log, failed } = options;
-  const threads = options.traffic.map((traffic, i) => {
+  const threads = options.counted.map((counted, i) => {
     const engine = enginePort();
-    const start: PublicThreadStart = { settings, engine, memory, traffic };
+    const start: PublicThreadStart = { settings, engine, memory, counted, threads: options.threads };
     const { logLevel } = settings;
     const named = { name: `public ${i + 1}`, program, logLevel, log, failed };
     return startThread({ ...named, start, transfer: [engine], offered: places });

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
 import type { Endpoint } from "../../domain/endpoints.ts";
-import { giveWay } from "../../threads/give-way.ts";
+import { giveWay } from "../../domain/give-way.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog } from "./delivery-log.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { giveWay, giveWayBy } from "../../src/threads/give-way.ts";
+import { giveWay, giveWayBy } from "../../src/domain/give-way.ts";
 
 test("a thread gives way now and then, however often it is asked to, and only once it was told how", () => {
   let asked = 0;

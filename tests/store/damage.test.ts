@@ -119,6 +119,12 @@ const toRestore = "then restore a backup: onair restore FILE --data ";
 const isDamaged = (finding: string) => `onair.db is not a database of onair, or is damaged (${finding}). `;
 const notOurs = "onair.db is a database of SQLite, but not one of onair. Name another directory with --data";
 
+/** Makes a directory where a file may have been left. */
+function inPlaceOf(file: string): void {
+  rmSync(file, { force: true });
+  mkdirSync(file);
+}
+
 describe("what cannot be the database is told in one line and left alone", () => {
   test.each<[string, (data: string) => void, string]>([
     ["a header of noise", (data) => overwrite(data, 0, noise(100)), isDamaged("SQLITE_NOTADB")],
@@ -210,12 +216,12 @@ describe("what cannot be the database is told in one line and left alone", () =>
     ],
     [
       "a log that is a directory",
-      (data) => mkdirSync(`${fileIn(data)}-wal`),
+      (data) => inPlaceOf(`${fileIn(data)}-wal`),
       "onair.db-wal is not a file. Move it away",
     ],
     [
       "a log's index that is a directory",
-      (data) => mkdirSync(`${fileIn(data)}-shm`),
+      (data) => inPlaceOf(`${fileIn(data)}-shm`),
       "onair.db-shm is not a file",
     ],
     [

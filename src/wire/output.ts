@@ -18,7 +18,8 @@ export function endTurn(): void {
   const outputs = turn;
   turn = [];
   for (const output of outputs) output.flush();
-  used = 0;
+  // Unless one was told of something by sending, and has added to it.
+  if (turn.length === 0) used = 0;
 }
 
 /** The bytes of one connection on their way out, in order. */

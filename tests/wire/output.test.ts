@@ -47,6 +47,24 @@ test("what nobody flushes is sent at the end of the turn, in one write for each"
   expect([a.sink.writes, b.sink.taken]).toEqual([1, "b1 b2 b3 b4"]);
 });
 
+test("what is added while the answers of a turn are sent follows in the next one, whole", async () => {
+  const [late, other] = [output(), output()];
+  let isTold = false;
+  const first = new Output({
+    write(_bytes, _offset, length) {
+      if (!isTold) late.output.add("late ", body("answer"));
+      isTold = true;
+      return length;
+    },
+  });
+  first.add("first, and longer than what comes late", null);
+  await nextTurn();
+  other.output.add("x".repeat(100), null);
+  await nextTurn();
+  await nextTurn();
+  expect([late.sink.taken, other.sink.taken]).toEqual(["late answer", "x".repeat(100)]);
+});
+
 test("what one has not flushed yet is not lost to another one", () => {
   const [a, b] = [output(), output(3)];
   a.output.add("a1 ", null);

@@ -1,0 +1,104 @@
+import { trustedProxies } from "./proxies.ts";
+import { proxyOf } from "./webhooks/proxy.ts";
+
+/* What the text of a setting may be. Each throws a `TypeError` that says what it must be. */
+
+/** A whole number. */
+export function integer(minimum: number, maximum: number) {
+  return (text: string): number => {
+    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new TypeError(`must be an integer from ${minimum} to ${maximum}`);
+  };
+}
+
+/** A server with more of them than that would have to be a very large one. */
+const mostThreads = 64;
+
+/** A number of threads; `auto` is one for each core. */
+export function threadCount(text: string): number {
+  if (text === "auto") return Math.min(navigator.hardwareConcurrency, mostThreads);
+  try {
+    return integer(1, mostThreads)(text);
+  } catch {
+    throw new TypeError(`must be an integer from 1 to ${mostThreads}, or auto`);
+  }
+}
+
+/** One of these words. */
+export function oneOf<T extends string>(...words: readonly T[]) {
+  return (text: string): T => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new TypeError(`must be one of ${words.join(", ")}`);
+  };
+}
+
+/** Any text that is not empty. */
+export function filled(text: string): string {
+  if (text.trim() !== "" && !text.includes("\0")) return text;
+  throw new TypeError("must not be empty");
+}
+
+/** An address or name to listen at; IPv6 also in brackets, as in a URL, which are taken away. */
+export function hostName(text: string): string {
+  const bracketed = /^\[(.*)\]$/.exec(text)?.[1];
+  const isHost =
+    bracketed === undefined ? !/[[\]/\s\0]|^$/.test(text) : URL.canParse(`http://[${bracketed}]/`);
+  if (isHost) return bracketed ?? text;
+  throw new TypeError("must be an address or a name, like 127.0.0.1 or [::1], without a port");
+}
+
+/** A URL before which others stand, without a slash at its end. */
+export function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
+  if (plain) return url.href.replace(/\/+$/, "");
+  throw new TypeError("must be an http or https URL without query, like https://api.example.com");
+}
+
+/** A URL to send a browser to. */
+export function pageUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && /^https?:$/.test(url.protocol) && !url.hash && !url.username) return url.href;
+  throw new TypeError("must be an http or https URL without fragment, like https://example.com/login");
+}
+
+/** Addresses and networks, separated by commas. */
+export function networks(text: string): string[] {
+  const entries = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  trustedProxies(entries);
+  return entries;
+}
+
+const longestLifeSeconds = 31 * 24 * 3_600;
+
+/** Seconds by event type, as in `chat.message.sent=600`, separated by commas. */
+export function timesToLive(text: string): Record<string, number> {
+  const entries = text.split(",").filter((entry) => entry.trim() !== "");
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, name = "", digits] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9]{1,7})\s*$/.exec(entry) ?? [];
+      const seconds = Number(digits);
+      if (seconds <= longestLifeSeconds) return [name, seconds];
+      throw new TypeError(
+        `must be event types with seconds up to ${longestLifeSeconds}, like chat.message.sent=600, and "${entry}" is not one`,
+      );
+    }),
+  );
+}
+
+/** The URL of an HTTP proxy. */
+export function proxyUrl(text: string): string {
+  proxyOf(text);
+  return text;
+}
+
+/** An operator key. */
+export function adminKey(text: string): string {
+  if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
+  throw new TypeError("must be 8 to 200 printable characters without spaces");
+}

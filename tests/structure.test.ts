@@ -63,3 +63,48 @@ test("only config.ts and the command line read the environment", async () => {
   }
   expect(readers.sort()).toEqual(["http/production.ts", "main.ts"]);
 });
+
+/** What loading these files loads before any of it runs: files of ours, and what is not ours. */
+async function loadedBy(...entries: readonly string[]): Promise<{ ours: Set<string>; others: string[] }> {
+  const ours = new Set<string>();
+  const others = new Set<string>();
+  const transpiler = new Bun.Transpiler({ loader: "ts" });
+  for (let file = entries[0], todo = entries.slice(1); file !== undefined; file = todo.pop()) {
+    if (ours.has(file)) continue;
+    ours.add(file);
+    for (const { kind, path } of transpiler.scanImports(await Bun.file(join(src, file)).text())) {
+      if (kind !== "import-statement") continue;
+      if (!path.startsWith(".")) others.add(path);
+      else if (path.endsWith(".ts")) todo.push(join(dirname(file), path));
+    }
+  }
+  return { ours, others: [...others].sort() };
+}
+
+const schemas = ["@sinclair/typebox", "@sinclair/typebox/compiler", "@sinclair/typebox/errors"];
+const database = ["bun:sqlite", "drizzle-orm", "drizzle-orm/bun-sqlite", "drizzle-orm/sqlite-core"];
+
+// Loading takes from 1 ms to 15 ms each, for which every start would wait; docs/performance.md has the figures.
+test("a start of the server loads these packages and modules of Node; others wait until they are needed", async () => {
+  const { ours, others } = await loadedBy("main.ts", "cli/serve.ts");
+  const node = ["node:fs", "node:path", "node:timers/promises", "node:util"];
+  expect(others).toEqual([...schemas, ...database, "elysia", ...node]);
+  const commands = [...ours].filter((file) => file.startsWith("cli/") || file.startsWith("dev/"));
+  expect(commands.sort()).toEqual(["cli/command.ts", "cli/serve.ts"]);
+  const later = [
+    "engine/engine.ts",
+    "http/platform-jwt.ts",
+    "http/public/document.ts",
+    "http/admin/document.ts",
+  ];
+  for (const file of [...later, "http/public/reference-oauth.ts", "backups/make.ts", "webhooks/sender.ts"]) {
+    expect(files).toContain(file);
+    expect([...ours]).not.toContain(file);
+  }
+});
+
+test("so does the engine's thread, which loads what sending needs with its first delivery", async () => {
+  const { others } = await loadedBy("engine/worker.ts", "engine/engine.ts");
+  const node = ["node:fs", "node:os", "node:path", "node:timers/promises"];
+  expect(others).toEqual([...schemas, ...database, ...node]);
+});

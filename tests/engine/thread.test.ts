@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { day } from "../../src/domain/time.ts";
+import { signingKeySetting } from "../../src/engine/setting.ts";
+import { type EngineThread, startEngineThread } from "../../src/engine/thread.ts";
+import { createLog } from "../../src/log.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+const program = new URL("../../src/engine/worker.ts", import.meta.url).href;
+let directory: ReturnType<typeof temporaryDirectory>;
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+afterEach(() => directory.remove());
+
+function start(): Promise<EngineThread> {
+  const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
+  const settings = { data: directory.path, allowPrivateWebhooks: true, webhookProxy: null, retention };
+  return startEngineThread({ program, settings, logLevel: "off", log: createLog("off"), failed() {} });
+}
+
+/** Not by `expect().rejects`, which holds up the event loop. */
+const messageOf = (call: Promise<unknown>) => call.then(() => null).catch((error: Error) => error.message);
+
+async function servedBefore(signingKey?: string): Promise<void> {
+  const engine = await start();
+  await engine.started;
+  await engine.stop(0);
+  if (signingKey === undefined) return;
+  const store = openStore(directory.path);
+  await store.settings.put(signingKeySetting, signingKey);
+  await store.close();
+}
+
+test("at the first start nobody reads before the engine has made what it needs", async () => {
+  const engine = await start();
+  expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
+  await engine.stop(0);
+});
+
+describe("on a directory that was served before", () => {
+  test("it is read before the engine has started, and a write waits for it", async () => {
+    await servedBefore();
+    const engine = await start();
+    const order: string[] = [];
+    const started = engine.started.then(() => order.push("started"));
+    const written = engine.store.settings.put("a", "b").then(() => order.push("written"));
+    expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
+    expect(order).toEqual([]);
+    await Promise.all([started, written]);
+    expect(order).toEqual(["started", "written"]);
+    expect(await engine.store.settings.get("a")).toBe("b");
+    await engine.stop(0);
+  });
+
+  test("one that cannot be started says why, refuses what waits for it, and leaves the directory free", async () => {
+    await servedBefore("no key");
+    const engine = await start();
+    const [why, write] = [messageOf(engine.started), messageOf(engine.store.settings.put("a", "b"))];
+    expect([await why, await write]).toEqual(Array(2).fill("not an Ed25519 private key in PEM"));
+    await engine.stop(0);
+    await openStore(directory.path).close();
+  });
+
+  test("one that is stopped while it starts is started first", async () => {
+    await servedBefore();
+    const engine = await start();
+    await engine.stop(0);
+    await engine.started;
+    await openStore(directory.path).close();
+  });
+});
+
+test("a directory in use is refused", async () => {
+  const store = openStore(directory.path);
+  expect(await messageOf(start())).toContain("is in use by process");
+  await store.close();
+});
+
+test("what is no database is refused by the connection that writes, which says so", async () => {
+  writeFileSync(join(directory.path, "onair.db"), "no database at all".repeat(100));
+  expect(await messageOf(start())).toContain("is not a database of onair");
+});

@@ -79,6 +79,9 @@ export class Wire {
     let line: Line | null = null;
     const broken = () => {
       if (line) this.#all.delete(line);
+      // A server closes connections that were idle for long.
+      const free = line ? this.#free.indexOf(line) : -1;
+      if (free !== -1) this.#free.splice(free, 1);
       line?.waiting?.reject(new BenchError(`${this.#url.host} closed the connection`));
     };
     const socket = await Bun.connect({

@@ -69,8 +69,8 @@ export type SubscribeResult = { readonly id: string } | { readonly error: string
 
 /** The subscriptions of an application: as JSON, because ten thousand of them take twice as long as objects. */
 export interface SubscriptionList {
-  /** An array of `Subscription`. */
-  readonly json: string;
+  /** In order: of each slice, `Subscription`s with commas between them. */
+  readonly slices: readonly Uint8Array[];
   /** How many the application has, whoever their broadcasters are. */
   readonly used: number;
 }

@@ -68,8 +68,9 @@ async function subscribe(count: number, to = app): Promise<string[]> {
 }
 
 async function listed(of = app, broadcaster: number | null = null) {
-  const { json, used } = await reader.subscriptions.list(of, broadcaster);
-  return { records: JSON.parse(json) as Subscription[], used };
+  const { slices, used } = await reader.subscriptions.list(of, broadcaster);
+  const text = slices.map((slice) => new TextDecoder().decode(slice)).join(",");
+  return { records: JSON.parse(`[${text}]`) as Subscription[], used };
 }
 const idsOf = (records: readonly Subscription[]) => records.map(({ id }) => id);
 

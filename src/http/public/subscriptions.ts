@@ -88,6 +88,10 @@ export const exampleSubscription = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
+const [listStart, comma, listEnd] = ['{"data":[', ",", '],"message":"OK"}'].map((text) =>
+  Buffer.from(text),
+) as [Buffer, Buffer, Buffer];
+
 interface Item {
   readonly name: string;
   readonly version: number;
@@ -117,8 +121,10 @@ export function subscriptionRoutes(
     path,
     async ({ exchange }) => {
       const { grant, application } = await granted(exchange);
-      const { json, used } = await store.subscriptions.list(application.id, grant.userId);
-      return reply(exchange, 200, `{"data":${json},"message":"OK"}`, budget(application, used));
+      const { slices, used } = await store.subscriptions.list(application.id, grant.userId);
+      const parts = slices.flatMap((slice, i) => (i === 0 ? [slice] : [comma, slice]));
+      const body = Buffer.concat([listStart, ...parts, listEnd]);
+      return reply(exchange, 200, body, budget(application, used));
     },
     operation({
       id: "getSubscriptions",

@@ -87,8 +87,8 @@ export function subscriptionStore(
 }
 
 interface Slice {
-  /** Records, without brackets around them; null: none. */
-  readonly json: string | null;
+  /** Records with commas between them; null: none. */
+  readonly json: Uint8Array<ArrayBuffer> | null;
 }
 interface Count {
   readonly subscriptions: number;
@@ -106,9 +106,9 @@ const record = `concat('{"id":"', id, '","app_id":"', app_id, '","broadcaster_us
 const behindAll = "~";
 const behind = "FROM subscriptions INDEXED BY subscriptions_list WHERE app_id = ? AND id > ?";
 const endOfSlice = `SELECT id ${behind} ORDER BY id LIMIT 1 OFFSET ${sliceSize - 1}`;
-const sliceOfAll = `SELECT group_concat(${record}, ',') AS json ${behind} AND id <= ?`;
+const sliceOfAll = `SELECT CAST(group_concat(${record}, ',') AS BLOB) AS json ${behind} AND id <= ?`;
 /** Of one broadcaster there are no more than there are types of events. */
-const allOfBroadcaster = `SELECT group_concat(${record}, ',' ORDER BY id) AS json
+const allOfBroadcaster = `SELECT CAST(group_concat(${record}, ',' ORDER BY id) AS BLOB) AS json
   FROM subscriptions INDEXED BY subscriptions_key WHERE app_id = ? AND ifnull(broadcaster_user_id, 0) = ?`;
 
 const keptCount = "SELECT subscriptions FROM subscription_counts WHERE application_id = ?";
@@ -124,14 +124,14 @@ async function readList(
       ? await slicesOf(moment, applicationId)
       : [ofBroadcaster.get(applicationId, broadcasterId)?.json];
   const used = moment.query<Count, [string]>(keptCount).get(applicationId)?.subscriptions ?? 0;
-  return { json: `[${slices.filter(Boolean).join(",")}]`, used };
+  return { slices: slices.filter((slice) => slice != null), used };
 }
 
 /** A list in slices; others have their turns in between. */
 async function slicesOf(moment: Database, applicationId: string) {
   const ends = moment.query<{ id: string }, [string, string]>(endOfSlice);
   const slice = moment.query<Slice, [string, string, string]>(sliceOfAll);
-  const slices: (string | null | undefined)[] = [];
+  const slices: (Slice["json"] | undefined)[] = [];
   for (let after = ""; ; await nextTurn()) {
     const end = ends.get(applicationId, after)?.id;
     slices.push(slice.get(applicationId, after, end ?? behindAll)?.json);

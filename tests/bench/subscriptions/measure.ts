@@ -98,6 +98,8 @@ function bareCommits(directory: string): () => number {
   const db = new Database(join(directory, "bare.db"), { create: true });
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = FULL");
+  // Its log is soon written over, as that of the server: one that grows has the file system wait for its own journal.
+  db.run("PRAGMA wal_autocheckpoint = 50");
   db.run("CREATE TABLE rows (id INTEGER PRIMARY KEY, value TEXT NOT NULL)");
   const insert = db.prepare<null, [string]>("INSERT INTO rows (value) VALUES (?)");
   return () => {

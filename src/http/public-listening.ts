@@ -1,6 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { newId } from "../domain/ids.ts";
-import type { Answerer } from "../wire/answerer.ts";
+import type { Answerer, Later } from "../wire/answerer.ts";
 import type { CrowdOptions } from "../wire/crowd.ts";
 import type { WireFault } from "../wire/fault.ts";
 import type { Head } from "../wire/head.ts";
@@ -27,7 +27,7 @@ export type ReadyAnswer = (
   path: string,
   query: string,
   begun: Pick<Exchange, "request" | "client" | "shared">,
-) => Reply | Response | Promise<Reply> | null;
+) => Reply | Response | Later | null;
 
 /** What stands before a path in the URLs that the app is given: the client's `Host` has no say in what it sees. */
 const origin = "http://onair.invalid";
@@ -74,16 +74,20 @@ export function answererOf(app: AnyElysia, ready: ReadyAnswer | undefined): Answ
     const query = queryAt === -1 ? "" : target.slice(queryAt);
     return ready(path, query, { request: { headers: fields }, client, shared });
   };
-  const late = async (answer: Response | Promise<Response>) => replyOf(await answer);
+  const toReply = async (answer: Response | Promise<Response>) => replyOf(await answer);
+  const later =
+    (reply: Promise<Reply>): Later =>
+    (send) =>
+      void reply.then(send);
   return {
     answer(head, body, client) {
       try {
         const answer = readyFor(head, client);
-        if (answer !== null && !(answer instanceof Promise || answer instanceof Response)) return answer;
-        const reply = answer instanceof Promise ? answer : late(answer ?? fromApp(head, body, client));
-        return reply.catch((error) => failed(head, client, error));
+        if (answer !== null && !(answer instanceof Response)) return answer;
+        const reply = toReply(answer ?? fromApp(head, body, client));
+        return later(reply.catch((error) => failed(head, client, error)));
       } catch (error) {
-        return failed(head, client, error);
+        return later(failed(head, client, error));
       }
     },
     refuse(fault, client) {

@@ -233,12 +233,9 @@ export class Connection {
     this.#awaited = "nothing";
     this.#deadline = Number.NaN;
     const reply = this.answerer.answer(head, body, this);
-    if (reply instanceof Promise) {
+    if (typeof reply === "function") {
       this.#askedBytes = memoryOf(head.fields) + (body?.byteLength ?? 0);
-      reply.then(
-        (late) => this.#sendLate(head, late),
-        () => this.close(),
-      );
+      reply((late) => this.#sendLate(head, late));
     } else this.#send(head, reply);
   }
 

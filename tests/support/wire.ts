@@ -1,4 +1,4 @@
-import type { Answerer } from "../../src/wire/answerer.ts";
+import type { Answerer, Later } from "../../src/wire/answerer.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { type Head, readHead } from "../../src/wire/head.ts";
@@ -51,12 +51,11 @@ export class FakeConnection {
   ms = 1_000_000;
   /** The targets that were asked for, in order. */
   readonly asked: string[] = [];
-  readonly #late = new Map<string, { resolve(reply: Reply): void; reject(error: unknown): void }>();
+  readonly #late = new Map<string, (reply: Reply) => void>();
 
-  /** @param answer what a request is answered with at once; null: by `resolve` or `reject`, later */
+  /** @param answer what a request is answered with at once; null: by `resolve`, later */
   constructor(
-    answer: (head: Head, body: Uint8Array | null) => Reply | Promise<Reply> | null = ({ target }) =>
-      ok(target),
+    answer: (head: Head, body: Uint8Array | null) => Reply | Later | null = ({ target }) => ok(target),
     accounts?: Accounts,
     address?: string,
   ) {
@@ -65,8 +64,7 @@ export class FakeConnection {
       answer: (head, body) => {
         this.asked.push(head.target);
         const reply = answer(head, body);
-        if (reply) return reply;
-        return new Promise((resolve, reject) => this.#late.set(head.target, { resolve, reject }));
+        return reply ?? ((send) => void this.#late.set(head.target, send));
       },
       refuse: ({ status, code }: WireFault) => ({ status, head: "", body: Buffer.from(code) }),
       turnAway: () => ({ ...ok("no place"), status: 503 }),
@@ -81,12 +79,7 @@ export class FakeConnection {
 
   /** Answers a request of which `answer` said null. */
   async resolve(target: string, reply: Reply = ok(target)): Promise<void> {
-    this.#late.get(target)?.resolve(reply);
-    await nextTurn();
-  }
-
-  async reject(target: string): Promise<void> {
-    this.#late.get(target)?.reject(new Error("the answerer broke its promise"));
+    this.#late.get(target)?.(reply);
     await nextTurn();
   }
 

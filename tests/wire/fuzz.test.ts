@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import type { Later } from "../../src/wire/answerer.ts";
 import type { Head } from "../../src/wire/head.ts";
 import type { Reply } from "../../src/wire/reply.ts";
 import { readAnswers } from "../support/http-answers.ts";
@@ -13,9 +14,9 @@ import { FakeConnection, get, nextTurn } from "../support/wire.ts";
 const seed = 20_260_114;
 
 /** Of every kind, by what was asked for. */
-function answer({ method, target }: Head): Reply | Promise<Reply> {
+function answer({ method, target }: Head): Reply | Later {
   const reply = { status: 200, head: "x-answer: yes\r\n", body: Buffer.from(`${method} ${target}`) };
-  if (target.startsWith("/late")) return nextTurn().then(() => reply);
+  if (target.startsWith("/late")) return (send) => void nextTurn().then(() => send(reply));
   if (target.startsWith("/none")) return { ...reply, status: 204 };
   if (target.startsWith("/large")) return { ...reply, body: Buffer.alloc(300_000, "x") };
   if (target.startsWith("/stream")) return { ...reply, body: new Response("streamed").body };

@@ -22,8 +22,8 @@ export interface ProfilesOptions {
 /** Who waits for a profile. */
 interface Waiting {
   readonly name: string;
-  readonly resolve: (bytes: ProfileBytes | null) => void;
-  readonly reject: (error: unknown) => void;
+  readonly found: (bytes: ProfileBytes | null) => void;
+  readonly failed: (error: unknown) => void;
 }
 
 /** 35,000 profiles of the usual size. */
@@ -63,10 +63,13 @@ export class Profiles {
    * Rejects as reading does.
    */
   load(name: string): Promise<ProfileBytes | null> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#loadSome());
-      this.#waiting.push({ name, resolve, reject });
-    });
+    return new Promise((found, failed) => this.ask({ name, found, failed }));
+  }
+
+  /** As `load`, without its promise: `found` is called or, when it or reading throws, `failed`, which must not. */
+  ask(waiting: Waiting): void {
+    if (this.#waiting.length === 0) setImmediate(() => this.#loadSome());
+    this.#waiting.push(waiting);
   }
 
   forget(ids: readonly number[]): void {
@@ -77,15 +80,22 @@ export class Profiles {
     const some = this.#waiting.splice(0, readAtOnce);
     if (this.#waiting.length > 0) setImmediate(() => this.#loadSome());
     const before = this.changes.count;
+    let profiles: Awaited<ReturnType<ReadProfiles>>;
     try {
-      const found = await this.#read(some.map(({ name }) => name));
-      for (const [i, { name, resolve }] of some.entries()) {
-        const profile = found[i] ?? null;
-        if (profile) this.#keep(name, profile, before);
-        resolve(profile?.bytes ?? null);
-      }
+      profiles = await this.#read(some.map(({ name }) => name));
     } catch (error) {
-      for (const { reject } of some) reject(error);
+      for (const { failed } of some) failed(error);
+      return;
+    }
+    for (const [i, waiting] of some.entries()) this.#tell(waiting, profiles[i] ?? null, before);
+  }
+
+  #tell({ name, found, failed }: Waiting, profile: Profile | null, before: number): void {
+    try {
+      if (profile) this.#keep(name, profile, before);
+      found(profile?.bytes ?? null);
+    } catch (error) {
+      failed(error);
     }
   }
 

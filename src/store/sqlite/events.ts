@@ -1,9 +1,10 @@
 import type { Database } from "bun:sqlite";
-import type { DueDelivery, NewEvent } from "../../domain/deliveries.ts";
+import type { DeliveryStatus, DueDelivery, NewEvent } from "../../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { giveWay } from "../../domain/give-way.ts";
 import { newId } from "../../domain/ids.ts";
+import { once } from "../../domain/lazily.ts";
 import { BatchRefused, type Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
@@ -35,22 +36,7 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
   const markPublished = db.prepare<null, [string, number]>(
     "UPDATE event_types SET is_published = TRUE WHERE name = ? AND version = ? AND NOT is_published",
   );
-  const addDelivery = db.prepare<
-    null,
-    [number, string, number, string, string, number, number | null, number | null]
-  >(
-    `INSERT INTO deliveries
-       (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
-  );
-  const addStreamed = db.prepare<
-    null,
-    [number, string, number, string, string, number, number, number | null]
-  >(
-    `INSERT INTO deliveries
-       (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, finished_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, 'delivered', 0, ?, ?)`,
-  );
+  const addRows = rowInserter(db);
   // Events outlive their deliveries, so that no number is given twice even when all deliveries are gone.
   let nextDelivery =
     db
@@ -90,32 +76,24 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
     const streamed = new Set<string>();
+    const rows: DeliveryRow[] = [];
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
-      giveWay();
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
       if (mode !== "webhook") streamed.add(application_id);
+      const begin = [seq, delivery, row.seq, application_id, subscription_id, sequence] as const;
       if (mode === "stream") {
         // With that it can be read, which is all that there is to deliver.
-        addStreamed.run(
-          seq,
-          delivery,
-          row.seq,
-          application_id,
-          subscription_id,
-          sequence,
-          published_at,
-          expires_at,
-        );
+        rows.push([...begin, "delivered", null, published_at, expires_at]);
         continue;
       }
       const isTaken = takes(application_id);
-      const due = isTaken ? null : 0;
-      addDelivery.run(seq, delivery, row.seq, application_id, subscription_id, sequence, due, expires_at);
+      rows.push([...begin, "pending", isTaken ? null : 0, null, expires_at]);
       if (!isTaken) continue;
       const state = { isWanted: true, attempts: 0, expires_at, event: sent };
       taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
+    addRows(rows);
     return { id, deliveries: receivers.length, taken, streamed: [...streamed] };
   };
 
@@ -141,6 +119,43 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
   return {
     publish: (event, takes) => commit(() => publish(event, takes)),
     publishAll: (all, takes) => commit(() => publishAll(all, takes)),
+  };
+}
+
+/** seq, id, event_seq, application_id, subscription_id, sequence, status, next_attempt_at, finished_at, expires_at */
+type DeliveryRow = readonly [
+  number,
+  string,
+  number,
+  string,
+  string,
+  number,
+  DeliveryStatus,
+  number | null,
+  number | null,
+  number | null,
+];
+
+/** Rows that one statement inserts: a third cheaper than one by one, and over in 0.2 ms. */
+const rowsAtOnce = 50;
+
+function rowInserter(db: Database): (rows: readonly DeliveryRow[]) => void {
+  const inserting = (count: number) =>
+    db.prepare<null, (string | number | null)[]>(
+      `INSERT INTO deliveries
+         (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at,
+          finished_at, expires_at)
+       VALUES ${Array(count).fill("(?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)").join()}`,
+    );
+  const addOne = inserting(1);
+  const addMany = once(() => inserting(rowsAtOnce));
+  return (rows) => {
+    const inMany = rows.length - (rows.length % rowsAtOnce);
+    for (let at = 0; at < inMany; at += rowsAtOnce) {
+      giveWay();
+      addMany().run(...rows.slice(at, at + rowsAtOnce).flat());
+    }
+    for (const row of rows.slice(inMany)) addOne.run(...row);
   };
 }
 

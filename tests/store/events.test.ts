@@ -1,0 +1,115 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type DeliveryMode, deliveryModes, type NewApplication } from "../../src/domain/applications.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { userFrom } from "../../src/domain/users.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+const at = "2026-01-14T16:00:00.000Z";
+const publishedAt = Date.parse(at);
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let store: Store;
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  store = openStore(directory.path);
+  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
+});
+afterEach(async () => {
+  await store.close();
+  directory.remove();
+});
+
+async function subscriber(delivery: DeliveryMode): Promise<string> {
+  const application: NewApplication = {
+    id: newId(),
+    name: "Test",
+    client_type: "confidential",
+    webhook_url: "http://127.0.0.1:9/",
+    delivery,
+    webhook_secret: "",
+    scopes: [],
+    redirect_uris: [],
+    rate_limit: null,
+    subscription_limit: null,
+    created_at: at,
+    updated_at: at,
+    client_secret_hash: new Uint8Array(32),
+  };
+  await store.applications.create(application);
+  const key = { app_id: application.id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+  await store.subscriptions.subscribe([key], 1, publishedAt);
+  return application.id;
+}
+
+interface Row {
+  readonly seq: number;
+  readonly id: string;
+  readonly application_id: string;
+  readonly sequence: number;
+  readonly status: string;
+  readonly next_attempt_at: number | null;
+  readonly finished_at: number | null;
+  readonly expires_at: number | null;
+}
+
+const publish = (id: string, takes: (applicationId: string) => boolean) =>
+  store.events.publish(
+    {
+      id,
+      name: "channel.followed",
+      version: 1,
+      broadcaster_user_id: 1,
+      body: "{}",
+      fingerprint: Buffer.from(id),
+      published_at: publishedAt,
+      expires_at: publishedAt + 1,
+    },
+    takes,
+  );
+
+// One by one, as many as a statement takes, and around that.
+test.each([0, 1, 2, 49, 50, 51, 149, 150])(
+  "an event has one delivery for each of %i subscribers",
+  async (count) => {
+    const modes = new Map<string, DeliveryMode>();
+    for (let i = 0; i < count; i++) {
+      const mode = deliveryModes[i % 7 === 3 ? 1 : i % 7 === 5 ? 2 : 0] ?? "webhook";
+      modes.set(await subscriber(mode), mode);
+    }
+    const hasRoom = new Set([...modes.keys()].filter((_, i) => i % 3 > 0));
+    const stored = [];
+    for (const id of ["a", "b"]) stored.push(await publish(id, (application) => hasRoom.has(application)));
+
+    const db = new Database(join(directory.path, "onair.db"), { readonly: true });
+    const rows = db.query<Row, []>("SELECT * FROM deliveries ORDER BY seq").all();
+    db.close();
+    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 2 * count }, (_, i) => i + 1));
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(2 * count);
+    for (const [i, event] of stored.entries()) {
+      const own = rows.slice(i * count, (i + 1) * count);
+      expect(event.deliveries).toBe(count);
+      expect(own.map(({ application_id }) => application_id).sort()).toEqual([...modes.keys()].sort());
+      expect(own.every(({ sequence }) => sequence === i + 1)).toBe(true);
+      const sent = own.filter(({ application_id }) => modes.get(application_id) !== "stream");
+      for (const row of own) {
+        const { application_id, status, next_attempt_at, finished_at, expires_at } = row;
+        const isTaken = hasRoom.has(application_id);
+        expect([status, next_attempt_at, finished_at, expires_at]).toEqual(
+          modes.get(application_id) === "stream"
+            ? ["delivered", null, publishedAt, publishedAt + 1]
+            : ["pending", isTaken ? null : 0, null, publishedAt + 1],
+        );
+      }
+      expect(event.taken.map(({ seq, id }) => [seq, id])).toEqual(
+        sent.filter(({ application_id }) => hasRoom.has(application_id)).map(({ seq, id }) => [seq, id]),
+      );
+      expect([...event.streamed].sort()).toEqual(
+        [...modes].flatMap(([application, mode]) => (mode === "webhook" ? [] : application)).sort(),
+      );
+    }
+  },
+);

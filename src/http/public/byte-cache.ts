@@ -63,21 +63,23 @@ function recordBytes(name: string, { bytes }: KeptBytes): number {
   return Math.ceil((headBytes + name.length + bytes.length) / 8) * 8;
 }
 
-/** One piece of memory. */
+/** One piece of memory, taken when the first record comes: a start does not wait for that. */
 class Piece {
-  readonly #memory: Uint8Array<ArrayBuffer>;
-  readonly #ints: Int32Array;
-  readonly #floats: Float64Array;
+  #memory = new Uint8Array(0);
+  #ints = new Int32Array(0);
+  #floats = new Float64Array(0);
   /** Beginnings of records + 1, each in the first slot that was free from that of its hash on; 0: free. */
-  readonly #slots: Int32Array;
+  #slots = new Int32Array(1);
   #used = 0;
   #records = 0;
 
-  constructor(bytes: number) {
-    this.#memory = new Uint8Array(Math.floor(bytes / 8) * 8);
+  constructor(readonly bytes: number) {}
+
+  #take(): void {
+    this.#memory = new Uint8Array(Math.floor(this.bytes / 8) * 8);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#floats = new Float64Array(this.#memory.buffer);
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(bytes / 128 + 2)));
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(this.bytes / 128 + 2)));
   }
 
   /** Where the record of a name begins; null where there is none. */
@@ -114,6 +116,7 @@ class Piece {
 
   /** Whether there was room. */
   add(name: string, kept: KeptBytes): boolean {
+    if (this.#memory.length === 0) this.#take();
     const start = this.#used;
     const end = start + recordBytes(name, kept);
     if (end > this.#memory.length || this.#records >= this.#slots.length / 2) return false;

@@ -276,30 +276,12 @@ function readFlags(args: readonly string[], mistakes: string[]): Record<string, 
 /** What commands other than those that serve read, and may well be set beside them. */
 const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
 
+/** All variables that mean something to one command or another. */
+export const knownVariables: readonly string[] = [...names.map(variableOf), ...commandVariables];
+
 /** Names in the environment that look like settings and are none, most likely misspelt. */
 export function unknownVariables(env: Environment): string[] {
-  const known = new Set([...names.map(variableOf), ...commandVariables]);
-  return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !known.has(name));
-}
-
-/** The variable that a misspelt one most likely stands for: one that two letters or fewer make of it; null: none. */
-export function meantVariable(name: string): string | null {
-  const known = [...names.map(variableOf), ...commandVariables];
-  return known.find((one) => distance(one, name) <= 2) ?? null;
-}
-
-/** How many letters are to be put in, left out or changed to make one word of the other (Levenshtein). */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < other.length; j++) {
-      const changed = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
-      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+  return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name));
 }
 
 /** One line for each setting, with its variable and its default. */

@@ -1,4 +1,4 @@
-import { type Config, type Environment, meantVariable, unknownVariables } from "../config.ts";
+import { type Config, type Environment, knownVariables, unknownVariables } from "../config.ts";
 import { isLoopback } from "./ask.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -75,4 +75,23 @@ function publicUrlFindings({ host, publicUrl, trustedProxies, allowPrivateWebhoo
       ),
     );
   return found.length > 0 ? found : [ok(`${publicUrl}, with trusted proxies in front`)];
+}
+
+/** The variable that a misspelt one most likely stands for: one that two letters or fewer make of it; null: none. */
+function meantVariable(name: string): string | null {
+  return knownVariables.find((one) => distance(one, name) <= 2) ?? null;
+}
+
+/** How many letters are to be put in, left out or changed to make one word of the other (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < other.length; j++) {
+      const changed = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

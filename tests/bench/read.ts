@@ -88,6 +88,7 @@ async function availableFrameworks(options: Options, say: Say): Promise<readonly
   return [];
 }
 
+/** One that fails is told of and left out, and the others are measured all the same. */
 async function measureAll(options: Options, executable: string, say: Say): Promise<Outcome[]> {
   const { users, only, pace } = options;
   const directory = benchDirectory();
@@ -109,9 +110,15 @@ async function measureAll(options: Options, executable: string, say: Say): Promi
     const { floors, ...workload } = all[name];
     const wanted = floors.filter(({ of }) => !options.alone || frameworks.every((other) => other !== of));
     say(`Measuring ${workload.title}`);
-    const outcome = await measure(bench, { ...workload, floors: wanted }, pace);
-    outcomes.push(outcome);
-    if (!options.json) process.stdout.write(`${describe(outcome)}\n`);
+    try {
+      const outcome = await measure(bench, { ...workload, floors: wanted }, pace);
+      outcomes.push(outcome);
+      if (!options.json) process.stdout.write(`${describe(outcome)}\n`);
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      process.stderr.write(`${name} failed: ${error.message}\n`);
+      process.exitCode = 1;
+    }
   }
   await onAir.stop();
   return outcomes;

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { databaseFile, explain } from "./directory.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
-import { searchIsUnfilled } from "./search.ts";
+import { searchIsUnfilled } from "./search-filling.ts";
 
 /**
  * Reads the database of a directory and leaves no trace there, whether or not a server has it open. After a crash, when

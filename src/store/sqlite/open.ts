@@ -6,7 +6,7 @@ import { databaseIn, explain, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
-import { fillingSearch, prepareSearch, searchIsUnfilled } from "./search.ts";
+import { fillingSearch, prepareSearch, searchIsUnfilled } from "./search-filling.ts";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {

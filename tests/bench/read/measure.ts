@@ -58,16 +58,21 @@ export async function measure(bench: Bench, workload: Workload, pace: Pace): Pro
   mkdirSync(directory);
   const load = await prepareLoad(directory, workload.traffic);
   const others = await startOthers(bench, workload, directory);
-  await Bun.sleep(restMs);
-  const idle = [bench.idleBytes, ...others.map(({ pid }) => residentBytes(pid))];
-  for (const other of others) {
-    const isFramework = bench.frameworks.some((name) => name === other.name);
-    await requireEqualAnswers(onAir, other, workload, isFramework ? frameworkTolerance : undefined);
+  let idle: number[];
+  let measured: Measured[];
+  try {
+    await Bun.sleep(restMs);
+    idle = [bench.idleBytes, ...others.map(({ pid }) => residentBytes(pid))];
+    for (const other of others) {
+      const isFramework = bench.frameworks.some((name) => name === other.name);
+      await requireEqualAnswers(onAir, other, workload, isFramework ? frameworkTolerance : undefined);
+    }
+    const contenders: Contender[] = [onAir, ...others].map((server) => ({ name: server.name, server, load }));
+    if (workload.beside) contenders.push(await besideIt(onAir, workload.beside, directory));
+    measured = await measureInTurn(contenders, pace);
+  } finally {
+    await Promise.all(others.map((other) => other.stop()));
   }
-  const contenders: Contender[] = [onAir, ...others].map((server) => ({ name: server.name, server, load }));
-  if (workload.beside) contenders.push(await besideIt(onAir, workload.beside, directory));
-  const measured = await measureInTurn(contenders, pace);
-  await Promise.all(others.map((other) => other.stop()));
   const alike = measured.slice(0, 1 + others.length);
   requireSameAnswers(alike, workload.inFrameworks ? sizeTolerance.frameworks : sizeTolerance.alike);
 

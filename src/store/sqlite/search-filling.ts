@@ -1,0 +1,59 @@
+import type { Database } from "bun:sqlite";
+import { type Indexed, userSearch } from "./search.ts";
+
+/** No merging but ours; the crisis merge, which takes as long as it takes, only as a last resort. */
+const indexSettings = { automerge: 0, usermerge: 2, crisismerge: 64 } as const;
+
+function configureIndex(db: Database): void {
+  const known = db.query<{ v: number }, [string]>("SELECT v FROM user_search_config WHERE k = ?");
+  for (const [name, value] of Object.entries(indexSettings)) {
+    if (known.get(name)?.v === value) continue;
+    db.run("INSERT INTO user_search (user_search, rank) VALUES (?, ?)", [name, value]);
+  }
+}
+
+const rebuiltAtOnce = 5_000;
+
+/** Whether an index that a new version lays out anew is still to be filled. */
+export function searchIsUnfilled(db: Database): boolean {
+  const isFilled = db.query("SELECT 1 FROM user_search_docsize LIMIT 1").get() !== null;
+  return !isFilled && db.query("SELECT 1 FROM users LIMIT 1").get() !== null;
+}
+
+/**
+ * Makes the index ready for this version; to be called by the connection that writes, before anything else uses it.
+ * An index that is laid out anew takes 10 seconds for a million users, once, and is filled with all of them or none.
+ */
+export function prepareSearch(db: Database): void {
+  for (const _ of fillingSearch(db));
+}
+
+/**
+ * The same in steps of some 50 ms, each of which gives how many users the index holds by then. With `anew` the index is
+ * emptied first. Whoever stops in between leaves it as it was.
+ */
+export function* fillingSearch(db: Database, { anew = false } = {}): Generator<number> {
+  configureIndex(db);
+  if (!anew && !searchIsUnfilled(db)) return;
+  const next = db.query<Indexed, [number, number]>(
+    "SELECT id, username, display_name, followers_count FROM users WHERE id > ? ORDER BY id LIMIT ?",
+  );
+  db.run("BEGIN IMMEDIATE");
+  try {
+    if (anew) {
+      db.run("INSERT INTO user_search (user_search) VALUES ('delete-all')");
+      db.run("DELETE FROM search_statistics");
+    }
+    const { update } = userSearch(db);
+    let indexed = 0;
+    for (let users = next.all(0, rebuiltAtOnce); users.length > 0; ) {
+      update(users.map((after) => ({ before: null, after })));
+      indexed += users.length;
+      yield indexed;
+      users = next.all(users.at(-1)?.id ?? 0, rebuiltAtOnce);
+    }
+    db.run("COMMIT");
+  } finally {
+    if (db.inTransaction) db.run("ROLLBACK");
+  }
+}

@@ -65,6 +65,7 @@ const queries: readonly [string, (users: number) => string][] = [
   ["words in the wrong order", () => "wolf_golden"],
   ["100 characters", () => "golden_wizard".repeat(8).slice(0, 100)],
   ["100 times the same", () => "a".repeat(100)],
+  ["7 times the same, which has one trigram", () => "0000000"],
 ];
 
 function* users(count: number): Generator<NewUser> {

@@ -29,7 +29,7 @@ function slowSearch(users: Iterable<NewUser>, query: string, limit: number): num
     .map(({ id }) => id);
 }
 
-// Of private use are those that stand for "ann" and "nan" at the beginning of a username.
+// Of private use are those that stand for "ann" and "nan" at the beginning of a username, and for four zeros.
 const syllables = [
   "an",
   "na",
@@ -44,9 +44,14 @@ const syllables = [
   "A",
   "ß",
   "9",
+  "00",
+  "0000000",
+  "한한한한",
+  "😀😀",
   '"',
   "😀",
   "\ue061\ue06e",
+  "\u{f0030}\uf8ff\ue004",
 ];
 const followerCounts = [0, 1, 1, 2, 7, 255, 256, 257, 300, 1_000, 1_001, 1_020, 5_000_000, 2 ** 40];
 
@@ -188,21 +193,25 @@ test("the trigram counts, lost or wrong after a crash, change no answer", async 
   }
 });
 
-test("users of a version with another index are found: it is filled anew when the store opens", async () => {
-  const directory = temporaryDirectory();
-  try {
-    const db = new Database(join(directory.path, "onair.db"), { create: true, strict: true });
-    const newIndex = migrations.findIndex(({ name }) => name.endsWith("_search_trigrams"));
-    migrate(db, migrations.slice(0, newIndex));
-    const insert = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', NULL, ?, 0, 0, ?)");
-    for (const user of crowd)
-      insert.run(user.id, user.username, user.display_name, user.followers_count, now);
-    db.close();
-    await expectCrowd(directory.path);
-  } finally {
-    directory.remove();
-  }
-});
+test.each(["_search_trigrams", "_search_runs"])(
+  "users of the version before %s are found: the index is filled anew when the store opens",
+  async (step) => {
+    const directory = temporaryDirectory();
+    try {
+      const db = new Database(join(directory.path, "onair.db"), { create: true, strict: true });
+      const newIndex = migrations.findIndex(({ name }) => name.endsWith(step));
+      migrate(db, migrations.slice(0, newIndex));
+      db.run("INSERT INTO user_search (rowid, username) VALUES (1, 'as it was')");
+      const insert = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', NULL, ?, 0, 0, ?)");
+      for (const user of crowd)
+        insert.run(user.id, user.username, user.display_name, user.followers_count, now);
+      db.close();
+      await expectCrowd(directory.path);
+    } finally {
+      directory.remove();
+    }
+  },
+);
 
 test("the buckets follow the count of followers, and are one count each up to 255", () => {
   const counts = [0, 1, 2, 254, 255, 256, 300, 1_000, 1_000_000, 2 ** 40, Number.MAX_SAFE_INTEGER];

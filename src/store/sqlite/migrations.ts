@@ -8,6 +8,7 @@ import searchTrigrams from "../../../drizzle/0005_search_trigrams.sql" with { ty
 import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
+import searchRuns from "../../../drizzle/0009_search_runs.sql" with { type: "text" };
 import { StoreError } from "../store.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -27,6 +28,7 @@ export const migrations: readonly Migration[] = [
   { name: "0006_stream", sql: stream },
   { name: "0007_was_it_sent", sql: wasItSent },
   { name: "0008_subscriptions", sql: subscriptions },
+  { name: "0009_search_runs", sql: searchRuns },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

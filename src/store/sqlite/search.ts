@@ -14,9 +14,10 @@ import { TrigramCounts, trigrams } from "./trigrams.ts";
  * in the index only when the count leaves its bucket.
  *
  * What it holds are the trigrams of the folded names, without their positions (a third of the size and of the time to
- * write, compared with phrases), and one more that stands for how the username begins. A search asks for the users
- * who have the rarest trigrams of its query and then looks at their names: the other trigrams would cost a look into
- * each segment of the index, and into lists of which nearly all is passed over.
+ * write, compared with phrases), and others of private use: one that stands for how the username begins, and some for
+ * runs of the same character, of which `0000000` would else have no more than `000`. A search asks for the users who
+ * have the rarest trigrams of its query and then looks at their names: the other trigrams would cost a look into each
+ * segment of the index, and into lists of which nearly all is passed over.
  *
  * How it is written. FTS5 gathers rows in memory only while their rowids ascend, and writes what it has as a segment
  * of its own at each step back: so the rows of a batch are put in ascending order (half the time and the bytes).
@@ -91,11 +92,44 @@ function startOf(foldedUsername: string): string {
   return shifted(0) + shifted(1) + shifted(2);
 }
 
+/** Runs of the same character are told apart from so many to so many; longer ones are taken for the longest. */
+const [shortestRun, longestRun] = [4, 8];
+const runs = /(.)\1{3,}/gsu;
+
+/** The trigram that stands for a run, of a character that shares it with few others. */
+function runTrigram(character: string, length: number): string {
+  const shifted = String.fromCodePoint(0xf0000 + ((character.codePointAt(0) ?? 0) & 0xffff));
+  return `${shifted}\uf8ff${String.fromCharCode(0xe000 + length)}`;
+}
+
+/** Of each run of a text: the character, and its length as far as it is told apart. */
+function* runsOf(text: string): Generator<{ character: string; length: number }> {
+  for (const [run, character = ""] of text.matchAll(runs)) {
+    yield { character, length: Math.min(run.length / character.length, longestRun) };
+  }
+}
+
+/** The trigrams of all runs that a text contains: a longer one contains the shorter ones. */
+function containedRuns(text: string): string {
+  let trigrams = "";
+  for (const { character, length } of runsOf(text)) {
+    for (let n = shortestRun; n <= length; n++) trigrams += runTrigram(character, n);
+  }
+  return trigrams;
+}
+
+/** What a name has to have, by the index, to contain a text. */
+function trigramsOf(text: string): string[] {
+  const ofRuns = [...runsOf(text)].map(({ character, length }) => runTrigram(character, length));
+  return [...new Set([...trigrams(text), ...ofRuns])];
+}
+
 /** The columns of the index. */
 function indexedTexts({ username, display_name }: Indexed): readonly [string, string, string] {
   const name = fold(username);
   const displayName = fold(display_name);
-  return [name, displayName === name ? "" : displayName, startOf(name)];
+  const more = displayName === name ? "" : displayName;
+  return [name, more, startOf(name) + containedRuns(name) + containedRuns(more)];
 }
 
 const startsWith = (row: Row, text: string) => fold(row.username).startsWith(text);
@@ -231,7 +265,7 @@ export function userSearch(db: Database): UserSearch {
 
   const find = (query: string, limit: number): UserSummary[] => {
     const text = fold(query);
-    const having = trigrams(text);
+    const having = trigramsOf(text);
     // No name contains a zero, and FTS5 would take it for the end of the query.
     if (text.includes("\0") || having.length === 0) return [];
     // One transaction, because SQLite would else take and give back its lock for each statement.

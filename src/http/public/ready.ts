@@ -1,6 +1,6 @@
 import { isUsername } from "../../domain/users.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
-import type { Reply } from "../../wire/reply.ts";
+import type { Later } from "../../wire/answerer.ts";
 import { type Caller, rateLimited } from "../auth.ts";
 import { replyError } from "../errors.ts";
 import { beginExchange, clientNetworkOf, type Exchange, replyOf, replyReady } from "../exchange.ts";
@@ -36,12 +36,13 @@ export function readyAnswers(
     if (tooOften) return tooOften;
     const { ok } = exchange.shared;
     if (typeof user !== "string") return replyReady(exchange, ok, user);
-    return (send: (reply: Reply) => void) => {
+    const later: Later = (send) => {
       const failed = (error: unknown) => void replyOf(replyError(exchange, error)).then(send);
       const found = (bytes: ProfileBytes | null) =>
         bytes ? send(replyReady(exchange, ok, bytes)) : failed(unknownUser());
       profiles.ask({ name: user.toLowerCase(), found, failed });
     };
+    return later;
   };
 
   return (path, query, { request, client, shared }) => {

@@ -78,6 +78,7 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
     const streamed = new Set<string>();
     const rows: DeliveryRow[] = [];
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
+      giveWay();
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
       if (mode !== "webhook") streamed.add(application_id);

@@ -1,11 +1,20 @@
 import type { Answerer, Later } from "../../src/wire/answerer.ts";
 import { Connection } from "../../src/wire/connection.ts";
+import type { CrowdLimits } from "../../src/wire/crowd.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { type Head, readHead } from "../../src/wire/head.ts";
 import { endTurn } from "../../src/wire/output.ts";
 import type { Reply } from "../../src/wire/reply.ts";
 import type { Socket } from "../../src/wire/socket.ts";
 import type { Accounts } from "../../src/wire/tally.ts";
+
+/** Limits that nobody reaches. */
+export const unlimited: CrowdLimits = {
+  connections: Number.POSITIVE_INFINITY,
+  perClient: Number.POSITIVE_INFINITY,
+  heldBytes: Number.POSITIVE_INFINITY,
+  clientOf: (address) => address,
+};
 
 /** A socket that takes as much as it has room for, and remembers what was done to it. */
 export class FakeSocket implements Socket {

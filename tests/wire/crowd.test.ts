@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Crowd, type CrowdLimits } from "../../src/wire/crowd.ts";
 import { Tally } from "../../src/wire/tally.ts";
 import { timeouts } from "../../src/wire/timeouts.ts";
-import { FakeConnection, get, nextTurn, ok, request } from "../support/wire.ts";
+import { FakeConnection, get, nextTurn, ok, request, unlimited } from "../support/wire.ts";
 
 /** What all connections of a server may take together, on fake sockets; `limits.test.ts` has it on real ones. */
 
@@ -16,15 +16,8 @@ class Room {
   readonly #inside: FakeConnection[] = [];
 
   constructor(limits: Partial<CrowdLimits> = {}) {
-    const none = Number.POSITIVE_INFINITY;
     this.crowd = new Crowd({
-      limits: {
-        connections: none,
-        perClient: none,
-        heldBytes: none,
-        clientOf: (address) => address,
-        ...limits,
-      },
+      limits: { ...unlimited, ...limits },
       tally: this.tally,
       hasDescriptor: () => this.hasDescriptor,
       warn: (event, fields) => this.warned.push([event, fields]),

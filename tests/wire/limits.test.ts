@@ -6,7 +6,7 @@ import { Tally } from "../../src/wire/tally.ts";
 import { timeouts } from "../../src/wire/timeouts.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { until } from "../support/until.ts";
-import { get, ok } from "../support/wire.ts";
+import { get, ok, unlimited } from "../support/wire.ts";
 
 /** What connections may take, on real sockets and with a clock that stands still until it is moved. */
 
@@ -20,7 +20,6 @@ class LimitedServer {
   readonly #clients: RawClient[] = [];
 
   constructor(limits: Partial<CrowdLimits> = {}) {
-    const none = Number.POSITIVE_INFINITY;
     this.#wire = serveWire({
       hostname: "127.0.0.1",
       port: 0,
@@ -31,13 +30,7 @@ class LimitedServer {
         turnAway: () => ({ ...ok("no place"), status: 503 }),
       },
       crowd: {
-        limits: {
-          connections: none,
-          perClient: none,
-          heldBytes: none,
-          clientOf: (address) => address,
-          ...limits,
-        },
+        limits: { ...unlimited, ...limits },
         tally: this.tally,
         hasDescriptor: () => true,
         warn() {},

@@ -2,6 +2,7 @@
 
 import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
+import { writeSoon } from "./outbox.ts";
 import { type Failure, failureOf, type Stage } from "./outcome.ts";
 import { type EgressProxy, openTunnel } from "./proxy.ts";
 import type { Target } from "./request.ts";
@@ -99,7 +100,7 @@ export class Connection {
     const bytes = Buffer.allocUnsafe(head.length + body.length);
     bytes.write(head, 0, "latin1");
     bytes.set(body, head.length);
-    socket?.write(bytes);
+    if (socket !== undefined) writeSoon(socket, bytes);
   }
 
   /** Closes it; its user is not told. */

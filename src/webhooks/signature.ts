@@ -181,8 +181,20 @@ function signedHead(id: string, timestampSeconds: number): string {
   return `${id}.${Math.floor(timestampSeconds)}.`;
 }
 
-function joined(head: string, body: Uint8Array | string): Buffer {
-  return Buffer.concat([Buffer.from(head), typeof body === "string" ? Buffer.from(body) : body]);
+/** What is signed with Ed25519 has to be in one piece, which for most bodies is always the same memory. */
+let scratch: Buffer | null = null;
+const scratchBytes = 16_384;
+
+/** Good until the next call. */
+function joined(head: string, body: Uint8Array | string): Uint8Array {
+  // A character takes up to three bytes.
+  if (typeof body === "string" || head.length * 3 + body.length > scratchBytes) {
+    return Buffer.concat([Buffer.from(head), typeof body === "string" ? Buffer.from(body) : body]);
+  }
+  scratch ??= Buffer.allocUnsafeSlow(scratchBytes);
+  const headBytes = scratch.write(head);
+  scratch.set(body, headBytes);
+  return scratch.subarray(0, headBytes + body.length);
 }
 
 // Bun's own hasher: 1,250,000 of 700 bytes a second, against 1,000,000 of node:crypto's createHmac.

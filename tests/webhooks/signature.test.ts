@@ -121,6 +121,20 @@ describe("sign", () => {
     expect(nodeVerify(null, signed, pem, bytes)).toBe(true);
     expect(nodeVerify(null, Buffer.concat([signed, Buffer.from(" ")]), pem, bytes)).toBe(false);
   });
+
+  test.each([0, 1, 700, 16_000, 16_300, 16_344, 16_384, 100_000])(
+    "v1a is of the whole body, whatever was signed before: %p bytes",
+    (length) => {
+      sign({ id, timestampSeconds, body: new Uint8Array(15_000).fill(1), secrets: [], ed25519: signingKey });
+      for (const longId of [id, "ü".repeat(500)]) {
+        const content = new Uint8Array(length).fill(2);
+        const value = sign({ id: longId, timestampSeconds, body: content, secrets: [], ed25519: signingKey });
+        const signed = Buffer.concat([Buffer.from(`${longId}.${timestamp}.`), content]);
+        const signature = Buffer.from(value.slice("v1a,".length), "base64");
+        expect(nodeVerify(null, signed, createPublicKey(pem), signature)).toBe(true);
+      }
+    },
+  );
 });
 
 describe("the standardwebhooks package", () => {

@@ -1,11 +1,12 @@
 import type { Database } from "bun:sqlite";
-import type { AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
+import type { Attempt, AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
 import type { Endpoint } from "../../domain/endpoints.ts";
 import { giveWay } from "../../domain/give-way.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog } from "./delivery-log.ts";
 import { retrier } from "./requeue.ts";
+import { rowInserter } from "./rows.ts";
 import { deliveryStream } from "./stream.ts";
 
 interface DueRow {
@@ -73,10 +74,11 @@ export function deliveryStore(
   const isWanted = db.prepare<{ id: string }, [number]>(
     "SELECT id FROM subscriptions WHERE id = (SELECT subscription_id FROM deliveries WHERE seq = ?)",
   );
-  const addAttempt = db.prepare<null, (string | number | null)[]>(
+  const addAttempts = rowInserter<AttemptRow>(
+    db,
     `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
-       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)`,
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
 
   // What one event is delivered to is claimed by many at about the same time: they share its body.
@@ -105,26 +107,16 @@ export function deliveryStore(
   const log = deliveryLog(db);
   const retry = retrier(db);
 
-  const record = ({ seq, at, attempt, attempts, status, next_attempt_at }: AttemptResult) => {
-    giveWay();
-    // Its subscription may have been removed while the attempt was under way.
-    if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
-    else settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);
-    if (!attempt) return;
-    const { outcome, duration_ms, error, response } = attempt;
-    const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
-    const timings = [dnsMs, connectMs, tlsMs, firstByteMs];
-    addAttempt.run(
-      seq,
-      attempts,
-      attempt.at,
-      outcome,
-      attempt.status,
-      duration_ms,
-      ...timings,
-      error,
-      response,
-    );
+  const record = (results: readonly AttemptResult[]) => {
+    const made: AttemptRow[] = [];
+    for (const { seq, at, attempt, attempts, status, next_attempt_at } of results) {
+      giveWay();
+      // Its subscription may have been removed while the attempt was under way.
+      if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
+      else settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);
+      if (attempt) made.push(attemptRow(seq, attempts, attempt));
+    }
+    addAttempts(made);
   };
 
   /** Rows that are not handed out, up to `limit`, and the first one behind them. */
@@ -164,7 +156,7 @@ export function deliveryStore(
     },
     async record(results, endpoints) {
       await commit(() => {
-        results.forEach(record);
+        record(results);
         endpoints.forEach(keepEndpoint);
       });
       for (const { seq } of results) claimed.delete(seq);
@@ -179,4 +171,26 @@ export function deliveryStore(
         return retried;
       }),
   };
+}
+
+/** delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response */
+type AttemptRow = readonly (string | number | null)[];
+
+function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
+  const { at, outcome, status, duration_ms, error, response } = attempt;
+  const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
+  return [
+    seq,
+    number,
+    at,
+    outcome,
+    status,
+    duration_ms,
+    dnsMs,
+    connectMs,
+    tlsMs,
+    firstByteMs,
+    error,
+    response,
+  ];
 }

@@ -10,6 +10,8 @@ const applications = 100;
 /** Deliveries that are acknowledged and have not arrived stay about this many. */
 const pending = 10_000;
 const eventsAtOnce = 10;
+/** Sustained is what comes after that: until then the server still compiles its program, at the cost of deliveries. */
+const settlesAfterSeconds = 10;
 
 /** One round of one sender. */
 interface Pace {
@@ -26,7 +28,7 @@ export const throughput: Section = {
   title: "Deliveries a second",
   measure: (bench) =>
     withScene(bench, { name: "throughput", applications }, async (scene) => {
-      await deliverFor(scene, 2);
+      await deliverFor(scene, settlesAfterSeconds);
       const rounds = await inRounds(bench, async () => ({
         onAir: await deliverFor(scene, bench.seconds),
         bare: await sendBare(bench, scene),

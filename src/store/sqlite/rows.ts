@@ -1,0 +1,33 @@
+import type { Database } from "bun:sqlite";
+import { giveWay } from "../../domain/give-way.ts";
+import { once } from "../../domain/lazily.ts";
+
+type Value = string | number | null;
+
+/** Rows that one statement inserts: a third cheaper than one by one, and over in 0.2 ms. */
+const rowsAtOnce = 50;
+
+/**
+ * Inserts rows, in their order, many with one statement.
+ *
+ * @param into the statement up to its values: `INSERT INTO table (column, …)`
+ * @param values what each row has: `(?, ?, 0)`
+ */
+export function rowInserter<Row extends readonly Value[]>(
+  db: Database,
+  into: string,
+  values: string,
+): (rows: readonly Row[]) => void {
+  const inserting = (count: number) =>
+    db.prepare<null, Value[]>(`${into} VALUES ${Array(count).fill(values).join()}`);
+  const addOne = inserting(1);
+  const addMany = once(() => inserting(rowsAtOnce));
+  return (rows) => {
+    const inMany = rows.length - (rows.length % rowsAtOnce);
+    for (let at = 0; at < inMany; at += rowsAtOnce) {
+      giveWay();
+      addMany().run(...rows.slice(at, at + rowsAtOnce).flat());
+    }
+    for (const row of rows.slice(inMany)) addOne.run(...row);
+  };
+}

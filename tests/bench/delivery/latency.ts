@@ -1,8 +1,10 @@
+import { join } from "node:path";
+import { BenchError, startPinned } from "../support/processes.ts";
 import { milliseconds } from "../support/report.ts";
 import { median, percentile } from "../support/rounds.ts";
 import { atRate } from "../support/wire.ts";
 import { broadcasters, ownBroadcasters } from "./platform.ts";
-import { inRounds, type Scene, type Section, withScene } from "./section.ts";
+import { type Bench, inRounds, type Scene, type Section, withScene } from "./section.ts";
 
 const applications = 100;
 
@@ -48,15 +50,31 @@ export async function latencyAt(
   };
 }
 
-const of = (latencies: readonly Latency[], figure: Exclude<keyof Latency, "all">) =>
-  median(latencies.map((one) => one[figure]));
+/** Milliseconds that events waited. */
+type Waits = Pick<Latency, "p50Ms" | "p99Ms" | "maxMs">;
+
+/** What events of the same pace would wait if they were only to be synced to the same disk. */
+async function bareSync(bench: Bench, perSecond: number): Promise<Waits> {
+  const program = join(import.meta.dir, "../support/bare-sync.ts");
+  const options = [join(bench.directory, "bare-sync"), String(perSecond), String(bench.seconds)];
+  const child = startPinned(bench.serverCpus, [process.execPath, program, ...options], { stderr: "pipe" });
+  const output = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new BenchError(`The bare syncs failed: ${output}`);
+  return JSON.parse(output) as Waits;
+}
+
+const of = <Figure extends string>(rounds: readonly Readonly<Record<Figure, number>>[], figure: Figure) =>
+  median(rounds.map((one) => one[figure]));
 
 const head = ["", "p50", "p99", "longest", "arrived"];
+const waits = (rounds: readonly Waits[]) => [
+  milliseconds(of(rounds, "p50Ms")),
+  milliseconds(of(rounds, "p99Ms")),
+  milliseconds(of(rounds, "maxMs")),
+];
 const row = (name: string, latencies: readonly Latency[]) => [
   name,
-  milliseconds(of(latencies, "p50Ms")),
-  milliseconds(of(latencies, "p99Ms")),
-  milliseconds(of(latencies, "maxMs")),
+  ...waits(latencies),
   `${(of(latencies, "arrivedShare") * 100).toFixed(1)} %`,
 ];
 
@@ -71,19 +89,30 @@ export const latency: Section = {
       const pace = { perSecond: 1_000, each: 1, broadcaster };
       const first = await latencyAt(scene, { ...pace, seconds: firstSeconds });
       await latencyAt(scene, { ...pace, seconds: settlesAfterSeconds - firstSeconds });
-      const rounds = await inRounds(bench, () => latencyAt(scene, { ...pace, seconds: bench.seconds }));
+      const both = await inRounds(bench, async () => ({
+        onAir: await latencyAt(scene, { ...pace, seconds: bench.seconds }),
+        sync: await bareSync(bench, pace.perSecond),
+      }));
+      const rounds = both.map(({ onAir }) => onAir);
+      const syncs = both.map(({ sync }) => sync);
+      const disk = `a bare sync ${milliseconds(of(syncs, "p99Ms"))}`;
       const [p50Ms, p99Ms] = [of(rounds, "p50Ms"), of(rounds, "p99Ms")];
       const allArrived = of(rounds, "arrivedShare") === 1;
       return {
-        rows: [head, row("On Air", rounds), row(`its first ${firstSeconds} s`, [first])],
-        figures: { first, rounds },
+        rows: [
+          head,
+          row("On Air", rounds),
+          row(`its first ${firstSeconds} s`, [first]),
+          ["a bare sync", ...waits(syncs)],
+        ],
+        figures: { first, rounds, syncs },
         goals: [
           {
             text: `p50 ${milliseconds(p50Ms)}, goal ${goal.p50Ms} ms`,
             met: allArrived && p50Ms < goal.p50Ms,
           },
           {
-            text: `p99 ${milliseconds(p99Ms)}, goal ${goal.p99Ms} ms`,
+            text: `p99 ${milliseconds(p99Ms)} (${disk}), goal ${goal.p99Ms} ms`,
             met: allArrived && p99Ms < goal.p99Ms,
           },
         ],

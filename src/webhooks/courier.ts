@@ -103,8 +103,7 @@ export function createCourier(options: CourierOptions): Courier {
 
   /** Puts back into the store what was not started. */
   const letGo = (lane: Lane): void => {
-    const rest = lane.queue.items();
-    lane.queue.replace([]);
+    const rest = lane.queue.clear();
     left(rest.length);
     // Recorded and not only given back, because what came from publishing was never to be claimed.
     const at = now();

@@ -128,7 +128,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
   const turns = new Turns<Lane>({
     step,
-    isNew: (lane) => !lane.isBehind && lane.queue.length > 0,
+    isNew: (lane) => !lane.isBehind && lane.queue.firsts > 0,
     mayRun(isNew) {
       if (isStopping() || recorder.unrecorded >= maxUnrecorded) return false;
       return courier.inFlight < (isNew ? overfullAt : fullAt);
@@ -273,9 +273,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const there = await store.subscriptions.existing(ids);
       for (const { queue } of lanes.values()) {
         if (queue.length === 0) continue;
-        queue.replace(
-          queue.items().map((one) => (there.has(one.subscription_id) ? one : { ...one, isWanted: false })),
-        );
+        queue.change((one) => (there.has(one.subscription_id) ? one : { ...one, isWanted: false }));
       }
     },
     async enable(applicationId) {

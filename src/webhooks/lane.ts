@@ -1,9 +1,8 @@
 import type { Application } from "../domain/applications.ts";
-import type { DueDelivery } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import { hour } from "../domain/time.ts";
-import { Fifo } from "./fifo.ts";
 import { Pace } from "./pace.ts";
+import { Queue } from "./queue.ts";
 
 /** A lane claims twice as many as it may have under way, within these bounds. */
 const [leastClaimed, mostClaimed] = [8, 128];
@@ -12,8 +11,7 @@ const longestTimerMs = hour;
 
 /** Everything that goes to the endpoint of one application, in its order. */
 export class Lane {
-  /** Deliveries that have not started. */
-  readonly queue = new Fifo<DueDelivery>();
+  readonly queue = new Queue();
   pace = new Pace();
   /** null: it does not exist any more; undefined: it has to be looked up before anything starts. */
   application: Application | null | undefined = undefined;
@@ -45,19 +43,14 @@ export class Lane {
   /** Whether what is published now may be started without going through the store. */
   isUpToDate(now: number): boolean {
     if (this.isDisabled || this.isBehind || this.isClaiming) return false;
-    if (this.pace.isOpen || this.pace.resumeAt > now) return false;
-    return this.retryAt === null || this.retryAt > now;
+    return !this.pace.isOpen && this.pace.resumeAt <= now;
   }
 
   needsClaim(now: number): boolean {
-    if (
-      this.isClaiming ||
-      this.isDisabled ||
-      this.pace.resumeAt > now ||
-      this.queue.length >= this.claimSize / 4
-    )
-      return false;
-    return this.isBehind || (this.retryAt !== null && this.retryAt <= now);
+    if (this.isClaiming || this.isDisabled || this.pace.resumeAt > now) return false;
+    const few = this.claimSize / 4;
+    if (this.isBehind) return this.queue.length < few;
+    return this.retryAt !== null && this.retryAt <= now && this.queue.retries < few;
   }
 
   /** How many it claims from the store at once. */
@@ -93,7 +86,6 @@ export class Lane {
     const { inFlight } = this.pace;
     this.pace = new Pace(1);
     this.pace.inFlight = inFlight;
-    this.isBehind = true;
     this.retryBy(now);
   }
 

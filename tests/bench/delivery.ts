@@ -9,6 +9,7 @@ import { fanOut } from "./delivery/fan-out.ts";
 import { hanging, latency } from "./delivery/latency.ts";
 import { publish } from "./delivery/publish.ts";
 import { readPath } from "./delivery/read-path.ts";
+import { retries } from "./delivery/retries.ts";
 import type { Bench, Outcome, Section } from "./delivery/section.ts";
 import { throughput } from "./delivery/throughput.ts";
 import { builtExecutable } from "./support/onair.ts";
@@ -22,13 +23,23 @@ import {
 } from "./support/processes.ts";
 import { table } from "./support/report.ts";
 
-const sections: readonly Section[] = [throughput, publish, latency, hanging, readPath, fanOut, backlog];
+const sections: readonly Section[] = [
+  throughput,
+  publish,
+  latency,
+  hanging,
+  readPath,
+  fanOut,
+  backlog,
+  retries,
+];
 
 const help = `Usage: bun tests/bench/delivery.ts [options]
 
   --only NAMES       only these of ${sections.map(({ name }) => name).join(", ")},
                      separated by commas
-  --rounds N         rounds of each section, after one of warming up (default: 3); backlog has one
+  --rounds N         rounds of each section, after one of warming up (default: 3); backlog and retries
+                     have one
   --seconds N        length of a round, where it has one (default: 5)
   --backlog N        deliveries of the backlog (default: 1,000,000)
   --both-cores       let On Air and the bare loop run on both cores instead of on the first
@@ -37,7 +48,7 @@ const help = `Usage: bun tests/bench/delivery.ts [options]
   --check            exit with 1 when a goal is not met
 
 On Air runs as in production; its log goes to /dev/null. The second core has the load and the receiver. Figures are
-medians of the rounds. A run takes some five minutes and 2 GB in the directory for temporary files.
+medians of the rounds. A run takes some seven minutes and 2 GB in the directory for temporary files.
 `;
 
 function readOptions() {

@@ -113,3 +113,40 @@ test.each([0, 1, 2, 49, 50, 51, 149, 150])(
     }
   },
 );
+
+test.each([
+  ["first attempts alone take all places", 12, 0, [8, 0]],
+  ["so do retries alone", 0, 12, [0, 8]],
+  ["a quarter of the places is for retries where there is more of both", 12, 12, [6, 2]],
+  ["places that first attempts leave are for retries", 3, 12, [3, 5]],
+  ["places that retries leave are for first attempts", 12, 1, [7, 1]],
+])("a claim of eight: %s", async (_, first, due, shares) => {
+  const application = await subscriber("webhook");
+  const retries = [];
+  for (let i = 0; i < due; i++) retries.push(...(await publish(`r${i}`, () => true)).taken);
+  const attempt = {
+    outcome: "status",
+    status: 500,
+    duration_ms: 1,
+    error: null,
+    response: "",
+    at: publishedAt,
+  };
+  const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 1 };
+  await store.deliveries.record(
+    retries.map(({ seq }) => {
+      const result = { seq, at: publishedAt, attempts: 1, attempt: { ...attempt, timings } };
+      return { ...result, status: "pending", next_attempt_at: publishedAt + 1 };
+    }),
+    [],
+  );
+  for (let i = 0; i < first; i++) await publish(`f${i}`, () => false);
+  const claim = await store.deliveries.claim(application, publishedAt + 1, 8);
+  const count = (attempts: number) => claim.due.filter((one) => one.attempts === attempts).length;
+  expect([count(0), count(1)]).toEqual(shares);
+  expect(claim.isBehind).toBe(first > (shares[0] ?? 0));
+  expect(claim.retryAt).toBe(due > (shares[1] ?? 0) ? publishedAt + 1 : null);
+  expect((await store.deliveries.claim(application, publishedAt, 100)).due).toHaveLength(
+    first - (shares[0] ?? 0),
+  );
+});

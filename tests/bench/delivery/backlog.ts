@@ -9,7 +9,7 @@ import type { Bench, Section } from "./section.ts";
 
 const goal = { residentBytes: 250 * 2 ** 20, startMs: 2_000, newEventsMs: 250 };
 /** The application whose events are new; only it is subscribed to this broadcaster. */
-const newcomer = { event: "channel.followed", broadcaster: broadcasters.nobodys };
+export const newcomer = { event: "channel.followed", broadcaster: broadcasters.nobodys };
 const drainSeconds = 10;
 /** A server that has not taken the backlog by then is judged by what it has. */
 const mostFillSeconds = 60;
@@ -107,7 +107,7 @@ async function fill(bench: Bench, data: string) {
   }
 }
 
-async function addNewcomer({ receiverPort }: Bench, onAir: OnAir): Promise<void> {
+export async function addNewcomer({ receiverPort }: Bench, onAir: OnAir): Promise<void> {
   const token = await newToken(onAir, { webhook_url: `http://127.0.0.1:${receiverPort}/hook/newcomer` });
   await subscribe(onAir, token, newcomer.event, newcomer.broadcaster);
 }

@@ -1,7 +1,8 @@
 /*
  * The receiver of the delivery benchmark: bun receiver-server.ts <port>
  *
- * POST is a delivery and is answered with 204 at once, or after 15 seconds on the path that hangs. What it keeps of
+ * POST is a delivery and is answered with 204 at once, or after 15 seconds on the path that hangs, or with 500 three times
+ * of four on each path while it refuses. What it keeps of
  * each is its `webhook-id` and, where the event's id ends in a time of this process's clock, how long it took.
  */
 import { type ReceiverReport, timeMark } from "./receiver.ts";
@@ -14,6 +15,10 @@ let latenciesMs: number[] = [];
 let lastHeaders: Record<string, string> = {};
 let hanging: string | null = null;
 let hung = 0;
+let refusing = false;
+let refusals = 0;
+const requestsByPath = new Map<string, number>();
+const outstanding = new Set<string>();
 
 const noContent = { status: 204 };
 
@@ -23,13 +28,26 @@ function deliver(request: Request): Response | Promise<Response> {
     hung++;
     return Bun.sleep(hangMs).then(() => new Response(null, noContent));
   }
+  const id = headers.get("webhook-id") ?? "";
+  if (refusing && isRefused(request.url)) {
+    refusals++;
+    outstanding.add(id);
+    return new Response(null, { status: 500 });
+  }
+  outstanding.delete(id);
   arrived++;
-  ids.push(headers.get("webhook-id") ?? "");
+  ids.push(id);
   const event = headers.get("onair-event-id") ?? "";
   const at = event.indexOf(timeMark);
   if (at !== -1) latenciesMs.push(performance.now() - Number(event.slice(at + timeMark.length)));
   if (arrived === 1) lastHeaders = Object.fromEntries(headers);
   return new Response(null, noContent);
+}
+
+function isRefused(path: string): boolean {
+  const requests = (requestsByPath.get(path) ?? 0) + 1;
+  requestsByPath.set(path, requests);
+  return requests % 4 !== 0;
 }
 
 /** What has arrived since the last report. */
@@ -54,6 +72,8 @@ const server = Bun.serve({
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/report") return Response.json(report());
     if (pathname === "/hang") hanging = searchParams.get("path");
+    if (pathname === "/refuse") refusing = searchParams.get("on") === "true";
+    if (pathname === "/refused") return Response.json({ requests: refusals, outstanding: outstanding.size });
     return Response.json({ arrived, timed: latenciesMs.length, clockMs: performance.now() });
   },
 });

@@ -62,6 +62,16 @@ export class Receiver {
   async hang(path: string | null): Promise<void> {
     await ask(`${this.server.url}/hang${path === null ? "" : `?path=${encodeURIComponent(path)}`}`);
   }
+
+  /** From now on three of four deliveries on each path are answered with 500; false: none. They do not count as arrived. */
+  async refuse(on: boolean): Promise<void> {
+    await ask(`${this.server.url}/refuse?on=${on}`);
+  }
+
+  /** Requests that were answered with 500, and deliveries among them that have not arrived since. */
+  refused(): Promise<{ readonly requests: number; readonly outstanding: number }> {
+    return ask(`${this.server.url}/refused`);
+  }
 }
 
 let eventIds = 0;

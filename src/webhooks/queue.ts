@@ -1,0 +1,59 @@
+import type { DueDelivery } from "../domain/deliveries.ts";
+import { Fifo } from "./fifo.ts";
+
+/** Where there are both, so many first attempts go before a retry. */
+const firstsToARetry = 3;
+
+/**
+ * Deliveries to one endpoint that are in memory and have not started. First attempts keep their order and do not wait
+ * for the retries that are due, of which there may be thousands after an outage; every fourth place is for a retry.
+ */
+export class Queue {
+  readonly #firsts = new Fifo<DueDelivery>();
+  readonly #retries = new Fifo<DueDelivery>();
+  #firstsInARow = 0;
+
+  get length(): number {
+    return this.#firsts.length + this.#retries.length;
+  }
+
+  get firsts(): number {
+    return this.#firsts.length;
+  }
+
+  get retries(): number {
+    return this.#retries.length;
+  }
+
+  push(delivery: DueDelivery): void {
+    (delivery.attempts === 0 ? this.#firsts : this.#retries).push(delivery);
+  }
+
+  shift(): DueDelivery | undefined {
+    const isRetrysTurn = this.#firstsInARow >= firstsToARetry && this.#retries.length > 0;
+    if (this.#firsts.length === 0 || isRetrysTurn) {
+      this.#firstsInARow = 0;
+      return this.#retries.shift();
+    }
+    this.#firstsInARow++;
+    return this.#firsts.shift();
+  }
+
+  /** All of them, first attempts first. */
+  items(): DueDelivery[] {
+    return [...this.#firsts.items(), ...this.#retries.items()];
+  }
+
+  /** Takes all of them out. */
+  clear(): DueDelivery[] {
+    const all = this.items();
+    this.#firsts.replace([]);
+    this.#retries.replace([]);
+    return all;
+  }
+
+  /** Puts another delivery in the place of each, of as many attempts. */
+  change(change: (delivery: DueDelivery) => DueDelivery): void {
+    for (const line of [this.#firsts, this.#retries]) line.replace(line.items().map(change));
+  }
+}

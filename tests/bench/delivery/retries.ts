@@ -1,0 +1,150 @@
+import { adminKey, type OnAir } from "../support/onair.ts";
+import { BenchError, residentBytes } from "../support/processes.ts";
+import { newEventId, Receiver } from "../support/receiver.ts";
+import { megabytes, milliseconds, whole } from "../support/report.ts";
+import { Wire } from "../support/wire.ts";
+import { addNewcomer, newcomer } from "./backlog.ts";
+import { manyApplications } from "./fan-out.ts";
+import { latencyAt } from "./latency.ts";
+import { broadcasters, dataDirectory, Publishers, serveDirectory } from "./platform.ts";
+import type { Bench, Section } from "./section.ts";
+
+/** Of which three in four fail, and of their first retries as well. */
+const deliveries = 200_000;
+const leastPending = 100_000;
+const quietMs = 2_000;
+const mostSettleSeconds = 120;
+const drainSeconds = 15;
+const mostDrainSeconds = 60;
+const goal = { startMs: 2_000, newEventsMs: 250 };
+
+/**
+ * The receiver answers three of four requests with 500 until everything that still has to be delivered waits for its
+ * second retry, minutes away. Then the server is killed and started again, the receiver recovers, and the operator has
+ * all endpoints sent to again, while new events for another application are published.
+ */
+export const retries: Section = {
+  name: "retries",
+  title: "Retries of 10,000 endpoints that recover",
+  async measure(bench) {
+    const data = await dataDirectory(bench, manyApplications, "retries");
+    const receiver = await Receiver.start(bench.receiverPort);
+    try {
+      const pending = await fail(bench, data, receiver);
+      bench.say(`Starting again with ${whole(pending)} retries`);
+      const startedAt = performance.now();
+      const onAir = await serveDirectory(bench, data);
+      const startMs = performance.now() - startedAt;
+      const drained = await drain(onAir, receiver);
+      const { latency, left, twice, seconds, bytes } = drained;
+      const complete = pending >= leastPending && left === 0 && twice === 0;
+      const short = complete
+        ? ""
+        : `, with ${whole(left)} of ${whole(pending)} left and ${whole(twice)} twice`;
+      return {
+        rows: [
+          ["", "start", "all delivered", "delivered/s", "left", "twice", "RSS", "new events' p50", "p99"],
+          [
+            `${whole(pending)} retries`,
+            milliseconds(startMs),
+            `${seconds.toFixed(1)} s`,
+            whole((pending - left) / seconds),
+            whole(left),
+            whole(twice),
+            megabytes(bytes),
+            milliseconds(latency.p50Ms),
+            milliseconds(latency.p99Ms),
+          ],
+        ],
+        figures: { pending, startMs, ...drained },
+        goals: [
+          {
+            text: `ready after ${milliseconds(startMs)}${short}, goal ${whole(goal.startMs)} ms`,
+            met: complete && startMs < goal.startMs,
+          },
+          {
+            text: `new events meanwhile: p99 ${milliseconds(latency.p99Ms)}, goal ${goal.newEventsMs} ms`,
+            met: latency.p99Ms < goal.newEventsMs,
+          },
+        ],
+      };
+    } finally {
+      await receiver.server.stop("SIGKILL");
+    }
+  },
+};
+
+/** Publishes to endpoints that fail, until nothing is sent any more; gives how many deliveries wait for a retry. */
+async function fail(bench: Bench, data: string, receiver: Receiver): Promise<number> {
+  bench.say(`Publishing ${whole(deliveries)} deliveries to endpoints that fail`);
+  const onAir = await serveDirectory(bench, data);
+  const publishers = new Publishers(onAir);
+  try {
+    await addNewcomer(bench, onAir);
+    await receiver.refuse(true);
+    for (let made = 0; made < deliveries; made += manyApplications) {
+      await publishers.publish(broadcasters.everyones, newEventId());
+    }
+    const end = performance.now() + mostSettleSeconds * 1000;
+    let refused = await receiver.refused();
+    for (let before = -1; before !== refused.requests; refused = await receiver.refused()) {
+      if (performance.now() > end) throw new BenchError("The endpoints that fail are still being tried");
+      before = refused.requests;
+      await Bun.sleep(quietMs);
+    }
+    return refused.outstanding;
+  } finally {
+    publishers.wire.close();
+    await onAir.stop("SIGKILL");
+  }
+}
+
+async function drain(onAir: OnAir, receiver: Receiver) {
+  const publishers = new Publishers(onAir);
+  try {
+    await receiver.refuse(false);
+    await receiver.report();
+    const delivered = untilDelivered(receiver);
+    const enabling = enableAll(onAir);
+    const pace = { perSecond: 50, seconds: drainSeconds, each: 1, broadcaster: () => newcomer.broadcaster };
+    const latency = await latencyAt({ receiver, publishers }, pace);
+    await enabling;
+    const { left, seconds } = await delivered;
+    const twice = latency.all.arrived - latency.all.distinct;
+    return { latency, left, seconds, twice, bytes: residentBytes(onAir.pid) };
+  } finally {
+    publishers.wire.close();
+    await onAir.stop("SIGKILL");
+  }
+}
+
+/** Waits until everything that was refused has arrived, for a minute at most. */
+async function untilDelivered(receiver: Receiver): Promise<{ left: number; seconds: number }> {
+  const startedAt = performance.now();
+  for (;;) {
+    const seconds = (performance.now() - startedAt) / 1000;
+    const { outstanding: left } = await receiver.refused();
+    if (left === 0 || seconds > mostDrainSeconds) return { left, seconds };
+    await Bun.sleep(20);
+  }
+}
+
+interface Page {
+  readonly data: readonly { readonly id: string }[];
+  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
+}
+
+/** Has all endpoints sent to again at once, as an operator does who knows that they are well. */
+async function enableAll({ adminUrl }: OnAir): Promise<void> {
+  const wire = new Wire(adminUrl, { authorization: `Bearer ${adminKey}` });
+  const path = "/admin/v1/applications";
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const { body } = await wire.get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`);
+    const { data, pagination } = JSON.parse(body) as Page;
+    const answers = await Promise.all(data.map(({ id }) => wire.post(`${path}/${id}/endpoint/enable`, "")));
+    const refused = answers.find(({ status }) => status >= 300);
+    if (refused) throw new BenchError(`On Air does not enable an endpoint: ${refused.body}`);
+    cursor = pagination.has_more ? pagination.cursor : null;
+  }
+  wire.close();
+}

@@ -12,7 +12,7 @@ import { isOverloaded } from "./retry.ts";
 import type { Sender, SendResult } from "./sender.ts";
 
 export interface CourierOptions {
-  readonly sender: Pick<Sender, "send">;
+  readonly sender: Pick<Sender, "begin">;
   readonly signingKey: KeyObject;
   readonly recorder: Recorder;
   readonly counts: Counts;
@@ -53,21 +53,18 @@ export function createCourier(options: CourierOptions): Courier {
     }
     lane.pace.inFlight++;
     inFlight++;
-    void send(delivery, application, at).then((sent) => {
+    const done = (sent: SendResult): void => {
       lane.pace.inFlight--;
       inFlight--;
       if (sent.class !== "canceled") ended(lane, delivery, sent, at);
       if (inFlight === 0) whenIdle?.();
       hasTurn(lane);
-    });
-  };
-
-  const send = async (delivery: DueDelivery, application: Application, at: number): Promise<SendResult> => {
+    };
     try {
-      return await sender.send(requestOf(delivery, application, signingKey, at));
+      sender.begin(requestOf(delivery, application, signingKey, at), done);
     } catch (error) {
       log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
-      return notMade;
+      done(notMade);
     }
   };
 

@@ -15,7 +15,7 @@ import { Turns } from "./turns.ts";
 
 export interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints" | "subscriptions">;
-  readonly sender: Pick<Sender, "send">;
+  readonly sender: Pick<Sender, "begin">;
   readonly signingKey: KeyObject;
   readonly log: Log;
   readonly now: () => number;

@@ -26,12 +26,12 @@ interface Order {
   readonly head: string;
   readonly body: Uint8Array;
   readonly signal: AbortSignal | undefined;
-  readonly resolve: (result: SendResult) => void;
+  readonly done: (result: SendResult) => void;
 }
 
 const proxyAuthenticationRequired = 407;
 
-/** Calls `resolve` exactly once. */
+/** Calls `done` exactly once. */
 export class Exchange implements User {
   /** On the clock of `performance.now`. */
   readonly startedAt = performance.now();
@@ -104,7 +104,8 @@ export class Exchange implements User {
     try {
       this.#connection = new Connection(this.#order.target, this.#sending.connect, this);
     } catch (error) {
-      this.#fail(failureOf(error, "connecting"));
+      const failure = failureOf(error, "connecting");
+      queueMicrotask(() => this.#fail(failure));
     }
   }
 
@@ -121,7 +122,7 @@ export class Exchange implements User {
     this.#order.signal?.removeEventListener("abort", this.cancel);
     this.#release(now);
     const timings = this.#connection?.timings ?? noTimings;
-    this.#order.resolve({
+    this.#order.done({
       ...(failure === null ? this.#outcome() : unanswered(failure)),
       durationMs: Math.round(now - this.startedAt),
       responseBody: this.#answer.text(),

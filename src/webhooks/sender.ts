@@ -77,7 +77,9 @@ export interface SendResult extends Outcome {
 }
 
 export interface Sender {
-  /** Makes one attempt. Never rejects; `signal` ends it as `canceled`. */
+  /** Makes one attempt and calls `done` with its result: once, and not before this has returned. */
+  begin(request: SendRequest, done: (result: SendResult) => void): void;
+  /** The same as a promise, which never rejects; `signal` ends the attempt as `canceled`. */
   send(request: SendRequest, signal?: AbortSignal): Promise<SendResult>;
   /** Ends what is under way as `canceled` and closes all connections. Later attempts end at once. */
   close(): void;
@@ -143,18 +145,19 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
+  function begin({ url, headers, body }: SendRequest, done: Done, signal?: AbortSignal): void {
+    const target = targetFor(url);
+    if (typeof target === "string") return void withoutRequest({ class: "blocked", error: target }, done);
+    if (closed || signal?.aborted === true) return void withoutRequest(canceled, done);
+    const head = requestHead(target, headers, body.length);
+    if (head === null) return void withoutRequest(invalidHeaders, done);
+    timer ??= setTimeout(endOverdue, timeoutMs).unref();
+    new Exchange({ target, head, body, signal, done }, sending).begin();
+  }
+
   return {
-    send({ url, headers, body }, signal) {
-      const target = targetFor(url);
-      if (typeof target === "string") return withoutRequest({ class: "blocked", error: target });
-      if (closed || signal?.aborted === true) return withoutRequest(canceled);
-      const head = requestHead(target, headers, body.length);
-      if (head === null) return withoutRequest(invalidHeaders);
-      timer ??= setTimeout(endOverdue, timeoutMs).unref();
-      return new Promise((resolve) => {
-        new Exchange({ target, head, body, signal, resolve }, sending).begin();
-      });
-    },
+    begin: (request, done) => begin(request, done),
+    send: (request, signal) => new Promise((resolve) => begin(request, resolve, signal)),
     close() {
       closed = true;
       for (const exchange of [...sending.underWay]) exchange.cancel();
@@ -164,12 +167,15 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-async function withoutRequest(failure: Failure): Promise<SendResult> {
-  return {
+type Done = (result: SendResult) => void;
+
+function withoutRequest(failure: Failure, done: Done): void {
+  const result: SendResult = {
     ...unanswered(failure),
     durationMs: 0,
     responseBody: "",
     timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
     repeated: false,
   };
+  queueMicrotask(() => done(result));
 }

@@ -8,7 +8,7 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { createPublisher, publishing } from "../../src/webhooks/publisher.ts";
-import type { SendRequest, SendResult } from "../../src/webhooks/sender.ts";
+import type { Sender, SendRequest, SendResult } from "../../src/webhooks/sender.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 import { event } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -38,7 +38,8 @@ type Send = (request: SendRequest) => Promise<SendResult>;
 /** A dispatcher on a store, running until `stop`. */
 function dispatch(store: Store, send: Send) {
   const log = createLog("off");
-  const options = { store, sender: { send }, signingKey, log, now, steady: now, random: () => 0.5 };
+  const sender: Pick<Sender, "begin"> = { begin: (request, done) => void send(request).then(done) };
+  const options = { store, sender, signingKey, log, now, steady: now, random: () => 0.5 };
   const dispatcher = createDispatcher(options);
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);

@@ -118,9 +118,21 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
+/** As much of an application as sending to it takes. */
+export type Recipient = Pick<
+  Application,
+  "delivery" | "webhook_url" | "webhook_secret" | "retired_webhook_secrets"
+>;
+
+/** Nothing but that, because ten thousand of them may be in memory. */
+export function recipientOf(application: Application): Recipient {
+  const { delivery, webhook_url, webhook_secret, retired_webhook_secrets } = application;
+  return { delivery, webhook_url, webhook_secret, retired_webhook_secrets };
+}
+
 /** The secrets that sign a delivery at a time, the newest first. */
-export function webhookSecrets(application: Application, now: number): string[] {
-  const { webhook_secret, retired_webhook_secrets: retired } = application;
+export function webhookSecrets(recipient: Recipient, now: number): string[] {
+  const { webhook_secret, retired_webhook_secrets: retired } = recipient;
   if (retired.length === 0) return [webhook_secret];
   const good = retired.filter(({ expires_at }) => expires_at > now).map(({ secret }) => secret);
   return [webhook_secret, ...good.reverse()];

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { type Application, webhookSecrets } from "../domain/applications.ts";
+import { type Recipient, webhookSecrets } from "../domain/applications.ts";
 import type { Attempt, AttemptResult, DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
 import type { Log } from "../log.ts";
 import { type Decision, nextStep } from "./retry.ts";
@@ -9,14 +9,14 @@ import { sign } from "./signature.ts";
 /** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
 export function signedHeaders(
   delivery: DueDelivery | StreamedDelivery,
-  application: Application,
+  recipient: Recipient,
   signingKey: KeyObject,
   now: number,
 ): Record<string, string> {
   const { id, event, subscription_id, sequence } = delivery;
   const { body } = event;
   const timestampSeconds = Math.floor(now / 1000);
-  const secrets = webhookSecrets(application, now);
+  const secrets = webhookSecrets(recipient, now);
   const told = { id, event, subscription_id, sequence, attempt: delivery.attempts + 1 };
   return {
     ...unsignedHeaders(told, now),
@@ -27,12 +27,12 @@ export function signedHeaders(
 /** The request of an attempt that begins at `now`. */
 export function requestOf(
   delivery: DueDelivery,
-  application: Application,
+  recipient: Recipient,
   signingKey: KeyObject,
   now: number,
 ): SendRequest {
-  const headers = signedHeaders(delivery, application, signingKey, now);
-  return { url: application.webhook_url ?? "", body: delivery.event.body, headers };
+  const headers = signedHeaders(delivery, recipient, signingKey, now);
+  return { url: recipient.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
 /** What the headers of an attempt say of its delivery. */

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { type Application, usesOnlyStream } from "../domain/applications.ts";
+import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { giveWay } from "../domain/give-way.ts";
 import { errorFields, type Log } from "../log.ts";
@@ -43,9 +43,9 @@ export function createCourier(options: CourierOptions): Courier {
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
     giveWay();
-    const { application } = lane;
-    const ending = endingOf(delivery, application, at);
-    if (ending || !application) {
+    const { recipient } = lane;
+    const ending = endingOf(delivery, recipient, at);
+    if (ending || !recipient) {
       const result = unsent(delivery, ending ?? "canceled", at);
       countResult(counts, result);
       recorder.add(result);
@@ -61,7 +61,7 @@ export function createCourier(options: CourierOptions): Courier {
       hasTurn(lane);
     };
     try {
-      sender.begin(requestOf(delivery, application, signingKey, at), done);
+      sender.begin(requestOf(delivery, recipient, signingKey, at), done);
     } catch (error) {
       log.error("attempt_failed", { delivery_id: delivery.id, ...errorFields(error) });
       done(notMade);
@@ -133,11 +133,11 @@ export function createCourier(options: CourierOptions): Courier {
 /** How a delivery ends to which nothing is sent; null: it is to be sent. */
 function endingOf(
   { isWanted, expires_at }: DueDelivery,
-  application: Application | null | undefined,
+  recipient: Recipient | null | undefined,
   at: number,
 ): Unsent | null {
-  if (!application || !isWanted) return "canceled";
+  if (!recipient || !isWanted) return "canceled";
   // It can be read, which is all that there is to deliver, also where it was asked for once more.
-  if (usesOnlyStream(application)) return "delivered";
+  if (usesOnlyStream(recipient)) return "delivered";
   return expires_at !== null && expires_at <= at ? "expired" : null;
 }

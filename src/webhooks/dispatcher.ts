@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { recipientOf } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
@@ -104,7 +105,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const step = (lane: Lane): boolean => {
     checkClock();
     const at = now();
-    if (lane.application === undefined) {
+    if (lane.recipient === undefined) {
       if (!lane.isLookingUp) void lookUp(lane);
       return false;
     }
@@ -180,7 +181,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       const application = await store.applications.find(id);
       lane.endpoint ??= (await store.endpoints.find(id)) ?? newEndpoint(id);
-      if (lane.changes === changes) lane.application = application;
+      if (lane.changes === changes) lane.recipient = application && recipientOf(application);
       turns.add(lane);
     } catch (error) {
       log.error("look_up_failed", { application_id: id, ...errorFields(error) });
@@ -264,7 +265,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const lane = lanes.get(applicationId);
       if (!lane) return;
       lane.changes++;
-      lane.application = undefined;
+      lane.recipient = undefined;
       turns.add(lane);
     },
     async subscriptionsRemoved() {

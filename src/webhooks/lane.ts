@@ -1,4 +1,4 @@
-import type { Application } from "../domain/applications.ts";
+import type { Recipient } from "../domain/applications.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import { hour } from "../domain/time.ts";
 import { Pace } from "./pace.ts";
@@ -14,7 +14,7 @@ export class Lane {
   readonly queue = new Queue();
   pace = new Pace();
   /** null: it does not exist any more; undefined: it has to be looked up before anything starts. */
-  application: Application | null | undefined = undefined;
+  recipient: Recipient | null | undefined = undefined;
   /** Counts up whenever the application changes, so that an older look-up is not taken for the newest. */
   changes = 0;
   endpoint: Endpoint | null = null;
@@ -31,7 +31,7 @@ export class Lane {
   constructor(readonly applicationId: string) {}
 
   get isDisabled(): boolean {
-    return this.application !== null && (this.endpoint?.disabled_at ?? null) !== null;
+    return this.recipient !== null && (this.endpoint?.disabled_at ?? null) !== null;
   }
 
   /** Whether nothing is known that would be lost with it. */
@@ -59,7 +59,7 @@ export class Lane {
   }
 
   mayStart(now: number): boolean {
-    return this.application !== undefined && !this.isDisabled && this.pace.canStart(now);
+    return this.recipient !== undefined && !this.isDisabled && this.pace.canStart(now);
   }
 
   /** A retry in the store is due then. */

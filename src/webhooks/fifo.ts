@@ -1,6 +1,7 @@
 /** First in, first out, in constant time however long it is. */
 export class Fifo<T> {
-  #items: T[] = [];
+  /** What has gone is undefined: thousands of these would else hold what nobody needs any more. */
+  #items: (T | undefined)[] = [];
   #head = 0;
 
   get length(): number {
@@ -12,20 +13,18 @@ export class Fifo<T> {
   }
 
   shift(): T | undefined {
-    const item = this.#items[this.#head];
     if (this.#head === this.#items.length) return undefined;
-    this.#head++;
-    // What has gone is let go of now and then, in pieces that make it cheap.
-    if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
+    const item = this.#items[this.#head];
+    this.#items[this.#head++] = undefined;
+    // The places are let go of now and then, in pieces that make it cheap.
+    if (this.#head === this.#items.length) this.replace([]);
+    else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) this.replace(this.items());
     return item;
   }
 
   /** All of it, in order. */
   items(): T[] {
-    return this.#items.slice(this.#head);
+    return this.#items.slice(this.#head) as T[];
   }
 
   /** Puts these in place of all. */

@@ -105,12 +105,16 @@ export function createCourier(options: CourierOptions): Courier {
     // Recorded and not only given back, because what came from publishing was never to be claimed.
     const at = now();
     for (const { seq, attempts } of rest) {
-      const next_attempt_at = attempts === 0 ? 0 : at;
+      const isFirst = attempts === 0;
       lane.unrecorded++;
+      if (isFirst) lane.returning++;
+      const next_attempt_at = isFirst ? 0 : at;
       recorder.add({ seq, at, attempts, attempt: null, status: "pending", next_attempt_at }, () => {
         lane.unrecorded--;
-        if (attempts === 0) lane.isBehind = true;
-        else lane.retryBy(at);
+        if (isFirst) {
+          lane.returning--;
+          lane.isBehind = true;
+        } else lane.retryBy(at);
         hasTurn(lane);
       });
     }

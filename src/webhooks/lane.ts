@@ -22,6 +22,8 @@ export class Lane {
   unrecorded = 0;
   isLookingUp = false;
   isClaiming = false;
+  /** First attempts on their way back into the store, which nothing newer may overtake. */
+  returning = 0;
   /** Whether first attempts are waiting in the store: what is published must then go behind them. */
   isBehind = false;
   /** When the next retry is due that is in the store. */
@@ -42,12 +44,12 @@ export class Lane {
 
   /** Whether what is published now may be started without going through the store. */
   isUpToDate(now: number): boolean {
-    if (this.isDisabled || this.isBehind || this.isClaiming) return false;
+    if (this.isDisabled || this.isBehind || this.isClaiming || this.returning > 0) return false;
     return !this.pace.isOpen && this.pace.resumeAt <= now;
   }
 
   needsClaim(now: number): boolean {
-    if (this.isClaiming || this.isDisabled || this.pace.resumeAt > now) return false;
+    if (this.isClaiming || this.returning > 0 || this.isDisabled || this.pace.resumeAt > now) return false;
     const few = this.claimSize / 4;
     if (this.isBehind) return this.queue.length < few;
     return this.retryAt !== null && this.retryAt <= now && this.queue.retries < few;

@@ -74,6 +74,7 @@ describe("a lane", () => {
     ["although retries are due", { retryAt: at - 1 }, true],
     ["not before first attempts that wait in the store", { isBehind: true }, false],
     ["not while some of them are being claimed", { isClaiming: true }, false],
+    ["not while some of them are on their way back into it", { returning: 1 }, false],
   ])("starts what is published now at once: %s", (_, state, isUpToDate) => {
     expect(laneWith(state).isUpToDate(at)).toBe(isUpToDate);
   });
@@ -87,6 +88,7 @@ describe("a lane", () => {
     ["retries are due, and enough of them are queued", { retryAt: at }, retries(1, 2, 3, 4), false],
     ["retries are not due yet", { retryAt: at + 1 }, [], false],
     ["a claim is under way", { retryAt: at, isClaiming: true }, [], false],
+    ["older first attempts are on their way back", { isBehind: true, returning: 1 }, [], false],
   ])("claims from the store: %s", (_, state, queued, needsClaim) => {
     expect(laneWith(state, queued).needsClaim(at)).toBe(needsClaim);
   });

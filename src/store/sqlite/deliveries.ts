@@ -140,9 +140,11 @@ export function deliveryStore(
     pending: async () => pending.all(),
     async claim(applicationId, now, limit) {
       // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
-      const some = unclaimed(again.iterate(applicationId), Math.ceil(limit / 4), now).taken.length;
-      const firsts = unclaimed(first.iterate(applicationId), limit - some, 0);
-      const retries = unclaimed(again.iterate(applicationId), limit - firsts.taken.length, now);
+      const share = Math.ceil(limit / 4);
+      const some = unclaimed(again.iterate(applicationId), share, now);
+      const firsts = unclaimed(first.iterate(applicationId), limit - some.taken.length, 0);
+      const places = limit - firsts.taken.length;
+      const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), places, now);
       const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
         const { seq, id, subscription_id, sequence, attempts, expires_at, event_seq, isWanted } = row;
         const about = { seq, id, application_id: applicationId, subscription_id, isWanted: isWanted === 1 };

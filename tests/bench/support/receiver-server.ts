@@ -1,9 +1,9 @@
 /*
  * The receiver of the delivery benchmark: bun receiver-server.ts <port>
  *
- * POST is a delivery and is answered with 204 at once, or after 15 seconds on the path that hangs, or with 500 three times
- * of four on each path while it refuses. What it keeps of
- * each is its `webhook-id` and, where the event's id ends in a time of this process's clock, how long it took.
+ * POST is a delivery and is answered with 204 at once, or after 15 seconds on the path that hangs, or with 500 three
+ * times of four on each path while it refuses. What it keeps of each is its `webhook-id` and, where the event's id ends
+ * in a time of this process's clock, how long it took.
  */
 import { type ReceiverReport, timeMark } from "./receiver.ts";
 

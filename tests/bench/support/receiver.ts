@@ -63,7 +63,7 @@ export class Receiver {
     await ask(`${this.server.url}/hang${path === null ? "" : `?path=${encodeURIComponent(path)}`}`);
   }
 
-  /** From now on three of four deliveries on each path are answered with 500; false: none. They do not count as arrived. */
+  /** Has three of four deliveries on each path answered with 500, which do not count as arrived; false: none. */
   async refuse(on: boolean): Promise<void> {
     await ask(`${this.server.url}/refuse?on=${on}`);
   }

@@ -50,6 +50,21 @@ export interface User {
 /** null: the time of its first arrival, unless an earlier report named one. */
 export type NewUser = Omit<User, "created_at"> & { readonly created_at: string | null };
 
+/** A user with all fields as JSON, in UTF-8 and in the form that was asked for. */
+export interface Profile {
+  readonly id: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** How profiles are written. */
+export interface ProfileForm {
+  /** The `profile_picture` of whom the platform gave none. */
+  readonly picture: string;
+  /** What stands in front of the JSON and behind it, without line breaks. */
+  readonly before: string;
+  readonly after: string;
+}
+
 export type UserSummary = Pick<User, "id" | "username" | "display_name" | "profile_picture" | "is_verified">;
 
 /** Why a user of this name cannot be kept, or null. */

@@ -27,7 +27,7 @@ export interface EngineThread extends Engine {
 
 /** What each thread reads from the database itself; everything else is asked of the engine's thread. */
 const readHere: Readonly<Record<string, readonly string[]>> = {
-  users: ["findAll", "search", "exists", "count", "page"],
+  users: ["profiles", "search", "exists", "count", "page"],
   categories: ["all", "byIds", "page"],
   channels: ["byIds", "page"],
   livestreams: ["all", "page"],

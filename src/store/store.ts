@@ -24,7 +24,7 @@ import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.t
 import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant, Scope } from "../domain/tokens.ts";
-import type { NewUser, User, UserSummary } from "../domain/users.ts";
+import type { NewUser, Profile, ProfileForm, User, UserSummary } from "../domain/users.ts";
 
 /** The data directory cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
@@ -107,7 +107,7 @@ export interface Store {
     /** `now` is the `created_at` of a new user that comes without one. */
     upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
     /** One for each name, in their order; null where there is no such user. All are of the same moment. */
-    findAll(usernames: readonly string[]): Promise<readonly (User | null)[]>;
+    profiles(usernames: readonly string[], form: ProfileForm): Promise<readonly (Profile | null)[]>;
     /** By ascending id, those behind `after`. */
     page(after: number, limit: number): Promise<User[]>;
     /**

@@ -131,9 +131,9 @@ describe("every failure has the one shape", () => {
 
   test("a crash inside the server tells nothing but the request id", async () => {
     const { store } = server.app;
-    const { findAll } = store.users;
-    const users = store.users as { findAll: unknown };
-    users.findAll = () => Promise.reject(new Error("secret detail of the database"));
+    const { profiles } = store.users;
+    const users = store.users as { profiles: unknown };
+    users.profiles = () => Promise.reject(new Error("secret detail of the database"));
     try {
       const response = await server.get("/public/v1/users/xqcow", app.token);
       expect(response.status).toBe(500);
@@ -141,7 +141,7 @@ describe("every failure has the one shape", () => {
       expect(body.code).toBe("internal_error");
       expect(JSON.stringify(body)).not.toContain("secret detail");
     } finally {
-      users.findAll = findAll;
+      users.profiles = profiles;
     }
   });
 

@@ -6,137 +6,227 @@ export interface KeptBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * Bytes by name, in two pieces of memory. The younger one is filled; when it is full it takes the place of the older
- * one, which is emptied and filled anew. What is found in the older one is copied into the younger one, so that what
- * nobody asks for is dropped.
- *
- * Pieces of memory instead of a `Map` of arrays, because objects that stay for a while and go by the thousands a second
- * are what a generational collector is worst at: 50,000 profiles of 450 bytes let the process grow to 300 MB. The same
- * two for ever, because new ones would be garbage of 20 MB a second.
- */
-export class ByteCache {
-  #young: Piece;
-  #old: Piece;
+const segmentCount = 32;
 
-  constructor(readonly maxBytes: number) {
-    this.#young = new Piece(maxBytes / 2);
-    this.#old = new Piece(maxBytes / 2);
-  }
-
-  /** The bytes are good until the next call of any method. */
-  get(name: string): KeptBytes | null {
-    const young = this.#young.find(name);
-    if (young !== null) return this.#young.at(young);
-    const old = this.#old.find(name);
-    if (old === null) return null;
-    const kept = this.#old.at(old);
-    if (this.#young.add(name, kept)) return kept;
-    // It lies in what is emptied now.
-    const copy = { ...kept, bytes: kept.bytes.slice() };
-    this.put(name, copy);
-    return copy;
-  }
-
-  /**
-   * Keeps this in the place of what was there. What is too large, or has a name of other letters than Latin ones, is not
-   * kept, and what was there stays.
-   */
-  put(name: string, kept: KeptBytes): void {
-    if (!/^[\0-\xff]*$/.test(name) || recordBytes(name, kept) > this.maxBytes / 2) return;
-    if (this.#young.add(name, kept)) return;
-    const emptied = this.#old;
-    emptied.empty();
-    this.#old = this.#young;
-    this.#young = emptied;
-    this.#young.add(name, kept);
-  }
-}
+/** Of a segment that is cleaned this part is free afterwards at the least, so that one cleaning makes room. */
+const freed = 1 / 8;
 
 /*
  * A record is a head of 24 bytes, the name and the bytes, and begins at a multiple of 8. The head holds the id (a
- * Float64) and, as Int32, the stamp, the length of the name and that of the bytes.
+ * Float64) and, as Int32: the stamp, the hash of the name, the length of the name, and that of the bytes. The length of
+ * the name is negative (-1 for 0) once somebody has asked for it.
  */
 const headBytes = 24;
+const stampAt = 2;
+const hashAt = 3;
+const nameAt = 4;
+const bytesAt = 5;
 
-function recordBytes(name: string, { bytes }: KeptBytes): number {
-  return Math.ceil((headBytes + name.length + bytes.length) / 8) * 8;
-}
+/** What a record takes at the least, which bounds their number. Profiles are longer. */
+const leastRecordBytes = 256;
 
-/** One piece of memory, taken when the first record comes: a start does not wait for that. */
-class Piece {
+/**
+ * Bytes by name in one piece of memory of a fixed size, a ring of segments. When one is full the oldest is cleaned and
+ * filled anew: who was asked for since it was last cleaned stays (the CLOCK algorithm, for a segment at a time). Once all
+ * is full, a name is kept when it comes for the second time before some thousands of others came, so that those
+ * who are asked for once do not drive out the others.
+ *
+ * A piece of memory instead of a `Map` of arrays, because objects that stay for a while and go by the thousands a second
+ * are what a generational collector is worst at: 50,000 profiles of 450 bytes let the process grow to 300 MB.
+ */
+export class ByteCache {
+  readonly #segmentBytes: number;
   #memory = new Uint8Array(0);
   #ints = new Int32Array(0);
   #floats = new Float64Array(0);
-  /** Beginnings of records + 1, each in the first slot that was free from that of its hash on; 0: free. */
-  #slots = new Int32Array(1);
-  #used = 0;
-  #records = 0;
+  #index = new Index(1);
+  /** Where each segment's records end, and the one that is filled. */
+  readonly #ends = new Int32Array(segmentCount);
+  #segment = 0;
+  #isFull = false;
 
-  constructor(readonly bytes: number) {}
+  constructor(readonly maxBytes: number) {
+    this.#segmentBytes = Math.floor(maxBytes / segmentCount / 8) * 8;
+  }
 
+  /** What is longer, head and name included, is not kept. */
+  get longestRecordBytes(): number {
+    return Math.floor(this.#segmentBytes * freed);
+  }
+
+  /** The bytes are good until the next `put`. */
+  get(name: string): KeptBytes | null {
+    const start = this.#index.at(this.#slotOf(hashOf(name), name));
+    if (start === -1) return null;
+    const int = start / 4;
+    const nameBytes = this.#ints[int + nameAt] ?? 0;
+    if (nameBytes >= 0) this.#ints[int + nameAt] = ~nameBytes;
+    const from = start + headBytes + name.length;
+    const bytes = this.#memory.subarray(from, from + (this.#ints[int + bytesAt] ?? 0));
+    return { id: this.#floats[start / 8] ?? 0, stamp: this.#ints[int + stampAt] ?? 0, bytes };
+  }
+
+  /**
+   * Keeps this in the place of what was there. What is too long, or has a name of other letters than Latin ones, is not
+   * kept, and what was there stays.
+   */
+  put(name: string, kept: KeptBytes): void {
+    const length = recordBytes(name, kept);
+    if (length > this.longestRecordBytes || !/^[\0-\xff]*$/.test(name)) return;
+    if (this.#memory.length === 0) this.#take();
+    const hash = hashOf(name);
+    const isNew = this.#index.at(this.#slotOf(hash, name)) === -1;
+    if (isNew && this.#isFull && !this.#index.isSecond(hash)) return;
+    const start = this.#roomFor(length);
+    this.#write(start, hash, name, kept);
+    this.#index.set(this.#slotOf(hash, name), hash, start);
+  }
+
+  /** Takes the memory when the first record comes: a start does not wait for that. */
   #take(): void {
-    this.#memory = new Uint8Array(Math.floor(this.bytes / 8) * 8);
+    this.#memory = new Uint8Array(this.#segmentBytes * segmentCount);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#floats = new Float64Array(this.#memory.buffer);
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(this.bytes / 128 + 2)));
+    this.#index = new Index(this.maxBytes / leastRecordBytes);
+    this.#ends.forEach((_, i) => {
+      this.#ends[i] = i * this.#segmentBytes;
+    });
   }
 
-  /** Where the record of a name begins; null where there is none. */
-  find(name: string): number | null {
-    const start = (this.#slots[this.#slotOf(name)] ?? 0) - 1;
-    return start === -1 ? null : start;
-  }
-
-  /** The slot of a name, or the one that it would have. There is always one, because half of them stay free. */
-  #slotOf(name: string): number {
-    const mask = this.#slots.length - 1;
-    let slot = hashOf(name) & mask;
-    for (let start = this.#slots[slot] ?? 0; start !== 0; start = this.#slots[slot] ?? 0) {
-      if (this.#isAt(start - 1, name)) break;
+  #slotOf(hash: number, name: string): number {
+    const { slots, hashes, mask } = this.#index;
+    let slot = hash & mask;
+    for (let start = slots[slot] ?? 0; start !== 0; start = slots[slot] ?? 0) {
+      if (hashes[slot] === hash && this.#isAt(start - 1, name)) break;
       slot = (slot + 1) & mask;
     }
     return slot;
   }
 
   #isAt(start: number, name: string): boolean {
-    if (this.#ints[start / 4 + 3] !== name.length) return false;
+    if (lengthOfName(this.#ints[start / 4 + nameAt] ?? 0) !== name.length) return false;
     for (let i = 0; i < name.length; i++) {
       if (this.#memory[start + headBytes + i] !== name.charCodeAt(i)) return false;
     }
     return true;
   }
 
-  at(start: number): KeptBytes {
-    const int = (at: number) => this.#ints[start / 4 + at] ?? 0;
-    const from = start + headBytes + int(3);
-    const bytes = this.#memory.subarray(from, from + int(4));
-    return { id: this.#floats[start / 8] ?? 0, stamp: int(2), bytes };
+  /** Where a record of so many bytes has room, which is taken. */
+  #roomFor(bytes: number): number {
+    const full = (this.#segment + 1) * this.#segmentBytes;
+    if ((this.#ends[this.#segment] ?? 0) + bytes > full) {
+      this.#segment = (this.#segment + 1) % segmentCount;
+      this.#clean(this.#segment);
+    }
+    const start = this.#ends[this.#segment] ?? 0;
+    this.#ends[this.#segment] = start + bytes;
+    return start;
   }
 
-  /** Whether there was room. */
-  add(name: string, kept: KeptBytes): boolean {
-    if (this.#memory.length === 0) this.#take();
-    const start = this.#used;
-    const end = start + recordBytes(name, kept);
-    if (end > this.#memory.length || this.#records >= this.#slots.length / 2) return false;
-    this.#floats[start / 8] = kept.id;
+  /** Moves those who were asked for together, and drops the others. */
+  #clean(segment: number): void {
+    const first = segment * this.#segmentBytes;
+    const end = this.#ends[segment] ?? 0;
+    if (end > first) this.#isFull = true;
+    const most = first + this.#segmentBytes - this.longestRecordBytes;
+    let to = first;
+    for (let start = first; start < end; ) {
+      const int = start / 4;
+      const nameBytes = this.#ints[int + nameAt] ?? 0;
+      const length = sumOf(lengthOfName(nameBytes), this.#ints[int + bytesAt] ?? 0);
+      const slot = this.#index.slotOf(this.#ints[int + hashAt] ?? 0, start);
+      if (slot !== null && nameBytes < 0 && to + length <= most) {
+        this.#ints[int + nameAt] = ~nameBytes;
+        this.#memory.copyWithin(to, start, start + length);
+        this.#index.move(slot, to);
+        to += length;
+      } else if (slot !== null) this.#index.delete(slot);
+      start += length;
+    }
+    this.#ends[segment] = to;
+  }
+
+  #write(start: number, hash: number, name: string, { id, stamp, bytes }: KeptBytes): void {
     const int = start / 4;
-    this.#ints[int + 2] = kept.stamp;
-    this.#ints[int + 3] = name.length;
-    this.#ints[int + 4] = kept.bytes.length;
+    this.#floats[start / 8] = id;
+    this.#ints[int + stampAt] = stamp;
+    this.#ints[int + hashAt] = hash;
+    this.#ints[int + nameAt] = name.length;
+    this.#ints[int + bytesAt] = bytes.length;
     for (let i = 0; i < name.length; i++) this.#memory[start + headBytes + i] = name.charCodeAt(i);
-    this.#memory.set(kept.bytes, start + headBytes + name.length);
-    this.#slots[this.#slotOf(name)] = start + 1;
-    this.#used = end;
-    this.#records++;
-    return true;
+    this.#memory.set(bytes, start + headBytes + name.length);
+  }
+}
+
+const lengthOfName = (stored: number) => (stored < 0 ? ~stored : stored);
+
+function sumOf(nameBytes: number, bytes: number): number {
+  return Math.max(leastRecordBytes, Math.ceil((headBytes + nameBytes + bytes) / 8) * 8);
+}
+
+function recordBytes(name: string, { bytes }: KeptBytes): number {
+  return sumOf(name.length, bytes.length);
+}
+
+/** Where records begin, by the hash of their name: open addressing with linear probing, at most half full. */
+class Index {
+  /** Beginnings + 1; 0: free. */
+  readonly slots: Int32Array;
+  readonly hashes: Int32Array;
+  readonly mask: number;
+  /** Hashes of names that were not kept, each until another takes its place. */
+  readonly #seen: Int32Array;
+
+  /** @param records as many as there can be */
+  constructor(records: number) {
+    const length = 2 ** Math.ceil(Math.log2(2 * records + 2));
+    this.slots = new Int32Array(length);
+    this.hashes = new Int32Array(length);
+    this.mask = length - 1;
+    this.#seen = new Int32Array(Math.ceil(length / 4));
   }
 
-  empty(): void {
-    this.#slots.fill(0);
-    this.#used = 0;
-    this.#records = 0;
+  /** Where the record of a slot begins; -1: there is none. */
+  at(slot: number): number {
+    return (this.slots[slot] ?? 0) - 1;
+  }
+
+  /** The slot of a record, or null where another one has taken its place. */
+  slotOf(hash: number, start: number): number | null {
+    for (let slot = hash & this.mask; this.slots[slot] !== 0; slot = (slot + 1) & this.mask) {
+      if (this.slots[slot] === start + 1) return slot;
+    }
+    return null;
+  }
+
+  set(slot: number, hash: number, start: number): void {
+    this.slots[slot] = start + 1;
+    this.hashes[slot] = hash;
+  }
+
+  move(slot: number, start: number): void {
+    this.slots[slot] = start + 1;
+  }
+
+  /** Those behind it that would not be found any more move up. */
+  delete(slot: number): void {
+    let free = slot;
+    for (let next = (slot + 1) & this.mask; this.slots[next] !== 0; next = (next + 1) & this.mask) {
+      const wanted = (this.hashes[next] ?? 0) & this.mask;
+      if (((next - wanted) & this.mask) < ((next - free) & this.mask)) continue;
+      this.slots[free] = this.slots[next] ?? 0;
+      this.hashes[free] = this.hashes[next] ?? 0;
+      free = next;
+    }
+    this.slots[free] = 0;
+  }
+
+  /** Whether a name with this hash came not long before; from now on it has. */
+  isSecond(hash: number): boolean {
+    const place = (hash >>> 8) & (this.#seen.length - 1);
+    if (this.#seen[place] === hash) return true;
+    this.#seen[place] = hash;
+    return false;
   }
 }
 

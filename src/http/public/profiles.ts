@@ -1,14 +1,9 @@
+import type { Profile } from "../../domain/users.ts";
 import { Changes } from "../changes.ts";
 import { ByteCache } from "./byte-cache.ts";
 
 /** The bytes of an answer about one user. */
-export type ProfileBytes = Uint8Array<ArrayBuffer>;
-
-/** The user of an answer, and its bytes. */
-export interface Profile {
-  readonly id: number;
-  readonly bytes: ProfileBytes;
-}
+export type ProfileBytes = Profile["bytes"];
 
 /** Reads what there is under names, in their order; null: nothing. */
 export type ReadProfiles = (names: readonly string[]) => Promise<readonly (Profile | null)[]>;

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
-import { searchLimits, type User, usernamePattern } from "../../domain/users.ts";
+import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
@@ -90,12 +90,10 @@ function withPicture<T extends { profile_picture: string | null }>(user: T, { pu
 
 /** Reads what Get User answers for usernames; null where there is no such user. */
 export function profileReader({ store, publicUrl }: Pick<PublicDeps, "store" | "publicUrl">): ReadProfiles {
-  const profile = (user: User | null) => {
-    if (!user) return null;
-    const text = JSON.stringify({ user: withPicture(user, { publicUrl }), message: "OK" });
-    return { id: user.id, bytes: Buffer.from(text) };
+  return (names) => {
+    const picture = defaultPictures(publicUrl()).profile;
+    return store.users.profiles(names, { picture, before: '{"user":', after: ',"message":"OK"}' });
   };
-  return async (names) => (await store.users.findAll(names)).map(profile);
 }
 
 export const unknownUser = () => {

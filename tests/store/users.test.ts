@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type UserInput, userFrom } from "../../src/domain/users.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { seededRandom } from "../bench/support/random.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "onair-users-"));
 const store = openStore(directory);
@@ -51,6 +52,34 @@ test("what is found again after a change is what was changed", async () => {
   expect(await ids()).toEqual([undefined, 3]);
   await store.users.remove(3, 0);
   expect(await ids()).toEqual([undefined, undefined]);
+});
+
+test("among hundreds that come, go and take each other's names nobody is shown as another", async () => {
+  const random = seededRandom(7);
+  const some = (length: number) => Math.floor(random() * length);
+  const nameOf = new Map<number, string>();
+  const idOf = new Map<string, number>();
+  for (let step = 0; step < 300; step++) {
+    const [id, name] = [1_000 + some(300), `Name${some(400)}`];
+    const before = nameOf.get(id);
+    if (step % 5 === 0) await store.users.remove(id, 0);
+    else if ((idOf.get(name) ?? id) === id) {
+      await store.users.upsert([userFrom({ id, username: name })], at);
+      nameOf.set(id, name);
+    }
+    if (before !== undefined && (step % 5 === 0 || nameOf.get(id) !== before)) idOf.delete(before);
+    if (step % 5 === 0) nameOf.delete(id);
+    else if (nameOf.get(id) === name) idOf.set(name, id);
+    const asked = Array.from({ length: 40 }, () => `Name${some(400)}`);
+    const found = await profilesOf(...asked.map((one) => one.toLowerCase()));
+    expect(found).toEqual(
+      asked.map((username) => {
+        const owner = idOf.get(username);
+        return owner === undefined ? null : profileOf({ id: owner, username });
+      }),
+    );
+  }
+  expect(nameOf.size).toBeGreaterThan(100);
 });
 
 describe("a profile is what JSON.stringify makes of the user", () => {

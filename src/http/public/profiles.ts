@@ -21,8 +21,8 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-/** 35,000 profiles of the usual size. */
-const usualBytes = 16 * 2 ** 20;
+/** 18,000 profiles of the usual size. */
+const usualBytes = 8 * 2 ** 20;
 
 /** Users that are read in one turn of the event loop, some 8 µs for each; then others have theirs. */
 const readAtOnce = 64;

@@ -78,8 +78,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Reads are answered from here on. Everything of the admin listener is for writing, and to load it takes 4 ms, to
     // make its routes 8.
     const publicListening = await api.listen();
+    const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
-    await engine.started;
+    await engineStarted;
     const { ranking, authenticator, users, threads, traffic, tallies, url } = api;
     const data = platformData({
       store,

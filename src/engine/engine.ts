@@ -30,8 +30,11 @@ export interface EngineSettings {
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
 export interface Engine {
-  /** Settles when it writes and delivers, or could not be started. What is asked of it before that waits. */
-  readonly started: Promise<void>;
+  /**
+   * Starts it, unless it does so by itself. Settles when it writes and delivers, or could not be started; what is asked
+   * of it before that waits.
+   */
+  start(): Promise<void>;
   readonly store: Store;
   readonly publish: Publishing["publish"];
   readonly publishAll: Publishing["publishAll"];
@@ -102,7 +105,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     );
     let listener: StreamedListener = () => {};
     return {
-      started: Promise.resolve(),
+      async start() {},
       store: watched(store, dispatcher),
       ...publishing(store, dispatcher, (ids) => listener(ids)),
       onStreamed(told) {

@@ -21,7 +21,7 @@ export function idleEngine(directory: string): Engine {
     },
   };
   return {
-    started: Promise.resolve(),
+    async start() {},
     store: watched(store, dispatcher),
     ...publishing(store, dispatcher),
     onStreamed() {},

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { lazily } from "../domain/lazily.ts";
 import type { Log, LogLevel } from "../log.ts";
 import { lockDirectory } from "../store/sqlite/lock.ts";
@@ -17,6 +18,8 @@ export interface EngineThreadOptions {
   readonly log: Log;
   /** Called when the thread broke down: nothing can be written or delivered any more. */
   readonly failed: (error: Error) => void;
+  /** Whether it begins not before `start`, where it need not; on one processor it does where this is left out. */
+  readonly held?: boolean;
 }
 
 /** The engine in a thread of its own. */
@@ -45,14 +48,15 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Runs the engine in a thread of its own, so that neither a sync nor the signing of ten thousand deliveries holds up a
- * request. Where there is nothing to do before anybody may read, this resolves without waiting for the thread: `started`
- * tells when it is ready. Throws when the directory cannot be locked, or what starting the engine threw.
+ * request. Where there is nothing to do before anybody may read, this resolves without waiting for the thread, and on
+ * one processor, which the two would take from each other, the thread begins with `start`. Throws when the directory
+ * cannot be locked, or what starting the engine threw.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<EngineThread> {
-  const { settings, ...rest } = options;
+  const { settings, held = availableParallelism() === 1, ...rest } = options;
   const lock = lockDirectory(settings.data);
   const told = new Told();
-  const thread = startThread({ name: "engine", start: settings, offered: told, ...rest });
+  const thread = startThread({ name: "engine", start: settings, offered: told, held, ...rest });
   const isStarted = thread.started.then(
     () => true,
     () => {
@@ -62,11 +66,11 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   );
   // It throws nothing: who leaves while the thread still starts has nobody to tell what is wrong.
   const early = await readerIfReady(settings.data);
-  if (!early) await thread.started;
+  if (!early) await thread.begin();
   const { stop, ...engine } = remoteEngine(thread.link, told, early ?? openReader(settings.data));
   return {
     ...engine,
-    started: thread.started,
+    start: thread.begin,
     port() {
       const { port1, port2 } = new MessageChannel();
       thread.connect(port1);
@@ -74,6 +78,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
     async stop(graceMs) {
       await stop();
+      if (!thread.hasBegun()) thread.end();
       if (!(await isStarted)) return;
       await thread.link.call("stop", graceMs);
       thread.end();
@@ -101,7 +106,7 @@ export function connectEngine(
   const engine = remoteEngine(link, told, openReader(directory));
   return {
     ...engine,
-    started: Promise.resolve(),
+    async start() {},
     async stop() {
       await engine.stop();
       port.close();
@@ -118,7 +123,7 @@ function remoteEngine(
   link: Link,
   told: Told,
   reader: Store,
-): Omit<Engine, "stop" | "started"> & { stop(): Promise<void> } {
+): Omit<Engine, "stop" | "start"> & { stop(): Promise<void> } {
   return {
     store: sharedStore(reader, link),
     publish: (event) => link.call("publish", event),

@@ -16,12 +16,17 @@ export interface ThreadOptions {
   readonly failed: (error: Error) => void;
   /** What it may call here. */
   readonly offered?: object;
+  /** Whether it begins not before `begin`. What is called before that waits. */
+  readonly held?: boolean;
 }
 
 /** A thread that was started from here. */
 export interface Thread {
   /** Rejects with what starting it threw. What is called before that waits. */
   readonly started: Promise<void>;
+  /** Has one that is held begin. Gives `started`. */
+  begin(): Promise<void>;
+  hasBegun(): boolean;
   readonly link: Link;
   /** Has it speak with another thread at the other end of the port. */
   connect(port: MessagePort): void;
@@ -30,11 +35,20 @@ export interface Thread {
 
 /** Starts a thread, whose log is written here. */
 export function startThread(options: ThreadOptions): Thread {
-  const { name, program, start, transfer = [], logLevel, log, failed, offered } = options;
-  const worker = new Worker(program);
-  const post = (message: ToThread, ports: MessagePort[] = []) => worker.postMessage(message, ports);
+  const { name, program, start, transfer = [], logLevel, log, failed, offered, held = false } = options;
+  const { promise: started, resolve, reject } = Promise.withResolvers<void>();
+  let worker: Worker | null = null;
+  let hasEnded = false;
+  let unsent: [ToThread, MessagePort[]][] = [[{ start, logLevel }, transfer]];
+  const post = (message: ToThread, ports: MessagePort[] = []) => {
+    if (worker) worker.postMessage(message, ports);
+    else unsent.push([message, ports]);
+  };
   const link = new Link(post, () => offered);
-  const started = new Promise<void>((resolve, reject) => {
+
+  const begin = () => {
+    if (worker || hasEnded) return started;
+    worker = new Worker(program);
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
       if ("log" in data) log.raw(data.log);
       else if ("failed" in data) reject(thrownError(data.failed));
@@ -48,19 +62,29 @@ export function startThread(options: ThreadOptions): Thread {
       reject(error);
       failed(error);
     };
-    post({ start, logLevel }, transfer);
-  });
+    for (const [message, ports] of unsent) post(message, ports);
+    unsent = [];
+    return started;
+  };
+  const end = () => {
+    hasEnded = true;
+    const error = new Error(`The thread ${name} has ended`);
+    link.broken(error);
+    if (worker === null) reject(error);
+    worker?.terminate();
+  };
+
   started.catch((error) => {
     link.broken(error);
-    worker.terminate();
+    worker?.terminate();
   });
+  if (!held) void begin();
   return {
     started,
+    begin,
+    hasBegun: () => worker !== null,
     link,
     connect: (port) => post({ port }, [port]),
-    end() {
-      link.broken(new Error(`The thread ${name} has ended`));
-      worker.terminate();
-    },
+    end,
   };
 }

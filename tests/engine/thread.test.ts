@@ -15,10 +15,17 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-function start(): Promise<EngineThread> {
+function start(held?: boolean): Promise<EngineThread> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = { data: directory.path, allowPrivateWebhooks: true, webhookProxy: null, retention };
-  return startEngineThread({ program, settings, logLevel: "off", log: createLog("off"), failed() {} });
+  return startEngineThread({
+    program,
+    settings,
+    logLevel: "off",
+    log: createLog("off"),
+    failed() {},
+    ...(held !== undefined && { held }),
+  });
 }
 
 /** Not by `expect().rejects`, which holds up the event loop. */
@@ -26,7 +33,7 @@ const messageOf = (call: Promise<unknown>) => call.then(() => null).catch((error
 
 async function servedBefore(signingKey?: string): Promise<void> {
   const engine = await start();
-  await engine.started;
+  await engine.start();
   await engine.stop(0);
   if (signingKey === undefined) return;
   const store = openStore(directory.path);
@@ -40,12 +47,12 @@ test("at the first start nobody reads before the engine has made what it needs",
   await engine.stop(0);
 });
 
-describe("on a directory that was served before", () => {
+describe.each([true, false])("on a directory that was served before, held until `start`: %p", (held) => {
   test("it is read before the engine has started, and a write waits for it", async () => {
     await servedBefore();
-    const engine = await start();
+    const engine = await start(held);
     const order: string[] = [];
-    const started = engine.started.then(() => order.push("started"));
+    const started = engine.start().then(() => order.push("started"));
     const written = engine.store.settings.put("a", "b").then(() => order.push("written"));
     expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
     expect(order).toEqual([]);
@@ -57,8 +64,8 @@ describe("on a directory that was served before", () => {
 
   test("one that cannot be started says why, refuses what waits for it, and leaves the directory free", async () => {
     await servedBefore("no key");
-    const engine = await start();
-    const [why, write] = [messageOf(engine.started), messageOf(engine.store.settings.put("a", "b"))];
+    const engine = await start(held);
+    const [why, write] = [messageOf(engine.start()), messageOf(engine.store.settings.put("a", "b"))];
     expect([await why, await write]).toEqual(Array(2).fill("not an Ed25519 private key in PEM"));
     await engine.stop(0);
     await openStore(directory.path).close();
@@ -66,11 +73,23 @@ describe("on a directory that was served before", () => {
 
   test("one that is stopped while it starts is started first", async () => {
     await servedBefore();
-    const engine = await start();
+    const engine = await start(held);
+    const started = engine.start();
     await engine.stop(0);
-    await engine.started;
+    await started;
     await openStore(directory.path).close();
   });
+});
+
+test("one that is stopped before it was to begin never does, and says so to whoever waits", async () => {
+  await servedBefore();
+  const engine = await start(true);
+  const write = messageOf(engine.store.settings.put("a", "b"));
+  await engine.stop(0);
+  expect([await write, await messageOf(engine.start())]).toEqual(
+    Array(2).fill("The thread engine has ended"),
+  );
+  await openStore(directory.path).close();
 });
 
 test("a directory in use is refused", async () => {

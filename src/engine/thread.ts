@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { lazily } from "../domain/lazily.ts";
 import type { Log, LogLevel } from "../log.ts";
 import { lockDirectory } from "../store/sqlite/lock.ts";
@@ -53,7 +52,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
  * cannot be locked, or what starting the engine threw.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<EngineThread> {
-  const { settings, held = availableParallelism() === 1, ...rest } = options;
+  const { settings, held = navigator.hardwareConcurrency === 1, ...rest } = options;
   const lock = lockDirectory(settings.data);
   const told = new Told();
   const thread = startThread({ name: "engine", start: settings, offered: told, held, ...rest });

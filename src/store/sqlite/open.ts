@@ -192,7 +192,9 @@ export function openIfReady(directory: string): Database | null {
 export function openForReading(directory: string): Database {
   const db = new Database(databaseIn(directory), { create: false, readwrite: true, strict: true });
   db.run("PRAGMA busy_timeout = 5000");
-  db.run("PRAGMA cache_size = -8192");
+  // With ten million users the inner pages of two B-trees are 6 MB, and with 8 MB leaves kept driving them out: a user
+  // who is found there took 35 µs instead of 30.
+  db.run("PRAGMA cache_size = -16384");
   db.run("PRAGMA temp_store = MEMORY");
   db.run("PRAGMA query_only = ON");
   return db;

@@ -106,7 +106,7 @@ export interface Store {
   readonly users: {
     /** `now` is the `created_at` of a new user that comes without one. */
     upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
-    /** One for each name, in their order; null where there is no such user. All are of the same moment. */
+    /** One for each name, in their order; null where there is no such user. */
     profiles(usernames: readonly string[], form: ProfileForm): Promise<readonly (Profile | null)[]>;
     /** By ascending id, those behind `after`. */
     page(after: number, limit: number): Promise<User[]>;

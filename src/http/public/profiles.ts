@@ -24,16 +24,16 @@ interface Waiting {
 /** 18,000 profiles of the usual size. */
 const usualBytes = 8 * 2 ** 20;
 
-/** Users that are read in one turn of the event loop, some 8 µs for each; then others have theirs. */
+/** Users that are read in one turn of the event loop, 4 to 8 µs for each; then others have theirs. */
 const readAtOnce = 64;
 
 /**
  * Answers of Get User, by username in lower case. Whoever changes users notes that in `changes` before it is
- * acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxBytes`: what was not asked for while
- * half as much was is dropped.
+ * acknowledged, so nobody is shown what was acknowledged as gone. Holds at most `maxBytes`, of those who are asked for
+ * most.
  *
- * What is missing is read once for all who ask for something in a turn of the event loop: SQLite then takes its lock
- * once, and what it does stays in the processor's caches, so that a user costs 8 µs instead of 18.
+ * What is missing is read once for all who ask for something in a turn of the event loop: what SQLite does then stays in
+ * the processor's caches, so that a user costs less than half.
  */
 export class Profiles {
   readonly changes: Changes;
@@ -47,7 +47,7 @@ export class Profiles {
     this.changes = changes;
   }
 
-  /** The bytes are good until something else is asked for. */
+  /** The bytes are good until the end of this turn of the event loop. */
   get(name: string): ProfileBytes | undefined {
     const kept = this.#ready.get(name);
     return kept && this.changes.of(kept.id) === kept.stamp ? kept.bytes : undefined;

@@ -66,12 +66,12 @@ export function profileFinder(db: Database) {
     const ids = likelyIds();
     const wanted = names.map((name) => ids.get(name) ?? name);
     const profiles = find(wanted, names, form);
-    const missed = names.filter((_, i) => profiles[i] === null && typeof wanted[i] === "number");
+    // Whoever is not the one that was likely is found by name.
+    const missed = [...names.keys()].filter((i) => profiles[i] === null && wanted[i] !== names[i]);
     if (missed.length > 0) {
-      const byName = find(missed, missed, form).values();
-      for (const [i, of] of wanted.entries()) {
-        if (profiles[i] === null && typeof of === "number") profiles[i] = byName.next().value ?? null;
-      }
+      const missedNames = missed.map((i) => names[i] ?? "");
+      const found = find(missedNames, missedNames, form);
+      for (const [n, i] of missed.entries()) profiles[i] = found[n] ?? null;
     }
     for (const [i, name] of names.entries()) {
       const id = profiles[i]?.id;

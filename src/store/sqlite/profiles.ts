@@ -39,7 +39,7 @@ const sql = `
     (SELECT id FROM users WHERE username = wanted.value COLLATE NOCASE))`;
 
 /** Names that are read beside each that is asked for, until all are known; and as many at once. */
-const namesAhead = 4;
+const namesAhead = 2;
 const namesAtOnce = 128;
 const nextNames = `
   SELECT username, id FROM users INDEXED BY users_username WHERE username > ? COLLATE NOCASE

@@ -40,6 +40,9 @@ export interface Growth {
 
 const restMs = 5_000;
 
+/** So long the program is being compiled under load, and caches fill: the more, the more users there are. */
+const warmUpSeconds = 20;
+
 /** Serves platforms of all sizes at once, and loads them in turn with the same kind of requests. */
 export async function measureGrowth(
   sizes: readonly number[],
@@ -52,7 +55,7 @@ export async function measureGrowth(
   for (const { name, judged } of measured) {
     say(`Measuring ${name}`);
     const contenders = await Promise.all(served.map((size) => contender(size, name, directory)));
-    const runs = await measureInTurn(contenders, pace);
+    const runs = await measureInTurn(contenders, { ...pace, warmUpSeconds });
     const [smallest, largest] = [runs[0], runs.at(-1)] as [Measured, Measured];
     const comparison = compare(largest, smallest);
     const share = shareOf(runs);

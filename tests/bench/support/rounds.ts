@@ -35,18 +35,20 @@ const leastWarmUpSeconds = 5;
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
+  /** Of warming up, at the least. */
+  readonly warmUpSeconds?: number;
 }
 
 /** Loads the servers in turn, `rounds` times after one round of warming up that does not count. */
 export async function measureInTurn(
   contenders: readonly Contender[],
-  { rounds, seconds }: Pace,
+  { rounds, seconds, warmUpSeconds = leastWarmUpSeconds }: Pace,
 ): Promise<Measured[]> {
   const measured = contenders.map(({ name }) => ({ name, runs: [] as Run[] }));
   for (let round = 0; round <= rounds; round++) {
     for (const [i, { server, load }] of contenders.entries()) {
       const warmUp = round === 0;
-      const run = await load(server, warmUp ? Math.max(seconds, leastWarmUpSeconds) : seconds);
+      const run = await load(server, warmUp ? Math.max(seconds, warmUpSeconds) : seconds);
       if (!warmUp) measured[i]?.runs.push(run);
     }
   }

@@ -63,6 +63,7 @@ export function backupFiles(data: string): string[] {
 /** Looks into a database that nobody serves, after SQLite has found it to be whole. */
 export function inDatabase<T>(file: string, look: (db: Database) => T): T {
   const db = new Database(file, { readonly: true });
+  db.run("PRAGMA busy_timeout = 5000");
   try {
     const found = db.query("PRAGMA integrity_check").all();
     if (JSON.stringify(found) !== '[{"integrity_check":"ok"}]') throw new Error(JSON.stringify(found));
@@ -77,6 +78,8 @@ export function inDatabase<T>(file: string, look: (db: Database) => T): T {
 /** Makes a database larger by so many megabytes, while nobody serves it: a backup of it takes a while. */
 export function addBallast(data: string, megabytes: number): void {
   const db = new Database(join(data, "onair.db"));
+  // The thread of a server that has just stopped may still be giving back its statements, and with the last the file.
+  db.run("PRAGMA busy_timeout = 5000");
   db.run(
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) " +
       "INSERT INTO settings (key, value) SELECT 'ballast ' || i, hex(randomblob(32768)) FROM n",

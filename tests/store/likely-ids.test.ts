@@ -26,4 +26,8 @@ test("of as many as there is room for most are known, and few others are taken f
   const taken = sample.filter((id) => ids.get(`nobody${id}`) !== null);
   expect(right.length).toBeGreaterThan(8_000);
   expect(taken.length).toBeLessThan(500);
+  // Those who come later find room, too: nearly all of as many as a tenth of it.
+  const later = Array.from({ length: LikelyIds.most / 10 }, (_, i) => LikelyIds.most + i);
+  for (const id of later) ids.note(`later${id}`, id);
+  expect(later.filter((id) => ids.get(`later${id}`) === id).length).toBeGreaterThan(later.length * 0.9);
 });

@@ -71,7 +71,7 @@ export class ByteCache {
    * kept, and what was there stays.
    */
   put(name: string, kept: KeptBytes): void {
-    const length = recordBytes(name, kept);
+    const length = recordBytes(name.length, kept.bytes.length);
     if (length > this.longestRecordBytes || !/^[\0-\xff]*$/.test(name)) return;
     if (this.#memory.length === 0) this.#take();
     const hash = hashOf(name);
@@ -133,7 +133,7 @@ export class ByteCache {
     for (let start = first; start < end; ) {
       const int = start / 4;
       const nameBytes = this.#ints[int + nameAt] ?? 0;
-      const length = sumOf(lengthOfName(nameBytes), this.#ints[int + bytesAt] ?? 0);
+      const length = recordBytes(lengthOfName(nameBytes), this.#ints[int + bytesAt] ?? 0);
       const slot = this.#index.slotOf(this.#ints[int + hashAt] ?? 0, start);
       if (slot !== null && nameBytes < 0 && to + length <= most) {
         this.#ints[int + nameAt] = ~nameBytes;
@@ -160,12 +160,8 @@ export class ByteCache {
 
 const lengthOfName = (stored: number) => (stored < 0 ? ~stored : stored);
 
-function sumOf(nameBytes: number, bytes: number): number {
+function recordBytes(nameBytes: number, bytes: number): number {
   return Math.max(leastRecordBytes, Math.ceil((headBytes + nameBytes + bytes) / 8) * 8);
-}
-
-function recordBytes(name: string, { bytes }: KeptBytes): number {
-  return sumOf(name.length, bytes.length);
 }
 
 /** Where records begin, by the hash of their name: open addressing with linear probing, at most half full. */
@@ -179,7 +175,7 @@ class Index {
 
   /** @param records as many as there can be */
   constructor(records: number) {
-    const length = 2 ** Math.ceil(Math.log2(2 * records + 2));
+    const length = 2 ** Math.ceil(Math.log2(2 * records));
     this.slots = new Int32Array(length);
     this.hashes = new Int32Array(length);
     this.mask = length - 1;

@@ -27,7 +27,8 @@ export class LikelyIds {
     if (id >= 2 ** 32) return;
     const hash = hashOf(name);
     const [first, tag] = [bucketOf(hash), tagOf(hash)];
-    let place = first + ((hash >>> 8) % ways);
+    // Who makes room is told by bits that neither bucket nor tag has: else it would always be the same in a bucket.
+    let place = first + ((hash >>> 17) % ways);
     for (let at = first + ways - 1; at >= first; at--) {
       if (this.#tags[at] === 0) place = at;
     }

@@ -1,3 +1,9 @@
 import { defineConfig } from "drizzle-kit";
 
-export default defineConfig({ dialect: "sqlite", schema: "./src/store/sqlite/schema.ts", out: "./drizzle" });
+// After a change of the schema: `bun run migration` writes the next file of drizzle/, which
+// src/store/sqlite/migrations.ts lists.
+export default defineConfig({
+  dialect: "sqlite",
+  schema: "./src/store/sqlite/schema/*.ts",
+  out: "./drizzle",
+});

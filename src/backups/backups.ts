@@ -4,8 +4,8 @@ import { type Backup, backupLimits, noRoom } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log.ts";
+import { StoreError } from "../store/results.ts";
 import { databaseFile } from "../store/sqlite/directory.ts";
-import { StoreError } from "../store/store.ts";
 import { startThread, type Thread } from "../threads/start.ts";
 import {
   type BackupFile,

@@ -1,6 +1,6 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import type { LogLevel } from "../log.ts";
-import { BatchRefused, type BatchResult, StoreError } from "../store/store.ts";
+import { BatchRefused, type BatchResult, StoreError } from "../store/results.ts";
 
 /** To a thread: how to start, a port to yet another thread, or what is said over its link. */
 export type ToThread =

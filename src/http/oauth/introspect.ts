@@ -1,5 +1,5 @@
 import { secretHash } from "../../domain/tokens.ts";
-import type { TokenRecord } from "../../store/store.ts";
+import type { TokenRecord } from "../../store/results.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";

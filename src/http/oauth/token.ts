@@ -6,7 +6,7 @@ import {
   secretHash,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import type { Exchanged, NewTokens } from "../../store/store.ts";
+import type { Exchanged, NewTokens } from "../../store/results.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";

@@ -16,7 +16,8 @@ import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
-import { applications, settings } from "./schema.ts";
+import { applications } from "./schema/access.ts";
+import { settings } from "./schema/admin.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
   id: applications.id,

@@ -6,7 +6,7 @@ import { once } from "../../domain/lazily.ts";
 import type { Store } from "../store.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { categories, livestreams, tags } from "./schema.ts";
+import { categories, livestreams, tags } from "./schema/platform.ts";
 
 export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["categories"] {
   const bySlug = once(() =>

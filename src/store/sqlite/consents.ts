@@ -4,7 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { applications, consents } from "./schema.ts";
+import { applications, consents } from "./schema/access.ts";
 import { subscriptionRemover } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
 

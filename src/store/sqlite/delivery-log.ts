@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Attempt } from "../../domain/deliveries.ts";
 import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../domain/delivery-log.ts";
 import type { Store } from "../store.ts";
-import { deliveryRegionBits } from "./schema.ts";
+import { deliveryRegionBits } from "./schema/events.ts";
 
 /** What one request looks at, at most: rows of the log, regions of its index, and time. */
 const maxRows = 2_000;

@@ -4,7 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Endpoint } from "../../domain/endpoints.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { endpoints } from "./schema.ts";
+import { endpoints } from "./schema/events.ts";
 
 export function endpointStore(
   orm: BunSQLiteDatabase,

@@ -5,7 +5,7 @@ import { eventTypeLimits } from "../../domain/events/registered.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { eventTypes, subscriptions } from "./schema.ts";
+import { eventTypes, subscriptions } from "./schema/events.ts";
 
 export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): Store["eventTypes"] {
   const its = (name: string, version: number) =>

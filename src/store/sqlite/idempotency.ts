@@ -6,7 +6,7 @@ import type { KnownRequest } from "../../domain/idempotency.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { idempotencyKeys } from "./schema.ts";
+import { idempotencyKeys } from "./schema/admin.ts";
 
 export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): Store["idempotency"] {
   const isIt = eq(idempotencyKeys.key, sql.placeholder("key"));

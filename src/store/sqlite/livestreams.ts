@@ -6,7 +6,7 @@ import type { Channel, Livestream, NewLivestream } from "../../domain/livestream
 import type { Store } from "../store.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
-import { categories, channels, livestreams, users } from "./schema.ts";
+import { categories, channels, livestreams, users } from "./schema/platform.ts";
 
 export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["channels"] {
   const bySlug = orm

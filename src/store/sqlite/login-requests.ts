@@ -5,11 +5,12 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { codeLifetimeMs } from "../../domain/tokens.ts";
-import type { AnsweredLogin, Store } from "../store.ts";
+import type { AnsweredLogin } from "../results.ts";
+import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { rememberConsent } from "./consents.ts";
 import { isForeignKeyViolation } from "./faults.ts";
-import { authorizationCodes, loginRequests } from "./schema.ts";
+import { authorizationCodes, loginRequests } from "./schema/access.ts";
 
 export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Store["loginRequests"] {
   const shown = {

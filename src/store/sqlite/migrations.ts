@@ -9,7 +9,7 @@ import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
 import searchRuns from "../../../drizzle/0009_search_runs.sql" with { type: "text" };
-import { StoreError } from "../store.ts";
+import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
 export interface Migration {

@@ -7,7 +7,7 @@ import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog, deliveryNumbers, regionOf, regionSize } from "./delivery-log.ts";
 import { receiverCheck, requeuer } from "./requeue.ts";
-import { deliveryRegionBits, replays } from "./schema.ts";
+import { deliveryRegionBits, replays } from "./schema/events.ts";
 
 type Row = typeof replays.$inferSelect;
 

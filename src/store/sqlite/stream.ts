@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import type { Store } from "../store.ts";
-import { deliveryRegionBits } from "./schema.ts";
+import { deliveryRegionBits } from "./schema/events.ts";
 
 /** What one call gives at most: deliveries, bytes of their bodies, and regions of the log that it looks at. */
 const mostDeliveries = 256;

@@ -5,10 +5,11 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Store, SubscribeResult, SubscriptionList } from "../store.ts";
+import type { SubscribeResult, SubscriptionList } from "../results.ts";
+import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import { subscriptions } from "./schema.ts";
+import { subscriptions } from "./schema/events.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** Creating and listing use statements of SQLite itself: through drizzle both would take several times as long. */

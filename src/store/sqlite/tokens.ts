@@ -3,9 +3,10 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { once } from "../../domain/lazily.ts";
 import { refreshTokenLifetimeMs, type Scope, userTokenLifetimeMs } from "../../domain/tokens.ts";
-import type { Exchanged, NewTokens, Store } from "../store.ts";
+import type { Exchanged, NewTokens } from "../results.ts";
+import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
-import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema.ts";
+import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema/access.ts";
 
 /** On whose behalf tokens are given, and with what. */
 interface Family {

@@ -8,7 +8,8 @@ import { deliveryCanceler } from "./cancel.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { profileFinder } from "./profiles.ts";
-import { channels, subscriptions, users } from "./schema.ts";
+import { subscriptions } from "./schema/events.ts";
+import { channels, users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search.ts";
 
 type Row = Omit<User, "is_verified"> & { readonly is_verified: number };

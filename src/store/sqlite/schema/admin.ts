@@ -1,0 +1,23 @@
+import { blob, index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+// Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
+
+export const settings = sqliteTable("settings", {
+  key: text().primaryKey(),
+  value: text().notNull(),
+});
+
+/** Requests of the admin API that came with an `Idempotency-Key`. */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    key: text().primaryKey(),
+    /** Tells the same request again from another one under the same key. */
+    fingerprint: blob({ mode: "buffer" }).notNull(),
+    first_seen_at: integer().notNull(),
+    /** The status and body of its answer; null as long as there is none. */
+    status: integer(),
+    answer: text(),
+  },
+  (table) => [index("idempotency_keys_age").on(table.first_seen_at)],
+);

@@ -1,0 +1,213 @@
+import { sql } from "drizzle-orm";
+import {
+  blob,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import type { DeliveryStatus } from "../../../domain/deliveries.ts";
+import type { DisabledReason } from "../../../domain/endpoints.ts";
+import type { ReplayState } from "../../../domain/replays.ts";
+import { applications } from "./access.ts";
+import { users } from "./platform.ts";
+
+// Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
+
+export const subscriptions = sqliteTable(
+  "subscriptions",
+  {
+    id: text().primaryKey(),
+    app_id: text()
+      .notNull()
+      .references(() => applications.id, { onDelete: "cascade" }),
+    broadcaster_user_id: integer().references(() => users.id, { onDelete: "cascade" }),
+    event: text().notNull(),
+    version: integer().notNull(),
+    /** Deliveries made for it so far: the last `Onair-Sequence`. */
+    sequence: integer().notNull().default(0),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [
+    // 0 stands for "no broadcaster", because NULLs would all be distinct.
+    uniqueIndex("subscriptions_key").on(
+      table.app_id,
+      sql`ifnull(${table.broadcaster_user_id}, 0)`,
+      table.event,
+      table.version,
+    ),
+    index("subscriptions_event").on(table.broadcaster_user_id, table.event, table.version),
+    // All that a list shows: an application's rows lie anywhere in the table, and its list would read a page for each.
+    index("subscriptions_list").on(
+      table.app_id,
+      table.id,
+      table.broadcaster_user_id,
+      table.event,
+      table.version,
+      table.created_at,
+      table.updated_at,
+    ),
+  ],
+);
+
+/** How many each application has, kept by triggers, so that it is right whatever makes or removes them. */
+export const subscriptionCounts = sqliteTable("subscription_counts", {
+  application_id: text()
+    .primaryKey()
+    .references(() => applications.id, { onDelete: "cascade" }),
+  subscriptions: integer().notNull(),
+});
+
+export const events = sqliteTable(
+  "events",
+  {
+    /** The order of publishing. */
+    seq: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    name: text().notNull(),
+    version: integer().notNull(),
+    broadcaster_user_id: integer().notNull(),
+    /** null when it is no longer kept. */
+    body: text(),
+    fingerprint: blob({ mode: "buffer" }).notNull(),
+    /** Its deliveries have the numbers from this one on, without a gap. */
+    first_delivery: integer().notNull(),
+    deliveries: integer().notNull(),
+    published_at: integer().notNull(),
+  },
+  (table) => [index("events_published").on(table.published_at)],
+);
+
+/** The event types that operators registered. */
+export const eventTypes = sqliteTable(
+  "event_types",
+  {
+    name: text().notNull(),
+    version: integer().notNull(),
+    description: text().notNull(),
+    /** JSON Schema of the payload. */
+    schema: text({ mode: "json" }).$type<Readonly<Record<string, unknown>>>().notNull(),
+    example: text({ mode: "json" }).$type<Readonly<Record<string, unknown>>>().notNull(),
+    time_to_live_seconds: integer(),
+    /** Whether an event of it was ever published. */
+    is_published: integer({ mode: "boolean" }).notNull().default(false),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.name, table.version] })],
+);
+
+/** How many deliveries share one region of `deliveries_application`: 2 to the power of this. */
+export const deliveryRegionBits = 12;
+
+/**
+ * All indexes of this table are written to at their right end or in a small region, because a fan-out that touched one
+ * page for each subscriber would write a hundred times as much as it keeps.
+ */
+export const deliveries = sqliteTable(
+  "deliveries",
+  {
+    /** The order of publishing. */
+    seq: integer().primaryKey(),
+    id: text().notNull().unique(),
+    event_seq: integer().notNull(),
+    application_id: text().notNull(),
+    /** Outlives the subscription: what was sent can still be told. */
+    subscription_id: text().notNull(),
+    sequence: integer().notNull(),
+    status: text().$type<DeliveryStatus>().notNull(),
+    attempts: integer().notNull(),
+    /** While pending: null when the dispatcher has it in memory, 0 before the first attempt. */
+    next_attempt_at: integer(),
+    expires_at: integer(),
+    finished_at: integer(),
+  },
+  (table) => [
+    index("deliveries_due")
+      .on(table.application_id, table.next_attempt_at)
+      .where(sql`${table.next_attempt_at} IS NOT NULL`),
+    index("deliveries_handed_out")
+      .on(table.seq)
+      .where(sql`${table.status} = 'pending' AND ${table.next_attempt_at} IS NULL`),
+    index("deliveries_application").on(
+      sql`${table.seq} >> ${sql.raw(String(deliveryRegionBits))}`,
+      table.application_id,
+      table.subscription_id,
+    ),
+    // What went wrong is rare, and the first that is asked for.
+    index("deliveries_failed").on(table.application_id).where(sql`${table.status} IN ('failed', 'expired')`),
+  ],
+);
+
+export const attempts = sqliteTable(
+  "attempts",
+  {
+    delivery_seq: integer().notNull(),
+    number: integer().notNull(),
+    at: integer().notNull(),
+    outcome: text().notNull(),
+    status: integer(),
+    duration_ms: integer().notNull(),
+    dns_ms: real(),
+    connect_ms: real(),
+    tls_ms: real(),
+    first_byte_ms: real(),
+    error: text(),
+    response: text().notNull(),
+  },
+  // WITHOUT ROWID in the migration, which drizzle cannot say.
+  (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],
+);
+
+export const endpoints = sqliteTable("endpoints", {
+  application_id: text()
+    .primaryKey()
+    .references(() => applications.id, { onDelete: "cascade" }),
+  failing_since: integer(),
+  failures: integer().notNull(),
+  warned_at: integer(),
+  disabled_at: integer(),
+  disabled_reason: text().$type<DisabledReason>(),
+  last_success_at: integer(),
+  last_failure_at: integer(),
+  last_failure_status: integer(),
+  last_failure_error: text(),
+});
+
+export const replays = sqliteTable(
+  "replays",
+  {
+    id: text().primaryKey(),
+    application_id: text()
+      .notNull()
+      .references(() => applications.id, { onDelete: "cascade" }),
+    broadcaster_user_id: integer(),
+    subscription_id: text(),
+    status: text().$type<DeliveryStatus>(),
+    type: text(),
+    from_at: integer().notNull(),
+    to_at: integer().notNull(),
+    dry_run: integer({ mode: "boolean" }).notNull(),
+    state: text().$type<ReplayState>().notNull(),
+    /** The deliveries of the range have these numbers, the last one not included; settled when it is made. */
+    first: integer().notNull(),
+    end: integer().notNull(),
+    /** The number of the first one that was not looked at yet. */
+    position: integer().notNull(),
+    matched: integer().notNull().default(0),
+    queued: integer().notNull().default(0),
+    skipped_body: integer().notNull().default(0),
+    skipped_subscription: integer().notNull().default(0),
+    skipped_attempts: integer().notNull().default(0),
+    created_at: integer().notNull(),
+    finished_at: integer(),
+  },
+  (table) => [
+    index("replays_application").on(table.application_id),
+    index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
+  ],
+);

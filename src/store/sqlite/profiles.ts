@@ -41,6 +41,8 @@ const sql = `
 /** Names that are read beside each that is asked for, until all are known; and as many at once. */
 const namesAhead = 2;
 const namesAtOnce = 128;
+// Two subqueries: SQLite would go through all users for a single one with both.
+const rangeOfIds = "SELECT (SELECT max(id) FROM users) - (SELECT min(id) FROM users) AS range";
 const nextNames = `
   SELECT username, id FROM users INDEXED BY users_username WHERE username > ? COLLATE NOCASE
   ORDER BY username COLLATE NOCASE LIMIT ${namesAtOnce}`;
@@ -82,9 +84,14 @@ export function profileFinder(db: Database) {
   };
 }
 
-/** Notes some more names whenever as many were asked for as that is worth, until all are known or there is no room. */
+/**
+ * Notes some more names whenever as many were asked for as that is worth, until all are known. Where there may be more
+ * users than there is room for it notes none: they would drive out those who are asked for. To count them would take
+ * long, so the range of their ids stands for their number.
+ */
 function nameReader(db: Database) {
   const statement = once(() => db.prepare<{ username: string; id: number }, [string]>(nextNames));
+  const range = once(() => db.prepare<{ range: number | null }, []>(rangeOfIds));
   let last = "";
   let owed = 0;
   let left = LikelyIds.most;
@@ -92,6 +99,7 @@ function nameReader(db: Database) {
     owed += asked * namesAhead;
     if (owed < namesAtOnce || left <= 0) return;
     owed = 0;
+    if ((range().get()?.range ?? 0) > LikelyIds.most) return;
     const names = statement().all(last);
     for (const { username, id } of names) ids.note(username, id);
     last = names.at(-1)?.username ?? "";

@@ -24,6 +24,7 @@ const help = `Usage: bun tests/bench/read.ts [options]
   --alone            without Fastify and Hono, and without the floors beside them
   --growth           instead of all that: what a request costs with 1,000, 1,000,000 and 10,000,000 users
   --sizes NUMBERS    other numbers of users for --growth, separated by commas
+  --equal            with --growth: also for \`equal\`, which takes 14 GB of memory for ten million users
   --executable FILE  measure this one instead of dist/onair
   --json             print one line of JSON
   --check            exit with 1 when a floor is not met
@@ -47,6 +48,7 @@ function readOptions() {
       only: { ...text, default: workloadNames.join() },
       alone: flag,
       growth: flag,
+      equal: flag,
       sizes: { ...text, default: "1000,1000000,10000000" },
       executable: text,
       json: flag,
@@ -145,7 +147,11 @@ async function main(): Promise<void> {
   let met: boolean;
   if (options.growth) {
     const directory = benchDirectory();
-    const growth: Growth[] = await measureGrowth(sizes, { executable, directory, pace }, say);
+    const growth: Growth[] = await measureGrowth(
+      sizes,
+      { executable, directory, pace, withEqual: options.equal },
+      say,
+    );
     for (const one of growth) print(describeGrowth(one));
     json({ sizes, growth });
     met = growth.every(({ verdict }) => verdict?.met !== false);

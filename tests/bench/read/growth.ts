@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { copyOfData, filledPlatform, profileAnswers, publicUrl } from "../support/filled.ts";
+import { copyOfData, type Filled, filledPlatform, profileAnswers, publicUrl } from "../support/filled.ts";
 import { type Comparison, judgeGrowth, mostGrowth, type Verdict } from "../support/judge.ts";
 import { newToken, type OnAir, startOnAir } from "../support/onair.ts";
 import { usersPath } from "../support/platform.ts";
@@ -26,20 +26,17 @@ interface Size {
   readonly users: number;
   readonly onAir: OnAir;
   readonly idleBytes: number;
+  readonly filled: Filled;
   readonly workloads: Readonly<Record<WorkloadName, Workload>>;
-  /** Keeps the answers of all users in a Map; null where it is not measured. */
-  readonly equal: Server | null;
 }
 
 export interface Growth {
-  readonly name: WorkloadName;
+  readonly name: string;
   readonly title: string;
-  /** On Air with each size, the smallest first, then `equal` in the same order where it is measured. */
+  /** One for each size, the smallest first. */
   readonly servers: readonly MeasuredServer[];
   /** Of the largest to the smallest. */
   readonly comparison: Comparison;
-  /** The same of `equal`: what merely finding something in so much memory costs here. */
-  readonly equal: Comparison | null;
   readonly share: number;
   readonly verdict: Verdict | null;
 }
@@ -53,7 +50,7 @@ export interface GrowthOptions {
   readonly executable: string;
   readonly directory: string;
   readonly pace: Pace;
-  /** Whether `equal` is measured beside it: with ten million users it takes 14 GB of memory. */
+  /** Whether `equal` is measured as well: with ten million users it takes 14 GB of memory. */
   readonly withEqual: boolean;
 }
 
@@ -70,49 +67,64 @@ export async function measureGrowth(
   const outcomes: Growth[] = [];
   for (const { name, judged } of measured) {
     say(`Measuring ${name}`);
-    outcomes.push(await growthOf(name, judged, served, options));
+    const servers = served.map(({ onAir, idleBytes }) => ({ server: onAir, idleBytes }));
+    const growth = await growthOf(name, served, servers, options);
+    const verdict = judged ? judgeGrowth(growth.comparison, growth.share) : null;
+    outcomes.push({ ...growth, verdict });
   }
-  await Promise.all(served.flatMap(({ onAir, equal }) => [onAir.stop(), equal?.stop()]));
+  if (options.withEqual) outcomes.push(...(await growthOfEqual(served, options, say)));
+  await Promise.all(served.map(({ onAir }) => onAir.stop()));
   return outcomes;
 }
 
+/**
+ * What merely finding the answer in so much memory costs. Not beside On Air, whose files the kernel would no longer
+ * hold.
+ */
+async function growthOfEqual(served: readonly Size[], options: GrowthOptions, say: Say): Promise<Growth[]> {
+  const servers: Idle[] = [];
+  for (const size of served) {
+    const server = await startEqual(size, options.directory, say);
+    servers.push({ server, idleBytes: residentBytes(server.pid) });
+  }
+  const outcomes: Growth[] = [];
+  for (const { name, judged } of measured) {
+    if (!judged) continue;
+    say(`Measuring ${name} of equal`);
+    const growth = await growthOf(name, served, servers, options);
+    outcomes.push({ ...growth, name: `${name}, equal`, title: `${growth.title}, equal`, verdict: null });
+  }
+  await Promise.all(servers.map(({ server }) => server.stop()));
+  return outcomes;
+}
+
+/** A server, and its memory before its first load. */
+interface Idle {
+  readonly server: Server;
+  readonly idleBytes: number;
+}
+
+/** @param servers one of each size */
 async function growthOf(
   name: WorkloadName,
-  judged: boolean,
   served: readonly Size[],
+  servers: readonly Idle[],
   { directory, pace }: GrowthOptions,
-): Promise<Growth> {
-  const contenders = await Promise.all(served.map((size) => contender(size, name, directory)));
-  const yardsticks = served.flatMap(({ users, equal, workloads }, i) => {
-    const load = contenders[i]?.load;
-    if (!equal || !load || !workloads[name].ofAllUsers) return [];
-    return [{ name: `equal, ${whole(users)}`, server: equal, load }];
-  });
-  const all = [...contenders, ...yardsticks];
-  const runs = await measureInTurn(all, { ...pace, warmUpSeconds });
-  const grown = (some: readonly Measured[]) => compare(some.at(-1) as Measured, some[0] as Measured);
-  const [mine, others] = [runs.slice(0, served.length), runs.slice(served.length)];
-  const comparison = grown(mine);
-  const share = shareOf(runs);
+): Promise<Omit<Growth, "verdict">> {
+  const contenders = await Promise.all(
+    served.map((size, i) => contender(size, servers[i]?.server ?? size.onAir, name, directory)),
+  );
+  const runs = await measureInTurn(contenders, { ...pace, warmUpSeconds });
   return {
     name,
     title: served[0]?.workloads[name].title ?? name,
-    servers: runs.map((one, i) => ({
-      ...one,
-      idleBytes: served[i]?.idleBytes ?? residentBytes(all[i]?.server.pid ?? 0),
-    })),
-    comparison,
-    equal: others.length > 0 ? grown(others) : null,
-    share,
-    verdict: judged ? judgeGrowth(comparison, share) : null,
+    servers: runs.map((one, i) => ({ ...one, idleBytes: servers[i]?.idleBytes ?? 0 })),
+    comparison: compare(runs.at(-1) as Measured, runs[0] as Measured),
+    share: shareOf(runs),
   };
 }
 
-async function serve(
-  users: number,
-  { executable, directory, withEqual }: GrowthOptions,
-  say: Say,
-): Promise<Size> {
+async function serve(users: number, { executable, directory }: GrowthOptions, say: Say): Promise<Size> {
   const own = join(directory, String(users));
   mkdirSync(own);
   const data = join(own, "data");
@@ -123,51 +135,46 @@ async function serve(
   await Bun.sleep(restMs);
   const idleBytes = residentBytes(onAir.pid);
   const token = await newToken(onAir);
-  const all = workloads(users, token, "");
-  const equal = withEqual
-    ? await startEqual(onAir, all["get-user-zipf"], own, profileAnswers(filled, say))
-    : null;
-  return { users, onAir, idleBytes, workloads: all, equal };
+  return { users, onAir, idleBytes, filled, workloads: workloads(users, token, "") };
 }
 
-/** @param answers the file of the answers of all users */
+/** Starts one that answers as On Air does, and makes sure of it. */
 async function startEqual(
-  onAir: OnAir,
-  workload: Workload,
-  own: string,
-  answers: Promise<string>,
+  { users, onAir, filled, workloads }: Size,
+  directory: string,
+  say: Say,
 ): Promise<Server> {
-  const directory = join(own, "equal");
-  mkdirSync(directory);
+  const own = join(directory, String(users), "equal");
+  mkdirSync(own);
+  const workload = workloads["get-user-zipf"];
   const { traffic, token, status } = workload;
-  await captureAnswers(directory, onAir, { ...traffic, paths: traffic.paths.slice(0, 1) }, status);
-  const equal = await startYardstick("equal", {
-    directory,
-    file: await answers,
-    keyAfter: usersPath,
-    token,
-  });
+  await captureAnswers(own, onAir, { ...traffic, paths: traffic.paths.slice(0, 1) }, status);
+  const file = await profileAnswers(filled, say);
+  say(`Starting equal with ${whole(users)} users`);
+  const equal = await startYardstick("equal", { directory: own, file, keyAfter: usersPath, token });
   await requireEqualAnswers(onAir, equal, workload);
   return equal;
 }
 
-async function contender(size: Size, name: WorkloadName, directory: string): Promise<Contender> {
-  const own = join(directory, String(size.users), name);
+async function contender(
+  { users, workloads }: Size,
+  server: Server,
+  name: WorkloadName,
+  directory: string,
+): Promise<Contender> {
+  const own = join(directory, String(users), `${name}-${server.pid}`);
   mkdirSync(own);
-  const load = await prepareLoad(own, size.workloads[name].traffic);
-  return { name: `${whole(size.users)} users`, server: size.onAir, load };
+  const load = await prepareLoad(own, workloads[name].traffic);
+  return { name: `${whole(users)} users`, server, load };
 }
 
-export function describeGrowth({ title, servers, comparison, equal, share, verdict }: Growth): string {
+export function describeGrowth({ title, servers, comparison, share, verdict }: Growth): string {
   const times = (one: Comparison["cpu"]) =>
     ratio({ median: 1 / one.median, lowest: 1 / one.highest, highest: 1 / one.lowest });
-  const grown = (one: Comparison) =>
-    `costs ${times(one.requests)} times as much, by CPU time ${times(one.cpu)}`;
   const judged = verdict ? `; the limit of ${mostGrowth} is ${shown(verdict)}` : "";
   const lines = [
     runsTable(title, servers),
-    `A request ${grown(comparison)}${judged}`,
-    ...(equal ? [`With equal it ${grown(equal)}`] : []),
+    `A request costs ${times(comparison.requests)} times as much, by CPU time ${times(comparison.cpu)}${judged}`,
     ...disturbance(share),
   ];
   return `${lines.join("\n")}\n`;

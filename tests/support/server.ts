@@ -52,29 +52,34 @@ export async function startServer({
   env,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
-  const config = readConfig(
-    [
-      "--data",
-      directory.path,
-      "--port",
-      "0",
-      "--admin-port",
-      "0",
-      "--log-level",
-      "off",
-      "--threads",
-      threads,
-      ...args,
-    ],
-    { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true", ...env },
-    { rateLimit: "0" },
-  );
-  const app = await startApp({
-    config,
-    log: createLog("off"),
-    ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
-  });
-  return new TestServer(app, directory.remove);
+  try {
+    const config = readConfig(
+      [
+        "--data",
+        directory.path,
+        "--port",
+        "0",
+        "--admin-port",
+        "0",
+        "--log-level",
+        "off",
+        "--threads",
+        threads,
+        ...args,
+      ],
+      { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true", ...env },
+      { rateLimit: "0" },
+    );
+    const app = await startApp({
+      config,
+      log: createLog("off"),
+      ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
+    });
+    return new TestServer(app, directory.remove);
+  } catch (error) {
+    directory.remove();
+    throw error;
+  }
 }
 
 export class TestServer {

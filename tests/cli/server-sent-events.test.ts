@@ -44,5 +44,5 @@ test.each<[string, string, unknown[]]>([
 });
 
 test("a line without an end is given up", async () => {
-  expect(read(`data: ${"x".repeat(9_000_000)}`)).rejects.toThrow("without an end");
+  await expect(read(`data: ${"x".repeat(9_000_000)}`)).rejects.toThrow("without an end");
 });

@@ -177,7 +177,7 @@ test("closing ends all streams and refuses new ones", async () => {
   await reader.read();
   streams.close();
   expect((await reader.read()).done).toBe(true);
-  expect(open()).rejects.toMatchObject({ code: "unavailable" });
+  await expect(open()).rejects.toMatchObject({ code: "unavailable" });
 });
 
 test("a position is read only for the application that it was made for", () => {

@@ -275,6 +275,6 @@ test("without the settings no JWT is taken, and none of them works alone", async
     ["--jwks-url", jwksUrl],
     ["--jwt-issuer", issuer, "--jwt-audience", audience],
   ]) {
-    expect(startServer({ args })).rejects.toThrow("must be given together");
+    await expect(startServer({ args })).rejects.toThrow("must be given together");
   }
 });

@@ -80,7 +80,7 @@ describe("what is asked for in one turn of the event loop", () => {
         throw new Error("broken");
       },
     });
-    expect(profiles.load("ada")).rejects.toThrow("broken");
+    await expect(profiles.load("ada")).rejects.toThrow("broken");
   });
 });
 

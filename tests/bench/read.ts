@@ -18,7 +18,7 @@ const help = `Usage: bun tests/bench/read.ts [options]
 
   --users N          users in the data, up to 10,000,000 (default: 1000000)
   --seconds N        length of each run (default: 5)
-  --rounds N         rounds that count, after one of warming up of at least 5 seconds (default: 3)
+  --rounds N         rounds that count, after one of warming up of at least 20 seconds (default: 3)
   --only NAMES       only these of ${workloadNames.slice(0, 3).join(", ")},
                      ${workloadNames.slice(3).join(", ")}, separated by commas
   --alone            without Fastify and Hono, and without the floors beside them

@@ -27,7 +27,7 @@ const help = `Usage: bun tests/bench/threads.ts [options]
   --threads LIST     threads of the servers that are compared (default: 1,2,4)
   --users N          users in the data (default: 1000)
   --seconds N        length of each run (default: 5)
-  --rounds N         rounds that count, after one of warming up of at least 5 seconds (default: 5)
+  --rounds N         rounds that count, after one of warming up of at least 20 seconds (default: 5)
   --writes N         writes of each kind to each server (default: 500)
   --executable FILE  measure this one instead of dist/onair
   --json             print one line of JSON

@@ -39,8 +39,8 @@ const sql = `
     (SELECT id FROM users WHERE username = wanted.value COLLATE NOCASE))`;
 
 /** Names that are read beside each that is asked for, until all are known; and as many at once. */
-const namesAhead = 2;
-const namesAtOnce = 128;
+const namesAhead = 8;
+const namesAtOnce = 512;
 // Two subqueries: SQLite would go through all users for a single one with both.
 const rangeOfIds = "SELECT (SELECT max(id) FROM users) - (SELECT min(id) FROM users) AS range";
 const nextNames = `

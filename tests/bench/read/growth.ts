@@ -43,9 +43,6 @@ export interface Growth {
 
 const restMs = 5_000;
 
-/** So long the program is being compiled under load, and caches fill: the more, the more users there are. */
-const warmUpSeconds = 20;
-
 export interface GrowthOptions {
   readonly executable: string;
   readonly directory: string;
@@ -114,7 +111,7 @@ async function growthOf(
   const contenders = await Promise.all(
     served.map((size, i) => contender(size, servers[i]?.server ?? size.onAir, name, directory)),
   );
-  const runs = await measureInTurn(contenders, { ...pace, warmUpSeconds });
+  const runs = await measureInTurn(contenders, pace);
   return {
     name,
     title: served[0]?.workloads[name].title ?? name,

@@ -28,21 +28,19 @@ export interface Contender {
   readonly load: Load;
 }
 
-/** Long enough for the compiler of the slowest server to have come to rest. */
-const leastWarmUpSeconds = 5;
+/** So long On Air is being compiled under load, and its caches fill. */
+const warmUpSeconds = 20;
 
 /** How often and for how long each server is loaded. */
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
-  /** Of warming up, at the least. */
-  readonly warmUpSeconds?: number;
 }
 
 /** Loads the servers in turn, `rounds` times after one round of warming up that does not count. */
 export async function measureInTurn(
   contenders: readonly Contender[],
-  { rounds, seconds, warmUpSeconds = leastWarmUpSeconds }: Pace,
+  { rounds, seconds }: Pace,
 ): Promise<Measured[]> {
   const measured = contenders.map(({ name }) => ({ name, runs: [] as Run[] }));
   for (let round = 0; round <= rounds; round++) {

@@ -24,7 +24,7 @@ const help = `Usage: bun tests/bench/read.ts [options]
   --alone            without Fastify and Hono, and without the floors beside them
   --growth           instead of all that: what a request costs with 1,000, 1,000,000 and 10,000,000 users
   --sizes NUMBERS    other numbers of users for --growth, separated by commas
-  --equal            with --growth: also for \`equal\`, which takes 14 GB of memory for ten million users
+  --equal            with --growth: also for \`equal\`, which takes 16 GB of memory for ten million users
   --executable FILE  measure this one instead of dist/onair
   --json             print one line of JSON
   --check            exit with 1 when a floor is not met

@@ -47,7 +47,7 @@ export interface GrowthOptions {
   readonly executable: string;
   readonly directory: string;
   readonly pace: Pace;
-  /** Whether `equal` is measured as well: with ten million users it takes 14 GB of memory. */
+  /** Whether `equal` is measured as well: with ten million users it takes 16 GB of memory. */
   readonly withEqual: boolean;
 }
 

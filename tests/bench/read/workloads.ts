@@ -31,7 +31,7 @@ export const workloadNames = [
 ] as const;
 export type WorkloadName = (typeof workloadNames)[number];
 
-/** More than a run sends with its warming up: drawn anew each time, and not the same over and over. */
+/** More than are sent to a server with the default pace, so that none comes again because the list begins anew. */
 const zipfDraws = 3_000_000;
 const uniformDraws = 500_000;
 

@@ -79,9 +79,6 @@ export interface Server {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** A yardstick that keeps the answers of ten million users in memory takes minutes to read them. */
-const startDeadlineMs = 600_000;
-
 /** Starts a server, on its core unless told otherwise, and waits for a line on its output that matches `ready`. */
 export async function startPinnedServer(
   name: string,
@@ -89,11 +86,12 @@ export async function startPinnedServer(
   ready: RegExp,
   {
     cpus = serverCore,
+    deadlineMs = 60_000,
     ...options
-  }: { cwd?: string; env?: Record<string, string>; cpus?: number | string } = {},
+  }: { cwd?: string; env?: Record<string, string>; cpus?: number | string; deadlineMs?: number } = {},
 ): Promise<{ server: Server; match: RegExpExecArray }> {
   const child = startPinned(cpus, command, options);
-  const cutOff = setTimeout(() => child.kill("SIGKILL"), startDeadlineMs);
+  const cutOff = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
   const decoder = new TextDecoder();
   let output = "";
   for await (const chunk of child.stdout) {

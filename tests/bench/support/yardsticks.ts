@@ -75,7 +75,8 @@ export async function startYardstick(
   const program = join(import.meta.dir, "yardstick-server.ts");
   const options = [kind, directory, file, keyAfter, ...(token === null ? [] : [token])];
   const command = [process.execPath, program, ...options];
-  const { server } = await startPinnedServer(kind, command, /^ready (\S+)\n/);
+  // The answers of ten million users take minutes to read.
+  const { server } = await startPinnedServer(kind, command, /^ready (\S+)\n/, { deadlineMs: 600_000 });
   return server;
 }
 

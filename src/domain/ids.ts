@@ -24,20 +24,35 @@ function eightDigits(value: number): string {
 export function ulidSource(now: () => number = Date.now): () => string {
   let lastMs = -1;
   let prefix = "";
+  /** The 40 bits that count up: 30 of them, in `head` with the prefix, and the last two digits. */
+  let high = 0;
   let low = 0;
+  let head = "";
   const start = (ms: number) => {
     const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint32Array(3));
     lastMs = ms;
     prefix = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}${eightDigits((a % 256) * 2 ** 32 + b)}`;
-    low = c * 128; // leaves room to count up within one millisecond
+    high = c >>> 3; // leaves room to count up within one millisecond
+    low = (c & 7) * 128;
+    takeHead();
+  };
+  const takeHead = () => {
+    head = flat(`${prefix}${pairs[high >>> 20]}${pairs[(high >>> 10) & 1023]}${pairs[high & 1023]}`);
   };
   return () => {
     const ms = now();
     if (ms > lastMs) start(ms);
-    else if (++low >= half) start(lastMs + 1);
-    return prefix + eightDigits(low);
+    else if (++low === 1024) {
+      low = 0;
+      if (++high === 2 ** 30) start(lastMs + 1);
+      else takeHead();
+    }
+    return `${head}${pairs[low]}`;
   };
 }
+
+/** The same text in one piece: one that was put together is otherwise gone through piece by piece wherever it is used. */
+const flat = (text: string) => Buffer.from(text, "latin1").toString("latin1");
 
 /** The time of a ULID, in milliseconds since the epoch. */
 export function idTime(id: string): number {

@@ -12,9 +12,18 @@ const scratch = Buffer.allocUnsafe(256 * 1024);
 let used = 0;
 /** Those with something in it. */
 let turn: Output[] = [];
+let isEndingSoon = false;
+
+/** Has `endTurn` be called at the end of this turn of the event loop, behind everything that is to be done there. */
+export function endTurnSoon(): void {
+  if (isEndingSoon) return;
+  isEndingSoon = true;
+  setImmediate(endTurn);
+}
 
 /** Sends what was added in this turn of the event loop, at whose end this is called by itself. */
 export function endTurn(): void {
+  isEndingSoon = false;
   const outputs = turn;
   turn = [];
   for (const output of outputs) output.flush();
@@ -113,7 +122,7 @@ export class Output {
     if (this.#end !== used) this.flush();
     if (bytes > scratch.length - used) endTurn();
     if (this.#start !== this.#end) return;
-    if (turn.length === 0) setImmediate(endTurn);
+    endTurnSoon();
     turn.push(this);
     this.#start = used;
     this.#end = used;

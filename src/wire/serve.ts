@@ -1,4 +1,5 @@
 import type { Answerer } from "./answerer.ts";
+import { Arrivals } from "./arrivals.ts";
 import { Connection } from "./connection.ts";
 import { Crowd, type CrowdOptions } from "./crowd.ts";
 import type { Socket } from "./socket.ts";
@@ -44,6 +45,7 @@ export function serveWire({
 }: WireOptions): WireServer {
   const { now = performance.now.bind(performance) } = options;
   const crowd = new Crowd(options.crowd ?? unlimited);
+  const arrivals = new Arrivals();
   let isStopping = false;
   const gone = Promise.withResolvers<void>();
   const listener = listenAt(hostname, port, {
@@ -56,32 +58,40 @@ export function serveWire({
         if (isStopping) socket.data.finish();
       },
       data(socket, bytes) {
-        socket.data.received(bytes);
+        arrivals.add(socket.data, bytes);
       },
       drain(socket) {
+        arrivals.read();
         socket.data.writable();
       },
       end(socket) {
+        arrivals.read();
         socket.data.ended();
       },
       close({ data: connection }) {
         // One that broke down before it was open has none.
         if (!connection) return;
+        arrivals.read();
         connection.closed();
         crowd.leave(connection);
         if (isStopping && crowd.size === 0) gone.resolve();
       },
       error({ data: connection }) {
+        arrivals.read();
         connection?.close();
       },
     },
   });
-  const looking = setInterval(() => crowd.look(now()), lookEveryMs);
+  const looking = setInterval(() => {
+    arrivals.read();
+    crowd.look(now());
+  }, lookEveryMs);
   return {
     port: listener.port,
     async stop(graceMs) {
       isStopping = true;
       listener.stop();
+      arrivals.read();
       crowd.finish();
       const late = setTimeout(() => {
         crowd.close();

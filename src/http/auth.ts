@@ -25,11 +25,6 @@ export interface Caller {
 
 const maxCached = 50_000;
 
-interface Remembered {
-  readonly caller: Caller;
-  readonly until: number;
-}
-
 /**
  * Callers by the SHA-256 of their token. Its first 53 bits find one and all of it is compared, in constant time; as a
  * string the hash would cost twice as much, most of it for the collector. All are forgotten with every change.
@@ -37,9 +32,7 @@ interface Remembered {
 class RememberedCallers {
   /** The count of changes up to which they were good. */
   #goodAt = 0;
-  readonly #callers = new Map<number, Remembered & { readonly digest: Uint32Array }>();
-  /** By the headers that a connection sends over and over, for which it has one object: no hash, and nothing to compare. */
-  #byHeaders = new WeakMap<Asked["headers"], Remembered>();
+  readonly #callers = new Map<number, { readonly digest: Uint32Array; caller: Caller; until: number }>();
   /** The digest of the token in question. */
   readonly #digest = new Uint32Array(8);
   readonly #bytes = new Uint8Array(this.#digest.buffer);
@@ -48,21 +41,16 @@ class RememberedCallers {
 
   /** null also for one that was remembered until an earlier time than `now`. */
   get(token: string, now: number): Caller | null {
-    this.#forgetChanged();
-    const found = this.#find(token);
-    return found && found.until > now ? found.caller : null;
-  }
-
-  /** The same for the token of a request. */
-  of({ headers }: Asked, now: number): Caller | null {
-    this.#forgetChanged();
-    const before = this.#byHeaders.get(headers);
-    if (before && before.until > now) return before.caller;
-    const token = bearerToken({ headers });
-    const found = token === null ? null : this.#find(token);
+    const { count } = this.changes;
+    if (count !== this.#goodAt) {
+      this.#callers.clear();
+      this.#goodAt = count;
+    }
+    const found = this.#callers.get(this.#keyOf(token));
     if (!found || found.until <= now) return null;
-    this.#byHeaders.set(headers, found);
-    return found.caller;
+    let difference = 0;
+    for (let i = 0; i < 8; i++) difference |= (found.digest[i] ?? 0) ^ (this.#digest[i] ?? 0);
+    return difference === 0 ? found.caller : null;
   }
 
   /** @param loadedAt the count of changes before the caller was looked up */
@@ -71,22 +59,6 @@ class RememberedCallers {
     if (this.#callers.size >= maxCached) this.#callers.clear();
     const key = this.#keyOf(token);
     this.#callers.set(key, { digest: this.#digest.slice(), caller, until });
-  }
-
-  #forgetChanged(): void {
-    const { count } = this.changes;
-    if (count === this.#goodAt) return;
-    this.#callers.clear();
-    this.#byHeaders = new WeakMap();
-    this.#goodAt = count;
-  }
-
-  #find(token: string): Remembered | null {
-    const found = this.#callers.get(this.#keyOf(token));
-    if (!found) return null;
-    let difference = 0;
-    for (let i = 0; i < 8; i++) difference |= (found.digest[i] ?? 0) ^ (this.#digest[i] ?? 0);
-    return difference === 0 ? found : null;
   }
 
   #keyOf(token: string): number {
@@ -128,7 +100,8 @@ export function authenticator(
   return {
     /** The caller of a request whose token is remembered and still good; null: it takes `authenticate` to know. */
     known(request: Asked): Caller | null {
-      return known.of(request, now());
+      const token = bearerToken(request);
+      return token === null ? null : known.get(token, now());
     },
     /** The caller of a request; throws `missing_token` or `invalid_token`. */
     async authenticate(request: Request): Promise<Caller> {

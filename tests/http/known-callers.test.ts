@@ -28,7 +28,7 @@ function gate(tokens: Record<string, Grant>, clock: Clock) {
   return { counts, ...authenticator(store as never, () => clock.ms, readJwt) };
 }
 
-/** What a connection is given for the same header lines again and again, with a route's request for the same. */
+/** The headers of a request as a connection has them, and a route's request with the same. */
 function asked(token: string) {
   const headers = new Headers({ authorization: `Bearer ${token}` });
   return { headers, request: new Request("http://localhost/", { headers }) };
@@ -41,14 +41,14 @@ const grant = (applicationId: string, expiresAt: number): Grant => ({
   expiresAt,
 });
 
-test("whoever was let in is known by the headers that the connection sends again", async () => {
+test("whoever was let in is known by their token, without the store being asked again", async () => {
   const clock = new Clock();
   const { known, authenticate, counts } = gate({ one: grant("a", clock.ms + minute) }, clock);
   const { headers, request } = asked("one");
   expect(known({ headers })).toBeNull();
   await authenticate(request);
   for (let i = 0; i < 3; i++) expect(known({ headers })?.application.id).toBe("a");
-  // Another connection, and other headers with the same token.
+  // On another connection.
   expect(known(asked("one"))?.application.id).toBe("a");
   expect(known(asked("two"))).toBeNull();
   expect(counts.asked).toBe(1);
@@ -79,7 +79,7 @@ test("a token that ends is not known from that moment on", async () => {
   expect(known({ headers })).toBeNull();
 });
 
-test("a token of the platform is known again by the same headers after it was looked at anew", async () => {
+test("a token of the platform is known for a minute, and again after it was looked at anew", async () => {
   const clock = new Clock();
   const { known, authenticate } = gate({}, clock);
   const { headers, request } = asked("jwt");

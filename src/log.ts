@@ -1,3 +1,5 @@
+import { LogOutput } from "./log-output.ts";
+
 export const logLevels = ["debug", "info", "warn", "error", "off"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
@@ -21,16 +23,20 @@ export interface Log {
   request(line: RequestLine): void;
   /** Whole lines that another log has made. */
   raw(lines: Uint8Array): void;
+  /** Writes what was gathered. */
   flush(): Promise<void>;
+  /** Lines since the start that nobody could take. */
+  readonly linesLeftOut: number;
 }
 
 const flushAfterMs = 100;
 const bufferBytes = 256 * 1024;
 
-/** Where the lines go; `write` must have taken the bytes when it returns. */
+/** Where the lines go; `write` must have taken the bytes when it returns, and neither may throw. */
 export interface LogSink {
-  write(lines: Uint8Array): unknown;
-  flush(): unknown;
+  write(lines: Uint8Array): void;
+  flush(): Promise<void>;
+  readonly linesLeftOut: number;
 }
 
 /**
@@ -40,7 +46,7 @@ export interface LogSink {
 export function createLog(
   level: LogLevel,
   now: () => number = Date.now,
-  sink: LogSink = Bun.stderr.writer(),
+  sink: LogSink = new LogOutput(),
 ): Log {
   const least = logLevels.indexOf(level);
   const buffer = Buffer.allocUnsafe(bufferBytes);
@@ -48,11 +54,9 @@ export function createLog(
   const drain = () => {
     if (used > 0) sink.write(buffer.subarray(0, used));
     used = 0;
-    return sink.flush();
   };
-  const flush = async () => void (await drain());
   const makeRoom = (bytes: number) => {
-    if (bytes > bufferBytes - used) void drain();
+    if (bytes > bufferBytes - used) drain();
     if (used === 0) setTimeout(drain, flushAfterMs);
   };
   /** Copied at once, because lines that are kept as strings until they are written cost more than all the rest. */
@@ -81,10 +85,16 @@ export function createLog(
     error: at("error"),
     request: isOn("info") ? request : () => {},
     raw(lines) {
-      void drain();
+      drain();
       sink.write(lines);
     },
-    flush,
+    flush() {
+      drain();
+      return sink.flush();
+    },
+    get linesLeftOut() {
+      return sink.linesLeftOut;
+    },
   };
 }
 

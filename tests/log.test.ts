@@ -1,23 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { createLog, type LogLevel, type RequestLine } from "../src/log.ts";
+import type { LogLevel, RequestLine } from "../src/log.ts";
+import { keptLog } from "./support/kept-log.ts";
 import { Clock } from "./support/server.ts";
 
-/** A log whose lines are kept. */
+/** A log whose lines are kept, and its clock. */
 function keeping(level: LogLevel = "info") {
   const clock = new Clock();
-  let text = "";
-  const sink = {
-    write: (lines: Uint8Array) => {
-      text += Buffer.from(lines).toString();
-    },
-    flush: () => {},
-  };
-  const log = createLog(level, () => clock.ms, sink);
-  const lines = async () => {
-    await log.flush();
-    return text.split("\n").slice(0, -1);
-  };
-  return { clock, log, lines };
+  return { clock, ...keptLog(level, () => clock.ms) };
 }
 
 const usual: RequestLine = {

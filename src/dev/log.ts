@@ -64,5 +64,6 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
     request: shows("info") ? request : () => {},
     raw() {},
     flush: async () => {},
+    linesLeftOut: 0,
   };
 }

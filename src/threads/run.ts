@@ -31,7 +31,8 @@ export function runThread<Start>(
     try {
       const log = createLog(data.logLevel, Date.now, {
         write: (bytes) => send({ log: new Uint8Array(bytes) }),
-        flush() {},
+        flush: async () => {},
+        linesLeftOut: 0,
       });
       // A boundary: whoever starts this program gives it what it needs.
       begun.resolve(await begin({ start: data.start as Start, link, log }));

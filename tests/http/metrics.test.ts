@@ -41,6 +41,7 @@ describe("GET /metrics", () => {
     'onair_endpoint_notices_total{notice="endpoint.disabled"} 1',
     "onair_attempts_in_flight 0",
     "onair_endpoints_held_up 1",
+    "onair_log_lines_left_out_total 0",
     'onair_http_requests_total{listener="public",status="404"} 1',
   ])("tells %s", (line) => {
     expect(text.split("\n")).toContain(line);

@@ -4,13 +4,14 @@ import type { AnyElysia } from "elysia";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { answererOf } from "../../src/http/public-listening.ts";
 import { listener } from "../../src/http/server.ts";
-import { createLog, type Log } from "../../src/log.ts";
+import { createLog } from "../../src/log.ts";
 import type { Answerer } from "../../src/wire/answerer.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import type { Head } from "../../src/wire/head.ts";
 import type { Reply } from "../../src/wire/reply.ts";
 import type { RawAnswer } from "../support/http-answers.ts";
+import { keptLog } from "../support/kept-log.ts";
 import { lastAnswer, RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
@@ -187,9 +188,7 @@ async function replyTo(answerer: Answerer): Promise<Reply> {
 
 /** An answerer in front of one route, and what it logs. */
 function answering(handler: () => unknown, ready?: Parameters<typeof answererOf>[1]) {
-  const lines: string[] = [];
-  const sink = { write: (bytes: Uint8Array) => lines.push(Buffer.from(bytes).toString()), flush() {} };
-  const log: Log = createLog("info", Date.now, sink);
+  const { log, lines } = keptLog();
   const route: AnyElysia = listener({ log, headers: {} }).get("/a", handler);
   const answerer = answererOf(route, ready);
   return {
@@ -199,10 +198,7 @@ function answering(handler: () => unknown, ready?: Parameters<typeof answererOf>
       const { status, body } = await replyTo(answerer);
       return { status, body: JSON.parse(Buffer.from(body as Uint8Array).toString()) };
     },
-    async logged() {
-      await log.flush();
-      return lines.join("");
-    },
+    logged: async () => (await lines()).join("\n"),
   };
 }
 

@@ -43,8 +43,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Kills it by SIGKILL so long after its start, ready or not. */
   readonly killAfterMs?: number;
-  /** The file into which its log goes, instead of the test's standard error. */
-  readonly log?: string;
+  /** The file or descriptor into which its log goes, instead of the test's standard error. */
+  readonly log?: string | number;
 }
 
 /** Runs a command of the executable to its end. */
@@ -73,7 +73,7 @@ export async function serve(
     env: { PATH: process.env["PATH"], ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error", ...env },
     stdin: "ignore",
     stdout: "pipe",
-    stderr: log === undefined ? "inherit" : Bun.file(log),
+    stderr: typeof log === "string" ? Bun.file(log) : (log ?? "inherit"),
   });
   if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const line = await firstLine(child.stdout);

@@ -2,30 +2,15 @@ import { afterEach, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { startThread, type Thread } from "../../src/threads/start.ts";
+import { keptLog } from "../support/kept-log.ts";
 
 const program = new URL("../support/sample-thread.ts", import.meta.url).href;
 
 let thread: Thread | null = null;
 afterEach(() => thread?.end());
 
-/** A log that keeps its lines. */
-function keptLog(): { log: Log; events: () => Promise<string[]> } {
-  let text = "";
-  const log = createLog("info", Date.now, {
-    write: (bytes) => {
-      text += new TextDecoder().decode(bytes);
-    },
-    flush() {},
-  });
-  const events = async () => {
-    await log.flush();
-    return text
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => (JSON.parse(line) as { event: string }).event);
-  };
-  return { log, events };
-}
+const eventsOf = (lines: readonly string[]) =>
+  lines.map((line) => (JSON.parse(line) as { event: string }).event);
 
 function start(more: { start?: object; offered?: object; failed?: (error: Error) => void; log?: Log } = {}) {
   const { log = createLog("off"), start = {}, failed = () => {} } = more;
@@ -73,23 +58,23 @@ test("what is called before it has started waits, and is done in order", async (
 });
 
 test("its log comes out here, at its level", async () => {
-  const { log, events } = keptLog();
+  const { log, lines } = keptLog();
   const { link } = start({ log });
   await link.call("say", "one");
   await link.call("whisper", "two");
   await link.call("flush");
-  expect(await events()).toEqual(["one"]);
+  expect(eventsOf(await lines())).toEqual(["one"]);
 });
 
 test("one that breaks down is told of, and whoever waits for it waits no more", async () => {
-  const { log, events } = keptLog();
+  const { log, lines } = keptLog();
   const failed = Promise.withResolvers<Error>();
   const { link } = start({ log, failed: failed.resolve });
   const waiting = errorOf(link.call("never"));
   link.tell("breakDown");
   expect(await waiting).toMatchObject({ message: expect.stringContaining("broken down") });
   expect((await failed.promise).message).toContain("broken down");
-  expect(await events()).toEqual(["thread_failed"]);
+  expect(eventsOf(await lines())).toEqual(["thread_failed"]);
 });
 
 test("one that was ended answers nobody, and nobody waits for it", async () => {

@@ -62,7 +62,7 @@ export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
   const traffic = { public: deps.publicTraffic, admin: [trafficOf(app)] };
-  metricRoutes(app, deps.engine, traffic, deps.publicTallies);
+  metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);
   loginRequestRoutes(app, deps);

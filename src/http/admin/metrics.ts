@@ -1,9 +1,17 @@
 import { descriptorLimit, openDescriptors } from "../../descriptors.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { Log } from "../../log.ts";
 import { Tally } from "../../wire/tally.ts";
 import { type Exchange, reply } from "../exchange.ts";
 import { durationBounds, Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
+
+interface MetricDeps {
+  readonly engine: Pick<Engine, "standing">;
+  /** Of each thread that serves the public listener. */
+  readonly publicTallies: readonly Tally[];
+  readonly log: Pick<Log, "linesLeftOut">;
+}
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -11,13 +19,11 @@ type Labels = Readonly<Record<string, string>>;
  * `/metrics`: counts and gauges in the text format of Prometheus, version 0.0.4. No key needed; it names nobody.
  *
  * @param traffic of each thread that serves a listener
- * @param tallies of each thread that serves the public one
  */
 export function metricRoutes(
   app: AdminListener,
-  engine: Pick<Engine, "standing">,
+  { engine, publicTallies, log }: MetricDeps,
   traffic: Readonly<Record<"public" | "admin", readonly Traffic[]>>,
-  tallies: readonly Tally[],
 ): void {
   const answer = async ({ exchange }: { exchange: Exchange }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
@@ -45,7 +51,12 @@ export function metricRoutes(
         "thread",
         Object.fromEntries(traffic.public.map(({ requests }, i) => [i, requests])),
       ),
-      ...connections(Tally.sum(tallies)),
+      ...connections(Tally.sum(publicTallies)),
+      ...counter(
+        "onair_log_lines_left_out_total",
+        "Lines of the log that nobody could take.",
+        log.linesLeftOut,
+      ),
       ...descriptors(),
       ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
       "",
@@ -62,6 +73,10 @@ function head(name: string, help: string, type: string): string[] {
 
 function gauge(name: string, help: string, value: number): string[] {
   return [...head(name, help, "gauge"), sample(name, {}, value)];
+}
+
+function counter(name: string, help: string, value: number): string[] {
+  return [...head(name, help, "counter"), sample(name, {}, value)];
 }
 
 function counters(

@@ -1,0 +1,201 @@
+import { describe, expect, test } from "bun:test";
+import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type LineWriter, LogOutput } from "../src/log-output.ts";
+import { seededRandom } from "./bench/support/random.ts";
+import { client, serve } from "./support/process.ts";
+import { Clock, temporaryDirectory } from "./support/server.ts";
+import { SmallDisk } from "./support/small-disk.ts";
+
+/** What becomes of a log whose reader is slow, stuck or gone, or whose disk is full: the server does not notice. */
+
+const bytes = (text: string) => Buffer.from(text);
+
+/** A reader who takes what is written one at a time, whenever `take` is called; `isReading`: at once. */
+function reader({ isReading = false } = {}) {
+  let untaken: { lines: string; taken: () => void; failed: (error: Error) => void }[] = [];
+  const one = {
+    text: "",
+    opened: 0,
+    ended: 0,
+    isReading,
+    get untaken() {
+      return untaken.length;
+    },
+    async take() {
+      const [first] = untaken.splice(0, 1);
+      one.text += first?.lines ?? "";
+      first?.taken();
+      await Bun.sleep(0);
+    },
+    async leave() {
+      for (const { failed } of untaken) failed(new Error("EPIPE"));
+      untaken = [];
+      await Bun.sleep(0);
+    },
+    open(): LineWriter {
+      one.opened++;
+      return {
+        write(given) {
+          const lines = Buffer.from(given).toString();
+          if (!one.isReading)
+            return new Promise<void>((taken, failed) => untaken.push({ lines, taken, failed }));
+          one.text += lines;
+          return given.length;
+        },
+        flush: () => 0,
+        end() {
+          one.ended++;
+          throw new Error("EPIPE");
+        },
+      };
+    },
+  };
+  return one;
+}
+
+const clock = new Clock();
+const notice = (lines: number) =>
+  `${JSON.stringify({ time: new Date(clock.ms).toISOString(), level: "warn", event: "log_lines_left_out", lines })}\n`;
+
+function output(options: { isReading?: boolean; mostBytes?: number; flushMs?: number } = {}) {
+  const to = reader(options);
+  return { to, log: new LogOutput({ open: to.open, now: () => clock.ms, ...options }) };
+}
+
+test("a reader who takes lines at once has them at once", () => {
+  const { to, log } = output({ isReading: true });
+  log.write(bytes("a\n"));
+  log.write(bytes("b\n"));
+  expect([to.text, to.opened, log.linesLeftOut]).toEqual(["a\nb\n", 1, 0]);
+});
+
+test("a slow reader gets every line, in order, as it was when it was written", async () => {
+  const { to, log } = output();
+  const random = seededRandom(3);
+  const shared = Buffer.alloc(10);
+  let written = "";
+  for (let i = 0; i < 200; i++) {
+    const line = `line ${i}\n`;
+    shared.write(line);
+    log.write(shared.subarray(0, line.length));
+    shared.fill("x");
+    written += line;
+    if (random() < 0.4) await to.take();
+    // One at a time: what waits, waits here, where it is counted.
+    expect(to.untaken).toBeLessThanOrEqual(1);
+  }
+  while (to.untaken > 0) await to.take();
+  expect(to.text).toBe(written);
+});
+
+test("for a reader who is stuck no more than so much waits; how much was left out is said to whoever reads on", async () => {
+  const { to, log } = output({ mostBytes: 20 });
+  for (let i = 0; i < 9; i++) log.write(bytes(`${i} 3456\n.\n`));
+  expect(log.linesLeftOut).toBe(2 * 6);
+  await to.take();
+  await to.take();
+  await to.take();
+  log.write(bytes("a\n"));
+  log.write(bytes("b\n"));
+  while (to.untaken > 0) await to.take();
+  const kept = [0, 1, 2].map((i) => `${i} 3456\n.\n`).join("");
+  expect(to.text.replace(notice(12), "")).toBe(`${kept}a\nb\n`);
+  expect(to.text).toContain(notice(12));
+  log.write(bytes("c\n"));
+  await to.take();
+  expect(to.text.endsWith("b\nc\n")).toBe(true);
+});
+
+test("one who is gone is nobody to wait for, and another one is told what was missed, on a line of its own", async () => {
+  const { to, log } = output();
+  log.write(bytes("a\nb\n"));
+  log.write(bytes("c\n"));
+  await to.leave();
+  await to.leave();
+  expect([to.opened, to.ended, log.linesLeftOut]).toEqual([2, 2, 3]);
+  to.isReading = true;
+  log.write(bytes("d\n"));
+  log.write(bytes("e\n"));
+  expect(to.text).toBe(`\n${notice(3)}d\ne\n`);
+  expect(to.opened).toBe(3);
+});
+
+test("a writer that throws does no harm", () => {
+  const broken = () => {
+    throw new Error("no such descriptor");
+  };
+  const log = new LogOutput({ open: broken });
+  log.write(bytes("a\n"));
+  log.write(bytes("b\n"));
+  expect(log.linesLeftOut).toBe(2);
+});
+
+describe("flush", () => {
+  test("waits until everything is written", async () => {
+    const { to, log } = output({ flushMs: 60_000 });
+    log.write(bytes("a\n"));
+    log.write(bytes("b\n"));
+    let isFlushed = false;
+    const flushed = log.flush().then(() => {
+      isFlushed = true;
+    });
+    await to.take();
+    expect(isFlushed).toBe(false);
+    await to.take();
+    await flushed;
+    expect(to.text).toBe("a\nb\n");
+  });
+
+  test("does not wait for a reader who is stuck", async () => {
+    const { to, log } = output({ flushMs: 1 });
+    log.write(bytes("a\n"));
+    await log.flush();
+    expect(to.untaken).toBe(1);
+  });
+});
+
+const disk = SmallDisk.make(2);
+if (!disk) console.warn("SKIPPED: a log on a full disk, because no file system can be mounted here");
+
+test.skipIf(!disk)("a log on a full disk goes on, with whole lines, once there is room", async () => {
+  if (!disk) return;
+  const file = join(disk.data, "log");
+  writeFileSync(file, "");
+  const log = new LogOutput({ open: () => Bun.file(openSync(file, "a")).writer(), now: () => clock.ms });
+  const line = `${JSON.stringify({ text: "x".repeat(1_000) })}\n`;
+  log.write(bytes(line));
+  await log.flush();
+  disk.fill();
+  for (let i = 0; i < 20; i++) log.write(bytes(line));
+  await log.flush();
+  expect(log.linesLeftOut).toBeGreaterThan(10);
+  disk.free();
+  log.write(bytes(line));
+  await log.flush();
+  const lines = readFileSync(file, "utf8").split("\n");
+  expect(lines.at(-2)).toBe(line.trimEnd());
+  expect(`${lines.at(-3)}\n`).toBe(notice(log.linesLeftOut));
+  disk.remove();
+});
+
+test("a server whose log nobody reads goes on answering, and stops when it is told to", async () => {
+  const directory = temporaryDirectory();
+  const path = join(directory.path, "pipe");
+  Bun.spawnSync(["mkfifo", path]);
+  // Both ends, so that neither has to wait for the other to be opened.
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const server = await serve(["--data", join(directory.path, "data"), "--rate-limit", "0"], {
+    env: { ONAIR_LOG_LEVEL: "info" },
+    log: pipe,
+  });
+  const { api } = client(server);
+  // Each has a line of about 200 bytes; a pipe takes 64 KB.
+  for (let i = 0; i < 600; i++) expect((await api("GET", "/public/v1/categories")).status).toBe(200);
+  expect(await server.end("SIGTERM")).toBe(0);
+  const first = Buffer.alloc(100);
+  readSync(pipe, first);
+  expect(first.toString()).toStartWith('{"time":');
+  closeSync(pipe);
+  directory.remove();
+});

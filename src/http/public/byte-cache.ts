@@ -1,3 +1,5 @@
+import { nameHash } from "../../domain/name-hash.ts";
+
 /** What is kept under a name. */
 export interface KeptBytes {
   readonly id: number;
@@ -56,7 +58,7 @@ export class ByteCache {
 
   /** The bytes are good until the next `put`. */
   get(name: string): KeptBytes | null {
-    const start = this.#index.at(this.#slotOf(hashOf(name), name));
+    const start = this.#index.at(this.#slotOf(nameHash(name), name));
     if (start === -1) return null;
     const int = start / 4;
     const nameBytes = this.#ints[int + nameAt] ?? 0;
@@ -74,7 +76,7 @@ export class ByteCache {
     const length = recordBytes(name.length, kept.bytes.length);
     if (length > this.longestRecordBytes || !/^[\0-\xff]*$/.test(name)) return;
     if (this.#memory.length === 0) this.#take();
-    const hash = hashOf(name);
+    const hash = nameHash(name);
     const isNew = this.#index.at(this.#slotOf(hash, name)) === -1;
     if (isNew && this.#isFull && !this.#index.isSecond(hash)) return;
     const start = this.#roomFor(length);
@@ -224,11 +226,4 @@ class Index {
     this.#seen[place] = hash;
     return false;
   }
-}
-
-/** FNV-1a of the code units. */
-function hashOf(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
-  return hash ^ (hash >>> 15);
 }

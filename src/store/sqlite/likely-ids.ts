@@ -1,3 +1,5 @@
+import { nameHash } from "../../domain/name-hash.ts";
+
 const ways = 8;
 const buckets = 2 ** 17;
 
@@ -16,7 +18,7 @@ export class LikelyIds {
 
   /** @param name in whatever case */
   get(name: string): number | null {
-    const hash = hashOf(name);
+    const hash = nameHash(name);
     const [first, tag] = [bucketOf(hash), tagOf(hash)];
     for (let at = first; at < first + ways; at++) if (this.#tags[at] === tag) return this.#ids[at] ?? null;
     return null;
@@ -25,7 +27,7 @@ export class LikelyIds {
   /** Ids of more than 32 bits are not kept. */
   note(name: string, id: number): void {
     if (id >= 2 ** 32) return;
-    const hash = hashOf(name);
+    const hash = nameHash(name);
     const [first, tag] = [bucketOf(hash), tagOf(hash)];
     // Who makes room is told by bits that neither bucket nor tag has: else it would always be the same in a bucket.
     let place = first + ((hash >>> 17) % ways);
@@ -40,14 +42,3 @@ export class LikelyIds {
 
 const bucketOf = (hash: number) => (hash & (buckets - 1)) * ways;
 const tagOf = (hash: number) => hash >>> 24 || 1;
-
-/** FNV-1a of the characters in lower case, mixed so that its highest and lowest bits say different things. */
-function hashOf(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < name.length; i++) {
-    const code = name.charCodeAt(i);
-    hash = Math.imul(hash ^ (code >= 65 && code <= 90 ? code + 32 : code), 0x01000193);
-  }
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return hash ^ (hash >>> 13);
-}

@@ -7,7 +7,7 @@ export interface LineWriter {
 }
 
 export interface LogOutputOptions {
-  /** Makes what writes; again whenever the last one has failed, after which it takes nothing. */
+  /** Makes what writes; again whenever the last one has failed, after which it may take nothing. */
   readonly open?: () => LineWriter;
   readonly now?: () => number;
   /** What may wait for a reader; a second of the log at 75,000 requests a second. */

@@ -82,6 +82,7 @@ export class LogOutput {
   /** @returns null when they are written; otherwise a promise, which never rejects */
   #hand(lines: Uint8Array): Promise<void> | null {
     const told = this.#untold;
+    // How much of them was written nobody tells: all of them count as left out.
     const failed = () => {
       this.#close();
       this.#isCut = true;

@@ -46,7 +46,7 @@ export interface LogSink {
 export function createLog(
   level: LogLevel,
   now: () => number = Date.now,
-  sink: LogSink = new LogOutput(),
+  sink: LogSink = new LogOutput({ now }),
 ): Log {
   const least = logLevels.indexOf(level);
   const buffer = Buffer.allocUnsafe(bufferBytes);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LineWriter, LogOutput } from "../src/log-output.ts";
@@ -157,6 +157,18 @@ describe("flush", () => {
 
 const disk = SmallDisk.make(2);
 if (!disk) console.warn("SKIPPED: a log on a full disk, because no file system can be mounted here");
+const directory = temporaryDirectory();
+afterAll(() => {
+  disk?.remove();
+  directory.remove();
+});
+
+/** A pipe that nobody reads yet. Both ends, so that neither has to wait for the other to be opened. */
+function pipe(name: string) {
+  const path = join(directory.path, name);
+  Bun.spawnSync(["mkfifo", path]);
+  return { path, end: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) };
+}
 
 test.skipIf(!disk)("a log on a full disk goes on, with whole lines, once there is room", async () => {
   if (!disk) return;
@@ -176,26 +188,50 @@ test.skipIf(!disk)("a log on a full disk goes on, with whole lines, once there i
   const lines = readFileSync(file, "utf8").split("\n");
   expect(lines.at(-2)).toBe(line.trimEnd());
   expect(`${lines.at(-3)}\n`).toBe(notice(log.linesLeftOut));
-  disk.remove();
 });
 
+test("a real pipe that is full takes the lines as they were when they were written", async () => {
+  const { path, end } = pipe("full");
+  const log = new LogOutput({ open: () => Bun.file(openSync(path, "w")).writer(), flushMs: 60_000 });
+  const shared = Buffer.alloc(200_000);
+  const letters = "abcde";
+  for (const letter of letters) log.write(shared.fill(letter));
+  shared.fill("x");
+  const taken: Buffer[] = [];
+  const part = Buffer.alloc(64 * 1024);
+  for (let left = letters.length * shared.length; left > 0; await Bun.sleep(0)) {
+    const count = readIfAny(end, part);
+    taken.push(Buffer.from(part.subarray(0, count)));
+    left -= count;
+  }
+  await log.flush();
+  closeSync(end);
+  expect(Buffer.concat(taken).toString() === [...letters].map((one) => one.repeat(200_000)).join("")).toBe(
+    true,
+  );
+});
+
+function readIfAny(descriptor: number, into: Buffer): number {
+  try {
+    return readSync(descriptor, into);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return 0;
+    throw error;
+  }
+}
+
 test("a server whose log nobody reads goes on answering, and stops when it is told to", async () => {
-  const directory = temporaryDirectory();
-  const path = join(directory.path, "pipe");
-  Bun.spawnSync(["mkfifo", path]);
-  // Both ends, so that neither has to wait for the other to be opened.
-  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const { end } = pipe("unread");
   const server = await serve(["--data", join(directory.path, "data"), "--rate-limit", "0"], {
     env: { ONAIR_LOG_LEVEL: "info" },
-    log: pipe,
+    log: end,
   });
   const { api } = client(server);
   // Each has a line of about 200 bytes; a pipe takes 64 KB.
   for (let i = 0; i < 600; i++) expect((await api("GET", "/public/v1/categories")).status).toBe(200);
   expect(await server.end("SIGTERM")).toBe(0);
   const first = Buffer.alloc(100);
-  readSync(pipe, first);
+  readSync(end, first);
   expect(first.toString()).toStartWith('{"time":');
-  closeSync(pipe);
-  directory.remove();
+  closeSync(end);
 });

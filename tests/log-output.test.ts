@@ -107,6 +107,15 @@ test("for a reader who is stuck no more than so much waits; how much was left ou
   expect(to.text.endsWith("b\nc\n")).toBe(true);
 });
 
+test("what was taken leaves room for as much again", async () => {
+  const { to, log } = output({ mostBytes: 20 });
+  for (let round = 0; round < 5; round++) {
+    for (let i = 0; i < 3; i++) log.write(bytes("12345678\n"));
+    while (to.untaken > 0) await to.take();
+  }
+  expect([to.text.length, log.linesLeftOut]).toEqual([5 * 3 * 9, 0]);
+});
+
 test("one who is gone is nobody to wait for, and another one is told what was missed, on a line of its own", async () => {
   const { to, log } = output();
   log.write(bytes("a\nb\n"));

@@ -17,7 +17,6 @@ async function build(outfile: string, target: string | undefined): Promise<void>
     entrypoints: [
       "src/main.ts",
       "src/engine/worker.ts",
-      "src/http/public/public-worker.ts",
       "src/backups/backup-worker.ts",
       "src/doctor/database-worker.ts",
     ],

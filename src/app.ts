@@ -1,15 +1,13 @@
 import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
-import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import type { Engine } from "./engine/engine.ts";
 import { signingKeySetting } from "./engine/setting.ts";
 import { startEngineThread } from "./engine/thread.ts";
-import { publicSettings } from "./http/public/server.ts";
-import { type Public, startPublic } from "./http/public/start.ts";
+import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { Cursors } from "./ranking/cursor.ts";
@@ -48,10 +46,9 @@ const drainMs = 10 * second;
 /** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
-  const { engine, enginePort } = await engineOf(options);
+  const engine = await engineOf(options);
   const { store } = engine;
   const started: { stop(graceMs: number): Promise<void> }[] = [];
-  let api: Public | null = null;
   try {
     const cursorKey = await setting(store, "cursor_key", randomKey);
     const signingKey = (await store.settings.get(signingKeySetting)) ?? "";
@@ -63,30 +60,19 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { data: directory, keepBackups: keep } = config;
     const backups = new Backups({ data: directory, keep, program: backupProgram, now, log });
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
-    api = await startPublic({
-      settings: publicSettings(affordable(config, log), cursorKey, signingKey),
-      threads: threadsOf(options),
-      program: new URL("./http/public/public-worker.ts", import.meta.url).href,
-      engine,
-      enginePort,
-      catalogue,
-      log,
-      now,
-      failed: exits(log),
-    });
+    const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now });
     started.push(api);
-    // Reads are answered from here on. Everything of the admin listener is for writing, and to load it takes 4 ms, to
-    // make its routes 8.
-    const publicListening = await api.listen();
+    // Reads are answered from here on; the admin listener, which is for writing, is loaded behind that.
+    const publicListening = api.listen();
     const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
     await engineStarted;
-    const { ranking, authenticator, users, threads, traffic, tallies, url } = api;
+    const { ranking, authenticator, users, traffic, publicUrl } = api;
     const data = platformData({
       store,
       ranking,
       now,
-      usersChanged: (ids) => users.note(ids),
+      usersChanged: (ids) => users.forget(ids),
       usersRemoved: () => authenticator.forget(),
     });
     let adminUrl = "";
@@ -94,7 +80,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const admin = adminApp({
       store,
       catalogue,
-      threads,
       engine,
       data,
       publisher,
@@ -107,8 +92,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       isReady: () => isReady,
       publicTraffic: traffic,
-      publicTallies: tallies,
-      publicUrl: url,
+      publicUrl,
       adminUrl: () => adminUrl,
     });
     const adminListening = listen(admin, config.adminHost, config.adminPort);
@@ -129,35 +113,15 @@ export async function startApp(options: AppOptions): Promise<App> {
         isReady = false;
         backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
-        api?.end();
         await engine.stop(drainMs);
         await log.flush();
       },
     };
   } catch (error) {
     await Promise.all(started.map((one) => one.stop(0)));
-    api?.end();
     await engine.stop(0);
     throw error;
   }
-}
-
-/** One with a clock of one's own, which no other thread can read, and where the kernel does not spread connections. */
-function threadsOf({ config, log, now }: AppOptions): number {
-  if (config.threads === 1 || now) return 1;
-  if (process.platform === "linux") return config.threads;
-  log.warn("threads_unavailable", { asked: config.threads, reason: "only Linux spreads connections" });
-  return 1;
-}
-
-/** The settings, with no more connections than descriptors allow; the other quarter is for deliveries and files. */
-function affordable(config: Config, log: Log): Config {
-  const { connectionLimit: asked } = config;
-  const descriptors = descriptorLimit();
-  const most = descriptors === null ? asked : Math.max(1, Math.floor(descriptors * 0.75));
-  if (asked <= most) return config;
-  log.warn("connection_limit_lowered", { asked, limit: most, descriptors });
-  return { ...config, connectionLimit: most };
 }
 
 /** Named from here for the same reason as the engine's. */
@@ -166,7 +130,7 @@ export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.u
 export const databaseCheckProgram = new URL("./doctor/database-worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own. */
-async function engineOf(options: AppOptions) {
+async function engineOf(options: AppOptions): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
   const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
@@ -177,16 +141,11 @@ async function engineOf(options: AppOptions) {
   const settings = { data, allowPrivateWebhooks, webhookProxy, retention, attemptTimeoutMs };
   if (now) {
     const { startEngine } = await import("./engine/engine.ts");
-    const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random });
-    const enginePort = () => {
-      throw new Error("An engine in this thread cannot be reached from another one");
-    };
-    return { engine, enginePort };
+    return startEngine({ settings, log, now, steady: steady ?? now, random });
   }
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
-  const engine = await startEngineThread({ program, settings, logLevel, log, failed: exits(log) });
-  return { engine, enginePort: engine.port };
+  return startEngineThread({ program, settings, logLevel, log, failed: exits(log) });
 }
 
 /** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */

@@ -10,7 +10,6 @@ import {
   oneOf,
   pageUrl,
   proxyUrl,
-  threadCount,
   timesToLive,
 } from "./setting-values.ts";
 
@@ -21,8 +20,6 @@ export interface Config {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
-  /** That serve the public listener. */
-  readonly threads: number;
   /** null: the address of the public listener. */
   readonly publicUrl: string | null;
   /** null: the key made at the first start. */
@@ -35,10 +32,6 @@ export interface Config {
   readonly subscriptionLimit: number;
   /** Event streams that an application may have open. */
   readonly streamLimit: number;
-  /** Connections to the public listener that may be open at the same time. */
-  readonly connectionLimit: number;
-  /** MiB that they may hold together. */
-  readonly connectionMemory: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   /** The platform's own login and consent page; null: users cannot log in. */
@@ -86,12 +79,6 @@ const settings: Settings = {
     help: "its port; 0 picks a free one",
     read: integer(0, 65_535),
   },
-  threads: {
-    value: "N",
-    default: "1",
-    help: "threads that serve the public listener; auto is one for each core (Linux only)",
-    read: threadCount,
-  },
   publicUrl: {
     value: "URL",
     default: null,
@@ -132,18 +119,6 @@ const settings: Settings = {
     default: "100",
     help: "event streams that an application may have open at the same time",
     read: integer(1, 10_000),
-  },
-  connectionLimit: {
-    value: "N",
-    default: "10000",
-    help: "open connections to the public listener; at most 3/4 of the descriptors (ulimit -n)",
-    read: integer(1, 1_000_000),
-  },
-  connectionMemory: {
-    value: "MIB",
-    default: "256",
-    help: "what they may hold of requests and answers together",
-    read: integer(1, 1_000_000),
   },
   trustedProxies: {
     value: "LIST",

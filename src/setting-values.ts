@@ -12,19 +12,6 @@ export function integer(minimum: number, maximum: number) {
   };
 }
 
-/** A server with more of them than that would have to be a very large one. */
-const mostThreads = 64;
-
-/** A number of threads; `auto` is one for each core. */
-export function threadCount(text: string): number {
-  if (text === "auto") return Math.min(navigator.hardwareConcurrency, mostThreads);
-  try {
-    return integer(1, mostThreads)(text);
-  } catch {
-    throw new TypeError(`must be an integer from 1 to ${mostThreads}, or auto`);
-  }
-}
-
 /** One of these words. */
 export function oneOf<T extends string>(...words: readonly T[]) {
   return (text: string): T => {

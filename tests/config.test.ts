@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { availableParallelism } from "node:os";
 import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/config.ts";
 import { run } from "./support/process.ts";
 import { temporaryDirectory } from "./support/server.ts";
@@ -22,14 +21,11 @@ describe("settings", () => {
       port: 8080,
       adminHost: "127.0.0.1",
       adminPort: 8081,
-      threads: 1,
       publicUrl: null,
       adminKey: null,
       allowPrivateWebhooks: false,
       webhookProxy: null,
       rateLimit: 800,
-      connectionLimit: 10_000,
-      connectionMemory: 256,
       streamLimit: 100,
       subscriptionLimit: 10_000,
       trustedProxies: [],
@@ -72,12 +68,6 @@ describe("settings", () => {
     expect(readConfig([], { ONAIR_HOST: given }).host).toBe(host);
   });
 
-  test("threads are a number, or one for each core", () => {
-    expect(readConfig(["--threads", "2"], {}).threads).toBe(2);
-    expect(readConfig([], { ONAIR_THREADS: "64" }).threads).toBe(64);
-    expect(readConfig(["--threads", "auto"], {}).threads).toBe(Math.min(64, availableParallelism()));
-  });
-
   test("times to live are given by event type", () => {
     const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
     expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
@@ -90,8 +80,6 @@ describe("settings", () => {
       {},
       [/^--time-to-live must be event types with seconds up to 2678400/],
     ],
-    ["no thread at all", ["--threads", "0"], {}, [/^--threads must be an integer from 1 to 64, or auto$/]],
-    ["too many threads", [], { ONAIR_THREADS: "65" }, [/^ONAIR_THREADS must be an integer from 1 to 64/]],
     ["a time to live of nothing", ["--time-to-live", "=60"], {}, [/"=60" is not one$/]],
     ["a port that is none", ["--port", "x"], {}, [/^--port must be an integer from 0 to 65535$/]],
     [

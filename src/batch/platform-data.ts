@@ -6,7 +6,7 @@ import { ChannelInput, channelFrom, LivestreamInput, livestreamFrom } from "../d
 import { isoTime } from "../domain/time.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
 import { problems } from "../domain/validation.ts";
-import type { RankingWriter } from "../ranking/ranking.ts";
+import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
 import {
   applyAtomically,
@@ -45,7 +45,7 @@ function reader<Input>(schema: TSchema): ReadLine<Input> {
 
 export interface PlatformDataOptions {
   readonly store: Store;
-  readonly ranking: RankingWriter;
+  readonly ranking: Ranking;
   readonly now: () => number;
   /** Told which users have changed, before that is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;

@@ -8,7 +8,7 @@ import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { adminApp } from "../http/admin/app.ts";
-import { PublicThreads } from "../http/public/threads.ts";
+import { Traffic } from "../http/traffic.ts";
 import { createLog, type Log } from "../log.ts";
 import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
@@ -71,9 +71,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       isReady: () => true,
-      publicTraffic: [],
-      publicTallies: [],
-      threads: new PublicThreads([]),
+      publicTraffic: new Traffic(),
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });

@@ -8,7 +8,7 @@ import { devLog } from "../dev/log.ts";
 import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
-import { type Command, UsageError } from "./command.ts";
+import type { Command } from "./command.ts";
 import { onTermination } from "./serve.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true" } as const;
@@ -36,8 +36,6 @@ ${settingsHelp({ ...defaults })}
     const serveArgs = args.filter((arg) => !ownFlags.includes(arg));
     const env = { ...dotEnv(process.cwd()), ...processEnv };
     const { config, notes } = freePorts(serveArgs, env);
-    if (config.threads > 1)
-      throw new UsageError("onair dev serves from one thread; --threads is for onair serve");
     const terminated = onTermination();
     // Whoever read the first line may have gone; the platform goes on without its audience.
     process.stdout.on("error", () => {});

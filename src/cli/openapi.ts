@@ -93,7 +93,7 @@ function publicRoutes(url: string) {
   return publicApp({
     store: absent,
     access: absent,
-    profiles: absent,
+    users: absent,
     ranking: absent,
     cursors: absent,
     engine: absent,
@@ -116,7 +116,6 @@ function adminRoutes(url: string) {
     publisher: absent,
     backups: absent,
     catalogue: absent,
-    threads: absent,
     cursors: absent,
     authenticator: absent,
     now: absent,
@@ -125,8 +124,7 @@ function adminRoutes(url: string) {
     log: createLog("off"),
     adminKeyHash: new Uint8Array(32),
     allowPrivateWebhooks: false,
-    publicTraffic: [],
-    publicTallies: [],
+    publicTraffic: absent,
     adminUrl: () => url,
   });
 }

@@ -25,8 +25,6 @@ ${settingsHelp()}
       process.stderr.write(`Operator key, shown only this once: ${app.newAdminKey}\n`);
     }
     process.stdout.write(`onair ready public=${app.publicUrl} admin=${app.adminUrl}\n`);
-    // Now that the engine has its thread, which would begin with the same.
-    (await import("../threads/promptly.ts")).runPromptly();
     await terminated;
     await app.stop();
     return 0;

@@ -7,13 +7,6 @@ export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
 /** Names that would hide behind another route of the public API. */
 const reservedUsernames = new Set(["search"]);
 
-const username = new RegExp(usernamePattern);
-
-/** Whether there can be a user of this name. */
-export function isUsername(name: string): boolean {
-  return username.test(name) && !reservedUsernames.has(name.toLowerCase());
-}
-
 /** A user as the platform reports it; what it leaves out gets a default, `created_at` keeps its first value. */
 export const UserInput = Type.Object({
   id: Id,
@@ -49,21 +42,6 @@ export interface User {
 
 /** null: the time of its first arrival, unless an earlier report named one. */
 export type NewUser = Omit<User, "created_at"> & { readonly created_at: string | null };
-
-/** A user with all fields as JSON, in UTF-8 and in the form that was asked for. */
-export interface Profile {
-  readonly id: number;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
-
-/** How profiles are written. */
-export interface ProfileForm {
-  /** The `profile_picture` of whom the platform gave none. */
-  readonly picture: string;
-  /** What stands in front of the JSON and behind it, without line breaks. */
-  readonly before: string;
-  readonly after: string;
-}
 
 export type UserSummary = Pick<User, "id" | "username" | "display_name" | "profile_picture" | "is_verified">;
 

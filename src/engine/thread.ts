@@ -4,7 +4,6 @@ import { lockDirectory } from "../store/sqlite/lock.ts";
 import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import type { Link } from "../threads/link.ts";
-import { linkOver } from "../threads/run.ts";
 import { startThread } from "../threads/start.ts";
 import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import { signingKeySetting } from "./setting.ts";
@@ -21,15 +20,9 @@ export interface EngineThreadOptions {
   readonly held?: boolean;
 }
 
-/** The engine in a thread of its own. */
-export interface EngineThread extends Engine {
-  /** A port for another thread of this process, which has the same engine there by `connectEngine`. */
-  port(): MessagePort;
-}
-
 /** What each thread reads from the database itself; everything else is asked of the engine's thread. */
 const readHere: Readonly<Record<string, readonly string[]>> = {
-  users: ["profiles", "search", "exists", "count", "page"],
+  users: ["find", "search", "exists", "count", "page"],
   categories: ["all", "byIds", "page"],
   channels: ["byIds", "page"],
   livestreams: ["all", "page"],
@@ -51,7 +44,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
  * one processor, which the two would take from each other, the thread begins with `start`. Throws when the directory
  * cannot be locked, or what starting the engine threw.
  */
-export async function startEngineThread(options: EngineThreadOptions): Promise<EngineThread> {
+export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, held = navigator.hardwareConcurrency === 1, ...rest } = options;
   const lock = lockDirectory(settings.data);
   const told = new Told();
@@ -70,11 +63,6 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   return {
     ...engine,
     start: thread.begin,
-    port() {
-      const { port1, port2 } = new MessageChannel();
-      thread.connect(port1);
-      return port2;
-    },
     async stop(graceMs) {
       await stop();
       if (!thread.hasBegun()) thread.end();
@@ -93,24 +81,6 @@ async function readerIfReady(directory: string): Promise<Store | null> {
   if (reader === null || key !== null) return reader;
   await reader.close();
   return null;
-}
-
-/** The engine that another thread has started, of which this one was given a port. `stop` ends only this connection. */
-export function connectEngine(
-  port: MessagePort,
-  directory: string,
-): Omit<Engine, "stop"> & { stop(): Promise<void> } {
-  const told = new Told();
-  const link = linkOver(port, () => told);
-  const engine = remoteEngine(link, told, openReader(directory));
-  return {
-    ...engine,
-    async start() {},
-    async stop() {
-      await engine.stop();
-      port.close();
-    },
-  };
 }
 
 /** What the engine's thread calls here. */

@@ -2,7 +2,6 @@ import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, clientNetwork, type TrustedProxies } from "../proxies.ts";
-import { type ReadyHead, type Reply, readyHead } from "../wire/reply.ts";
 import type { Budget } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -11,9 +10,7 @@ export interface Exchange {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  readonly request: Asked;
-  /** Whose request it is; null where the listener does not tell. */
-  readonly client: Client | null;
+  readonly request: Request;
   readonly shared: Shared;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
@@ -24,57 +21,26 @@ export interface Exchange {
   budget: Budget | null;
 }
 
-/** What is asked of a request before anybody makes a `Request` of it. */
-export interface Asked {
-  readonly headers: { get(name: string): string | null };
-}
-
-/** The other end of a connection. */
-export interface Client {
-  readonly address: string;
-  /** Closes the connection so much later, whatever goes over it until then; Infinity: never. */
-  limit(ms: number): void;
-}
-
 /** What all exchanges of one listener have in common. */
 export interface Shared {
   readonly log: Log;
   readonly traffic: Traffic;
   /** Headers that every answer carries. Never changed. */
   readonly common: Headers;
-  /** The same as lines. */
-  readonly commonLines: string;
-  /** What every answer of 200 begins with. */
-  readonly ok: ReadyHead;
-  /** Whose word about the peer is taken; null: nobody's. */
+  /** Proxies whose `X-Forwarded-For` is believed; null: none. */
   readonly trustedProxies: TrustedProxies | null;
+  /** null until it listens. */
+  server: Bun.Server<undefined> | null;
 }
 
 /** @param headers headers that every answer of the listener carries */
-export function sharedBy(
-  log: Log,
-  headers: ExtraHeaders,
-  trustedProxies: TrustedProxies | null,
-  traffic: Traffic,
-): Shared {
-  const common = new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
-  const commonLines = linesOf(common);
-  return { log, traffic, common, commonLines, ok: readyHead(200, commonLines), trustedProxies };
+export function commonHeaders(headers: ExtraHeaders): Headers {
+  return new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
 }
 
-/** Headers as they are sent. */
-export function linesOf(headers: Iterable<[string, string]>): string {
-  let lines = "";
-  for (const [name, value] of headers) lines += `${name}: ${value}\r\n`;
-  return lines;
-}
-
-/** How a request arrived for which a `Request` was made: HEAD is answered by the route of GET. */
-export const arrivals = new WeakMap<Request, Pick<Exchange, "method" | "client">>();
-
-/** By what the client, or whom a trusted proxy speaks for, is limited: an IPv4 address or a /64; "" when unknown. */
-export function clientNetworkOf({ request, shared, client }: Exchange): string {
-  const address = client?.address ?? "";
+/** What anonymous requests are limited by: the client's IPv4 address or /64, behind trusted proxies the forwarded one. */
+export function clientNetworkOf({ request, shared }: Exchange): string {
+  const address = shared.server?.requestIP(request)?.address ?? "";
   if (shared.trustedProxies === null) return clientNetwork(address);
   return clientNetwork(clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies));
 }
@@ -84,25 +50,15 @@ type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8A
 const saneRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
 
 export function startExchange(request: Request, shared: Shared): Exchange {
-  const url = request.url;
+  const { url, method } = request;
   const pathAt = url.indexOf("/", 8);
   const queryAt = url.indexOf("?", pathAt);
-  const { method, client } = arrivals.get(request) ?? { method: request.method, client: null };
-  const path = queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
-  return beginExchange({ request, method, path, client, shared });
-}
-
-export function beginExchange(
-  begun: Pick<Exchange, "request" | "method" | "path" | "client" | "shared">,
-): Exchange {
-  const { request, method, path, client, shared } = begun;
   const given = request.headers.get("x-request-id");
   return {
     requestId: given !== null && saneRequestId.test(given) ? given : newId(),
     method,
-    path,
+    path: queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt),
     request,
-    client,
     shared,
     startedAt: performance.now(),
     headers: null,
@@ -122,7 +78,7 @@ export function headersOf({ shared, headers: own }: Exchange, extra?: ExtraHeade
   return headers;
 }
 
-/** Answers. Every answer is made here or, where its head is ready, by `replyReady`. */
+/** Makes every answer, counts it and writes its line into the log. */
 export function reply(exchange: Exchange, status: number, body: ReplyBody, extra?: ExtraHeaders): Response {
   const { budget } = exchange;
   const headers = headersOf(exchange, extra);
@@ -134,37 +90,7 @@ export function reply(exchange: Exchange, status: number, body: ReplyBody, extra
     headers.set("ratelimit-reset", `${budget.resetSeconds}`);
   }
   answered(exchange, status);
-  const response = new Response(body, { status, headers });
-  bodies.set(response, body);
-  return response;
-}
-
-/** What answers were made of, so that nobody has to read them out of a `Response`. */
-const bodies = new WeakMap<Response, ReplyBody>();
-
-/** The same answer as it is sent. */
-export async function replyOf(response: Response): Promise<Reply> {
-  const { status, headers } = response;
-  const body = bodies.get(response);
-  const head = linesOf(headers);
-  if (typeof body === "string") return { status, head, body: Buffer.from(body) };
-  if (body instanceof Uint8Array || body === null) return { status, head, body };
-  if (body instanceof ReadableStream) return { status, head, body: response.body };
-  return { status, head, body: await response.bytes() };
-}
-
-/**
- * The same, and in half of the time, for an answer whose headers are known beforehand: `ready` has all of them but the
- * request id and the rate limit.
- */
-export function replyReady(exchange: Exchange, ready: ReadyHead, body: Reply["body"]): Reply {
-  const { budget, requestId } = exchange;
-  const limits = budget
-    ? `ratelimit-limit: ${budget.limit}\r\nratelimit-remaining: ${budget.remaining}\r\nratelimit-reset: ${budget.resetSeconds}\r\n`
-    : "";
-  const { status } = ready;
-  answered(exchange, status);
-  return { status, ready, head: `x-request-id: ${requestId}\r\n${limits}`, body };
+  return new Response(body, { status, headers });
 }
 
 /** Every answer is counted and has its line in the log. */

@@ -4,7 +4,7 @@ import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
-import { arrivals, type Exchange, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
+import { commonHeaders, type Exchange, reply, type Shared, startExchange } from "./exchange.ts";
 import { Traffic } from "./traffic.ts";
 
 export const nothingHere = new DomainError("not_found", "There is nothing at this path");
@@ -13,9 +13,6 @@ const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
 
-/** Not Elysia's `server` of the context: a hook that reads it slows down every request by a defined property. */
-const sharedByApp = new WeakMap<object, Shared>();
-
 /** What both listeners share: the exchange of each request, and errors in one shape. Routes are added to it. */
 export function listener(options: {
   log: Log;
@@ -23,13 +20,14 @@ export function listener(options: {
   headers: Readonly<Record<string, string>>;
   /** Proxies in front, whose `X-Forwarded-For` is believed. */
   trustedProxies?: TrustedProxies | null;
-  /** Where its requests are counted; memory of its own where left out. */
+  /** Where its requests are counted; a counter of its own where left out. */
   traffic?: Traffic;
 }) {
-  const none = null as unknown as Exchange; // set by onRequest before anything reads it
+  const none = null as unknown as Exchange; // set by onRequest before any handler reads it
   const { log, headers, trustedProxies = null, traffic = new Traffic() } = options;
-  const shared = sharedBy(log, headers, trustedProxies, traffic);
-  const app = new Elysia({ strictPath: true, normalize: false })
+  const shared: Shared = { log, traffic, trustedProxies, common: commonHeaders(headers), server: null };
+  return new Elysia({ strictPath: true, normalize: false })
+    .decorate("shared", shared)
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
       if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
@@ -44,8 +42,6 @@ export function listener(options: {
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
-  sharedByApp.set(app, shared);
-  return app;
 }
 
 export type Listener = ReturnType<typeof listener>;
@@ -56,12 +52,15 @@ export function asked(context: unknown) {
 }
 
 /**
- * Completes an app whose routes are all registered: a wrong method is 405 with `Allow`, and OPTIONS answers, with
- * `preflight` as further headers.
+ * Completes an app whose routes are all registered: HEAD is answered by the route of GET, a wrong method is 405 with
+ * `Allow`, and OPTIONS answers, with `preflight` as further headers. HEAD gets routes of its own, because Elysia's own
+ * answer to it reads the whole body for its length, which event streams and backups cannot afford; Bun drops the body.
  */
 export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<string, string>>): void {
   const methods = new Map<string, Set<string>>();
-  for (const { method, path } of app.routes) {
+  for (const { method, path, handler, hooks } of [...app.routes]) {
+    // A boundary: the types of a registered route are wider than those of one to register.
+    if (method === "GET") app.route("HEAD", path, handler as () => unknown, hidden(hooks));
     const known = methods.get(path) ?? new Set();
     methods.set(path, known.add(method));
     if (method === "GET") known.add("HEAD");
@@ -84,18 +83,6 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
   }
 }
 
-/** What the exchanges of a listener have in common. */
-export function sharedOf(app: AnyElysia): Shared {
-  const shared = sharedByApp.get(app);
-  if (!shared) throw new Error("The app was not made by listener()");
-  return shared;
-}
-
-/** What a listener has answered since its start. */
-export function trafficOf(app: AnyElysia): Traffic {
-  return sharedOf(app).traffic;
-}
-
 const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;
 
 /** A listener that accepts connections. */
@@ -107,26 +94,33 @@ export interface Listening {
   stop(graceMs: number): Promise<void>;
 }
 
+const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { ...hooks.detail, hide: true } });
+
+/** An app that was made by `listener`. */
+export interface ServedApp {
+  compile(): { fetch(request: Request): Response | Promise<Response> };
+  readonly decorator: { readonly shared: Shared };
+}
+
+/** A connection is closed after this time without a byte in either direction. */
+const idleSeconds = 60;
+
 /**
- * Serves an app by `Bun.serve`. HEAD is answered by its GET route; Bun leaves the body out. Throws when the port is
- * taken. Bun's own size limit is off, because its answer would have no body: the readers of bodies have theirs.
+ * Serves an app by `Bun.serve`. Throws when the port is taken. Bun's own size limit is off, because its answer would
+ * have no body: the readers of bodies have theirs.
  */
-export function listen(app: AnyElysia, hostname: string, port: number): Listening {
+export function listen(app: ServedApp, hostname: string, port: number): Listening {
   const { fetch } = app.compile();
   const server = Bun.serve({
     hostname,
     port,
     reusePort: false,
     development: false,
-    idleTimeout: 60,
+    idleTimeout: idleSeconds,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch(request) {
-      if (request.method !== "HEAD") return fetch(request);
-      const asGet = new Request(request, { method: "GET" });
-      arrivals.set(asGet, { method: "HEAD", client: null });
-      return fetch(asGet);
-    },
+    fetch,
   });
+  app.decorator.shared.server = server;
   return {
     url: urlOf(hostname, server.port ?? port),
     port: server.port ?? port,

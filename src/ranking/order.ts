@@ -14,8 +14,6 @@ export interface Order {
   readonly ids: Float64Array;
   /** Of the category at the same index of `ids`; above 0. */
   readonly viewers: Float64Array;
-  /** When a walk went on in it last: one number, which all threads that share the order write. */
-  readonly usedAt: Float64Array;
 }
 
 /** Whether two orders show the same. */

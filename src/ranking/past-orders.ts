@@ -5,7 +5,7 @@ export const keepMs = 5 * 60_000;
 
 /**
  * At most so much is kept: 300 orders of 3,300 watched categories. Of more, walks that began more than `keepMs` ago
- * give way first, so that nobody can drive out others by keeping many walks going; after them, the one left alone for
+ * give way first, so that many long walks of one client do not drive out those of others; after them, the one left alone for
  * longest.
  */
 export const maxKeptBytes = 16 * 2 ** 20;
@@ -17,6 +17,8 @@ interface Kept {
   readonly order: Order;
   /** Since when no walk begins with it. */
   readonly pastSince: number;
+  /** When a walk went on in it last. */
+  usedAt: number;
 }
 
 /** The orders of the last minutes, for walks that began with one of them. */
@@ -27,37 +29,33 @@ export class PastOrders {
 
   constructor(readonly maxBytes: number = maxKeptBytes) {}
 
-  /** Keeps an order that was handed out last at `usedAt`; gives the moments of those that are kept no longer. */
-  add(order: Order, usedAt: number, now: number): number[] {
-    order.usedAt[0] = usedAt;
-    this.#kept.set(order.takenAt, { order, pastSince: now });
+  /** Keeps an order that was handed out last at `usedAt`, and drops those that are over. */
+  add(order: Order, usedAt: number, now: number): void {
+    this.#kept.set(order.takenAt, { order, pastSince: now, usedAt });
     this.#bytes += sizeOf(order);
-    const dropped = [...this.#kept.values()].filter((kept) => isOver(kept.order, now));
-    for (const { order } of dropped) this.#drop(order);
-    if (this.#bytes > this.maxBytes) dropped.push(...this.#makeRoom(now));
-    return dropped.map(({ order }) => order.takenAt);
+    for (const kept of this.#kept.values()) if (isOver(kept, now)) this.#drop(kept.order);
+    if (this.#bytes > this.maxBytes) this.#makeRoom(now);
   }
 
   /** The order taken at that moment, kept for another `keepMs`; null where it is gone. */
   use(takenAt: number, now: number): Order | null {
-    return useAgain(this.#kept.get(takenAt)?.order, now);
+    const kept = this.#kept.get(takenAt);
+    if (!kept || isOver(kept, now)) return null;
+    kept.usedAt = now;
+    return kept.order;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  #makeRoom(now: number): Kept[] {
-    const byUse = [...this.#kept.values()].sort((a, b) => usedAt(a.order) - usedAt(b.order));
+  #makeRoom(now: number): void {
+    const byUse = [...this.#kept.values()].sort((a, b) => a.usedAt - b.usedAt);
     const isLong = ({ pastSince }: Kept) => now - pastSince >= keepMs;
-    const inTurn = [...byUse.filter(isLong), ...byUse.filter((kept) => !isLong(kept))];
-    const dropped: Kept[] = [];
-    for (const kept of inTurn) {
-      if (this.#bytes <= this.maxBytes) break;
+    for (const kept of [...byUse.filter(isLong), ...byUse.filter((kept) => !isLong(kept))]) {
+      if (this.#bytes <= this.maxBytes) return;
       this.#drop(kept.order);
-      dropped.push(kept);
     }
-    return dropped;
   }
 
   #drop(order: Order): void {
@@ -66,15 +64,6 @@ export class PastOrders {
   }
 }
 
-/** An order that a walk goes on in, which keeps it for another `keepMs`; null where that is over. */
-export function useAgain(order: Order | undefined, now: number): Order | null {
-  if (!order || isOver(order, now)) return null;
-  order.usedAt[0] = now;
-  return order;
-}
-
-const usedAt = (order: Order) => order.usedAt[0] ?? 0;
-
-const isOver = (order: Order, now: number) => now - usedAt(order) > keepMs;
+const isOver = ({ usedAt }: Kept, now: number) => now - usedAt > keepMs;
 
 const sizeOf = ({ ids, viewers }: Order) => ids.byteLength + viewers.byteLength + overheadBytes;

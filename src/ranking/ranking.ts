@@ -26,7 +26,6 @@ export interface Snapshot {
 export interface Page {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  lines?: string;
 }
 
 /** Standings are taken at most so often, and are so never older than that. */
@@ -40,41 +39,23 @@ const ranked = ({ category, foldedName }: Known, viewers: number): RankedCategor
   return { category, foldedName, viewers };
 };
 
-/** Where a ranking has the standings from. */
-export interface StandingsSource {
-  /** Those that hold now: the same object for as long as it is the same standings. */
-  current(): Standings;
-  /** An order of the past, for a walk that began with it, and is kept by that; null where it is gone. */
-  past(takenAt: number): Order | null;
-}
-
-/** What a ranking is told when the platform has reported something; it was kept in the store before. */
-export interface RankingWriter {
-  /** New and changed categories show at once. */
-  putCategories(categories: readonly Category[]): void | Promise<void>;
-  /** They are gone at once, whoever may be live in them. */
-  removeCategories(ids: readonly number[]): void | Promise<void>;
-  /** Changed viewer counts show within `refreshMs`. */
-  putLive(livestreams: readonly LiveChannel[]): void;
-  endLive(channelIds: readonly number[]): void;
-  /** Something that answers show beside the ranking, such as a channel's name, has changed. */
-  touch(): void;
-  liveChannelIds(): number[];
-}
-
-/** The live order of categories, to read: all categories, in memory, and the standings of a source. */
-export class RankingView {
-  readonly #source: StandingsSource;
+/** The live order of all categories, in memory. The store is its source: it is filled from there at start. */
+export class Ranking {
   readonly #categories = new Map<number, Known>();
   /** Ids of all categories, ascending; null: to be made anew. */
   #ids: readonly number[] | null = null;
+  readonly #live = new LiveChannels();
+  #standings = nobodyLive();
   #snapshot: Snapshot | null = null;
-  #snapshotOf: Standings | null = null;
+  #takenAt = Number.NEGATIVE_INFINITY;
+  #handedOutAt = 0;
 
-  constructor(source: StandingsSource) {
-    this.#source = source;
-  }
+  constructor(
+    readonly now: () => number,
+    readonly pastOrders = new PastOrders(),
+  ) {}
 
+  /** New and changed categories show at once. */
   putCategories(categories: readonly Category[]): void {
     for (const category of categories) {
       this.#categories.set(category.id, { category, foldedName: fold(category.name) });
@@ -82,9 +63,28 @@ export class RankingView {
     this.#categoriesChanged(categories.length);
   }
 
+  /** They are gone at once, also where channels are live in them. */
   removeCategories(ids: readonly number[]): void {
     for (const id of ids) this.#categories.delete(id);
     this.#categoriesChanged(ids.length);
+  }
+
+  /** Changed viewer counts show within `refreshMs`. */
+  putLive(livestreams: readonly LiveChannel[]): void {
+    this.#live.put(livestreams);
+  }
+
+  endLive(channelIds: readonly number[]): void {
+    this.#live.end(channelIds);
+  }
+
+  /** Something that answers show beside the ranking, such as a channel's name, has changed. */
+  touch(): void {
+    this.#live.touch();
+  }
+
+  liveChannelIds(): number[] {
+    return this.#live.ids;
   }
 
   #categoriesChanged(count: number): void {
@@ -94,12 +94,19 @@ export class RankingView {
   }
 
   current(): Snapshot {
-    const standings = this.#source.current();
-    if (this.#snapshot === null || this.#snapshotOf !== standings) {
-      this.#snapshot = this.#takeSnapshot(standings);
-      this.#snapshotOf = standings;
-    }
+    const now = this.now();
+    if (this.#live.hasChanged && Math.abs(now - this.#takenAt) >= refreshMs) this.#takeStandings(now);
+    this.#handedOutAt = now;
+    this.#snapshot ??= this.#takeSnapshot(this.#standings);
     return this.#snapshot;
+  }
+
+  #takeStandings(now: number): void {
+    const { order: before } = this.#standings;
+    this.#standings = new Standings(this.#live.take(before, now));
+    if (this.#standings.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
+    this.#takenAt = now;
+    this.#snapshot = null;
   }
 
   /**
@@ -108,7 +115,7 @@ export class RankingView {
    */
   orderOf(takenAt: number): Order {
     const { order } = this.current();
-    return takenAt === order.takenAt ? order : (this.#source.past(takenAt) ?? order);
+    return takenAt === order.takenAt ? order : (this.pastOrders.use(takenAt, this.now()) ?? order);
   }
 
   /**
@@ -151,63 +158,5 @@ export class RankingView {
         return page;
       },
     };
-  }
-}
-
-/** Standings that are taken when somebody asks for them. */
-class OwnStandings implements StandingsSource {
-  readonly live = new LiveChannels();
-  #standings = nobodyLive();
-  #takenAt = Number.NEGATIVE_INFINITY;
-  #handedOutAt = 0;
-
-  constructor(
-    readonly now: () => number,
-    readonly pastOrders: PastOrders,
-  ) {}
-
-  current(): Standings {
-    const now = this.now();
-    if (this.live.hasChanged && Math.abs(now - this.#takenAt) >= refreshMs) this.#take(now);
-    this.#handedOutAt = now;
-    return this.#standings;
-  }
-
-  past(takenAt: number): Order | null {
-    return this.pastOrders.use(takenAt, this.now());
-  }
-
-  #take(now: number): void {
-    const { order: before } = this.#standings;
-    this.#standings = new Standings(this.live.take(before, now));
-    if (this.#standings.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
-    this.#takenAt = now;
-  }
-}
-
-/** The ranking of a server of one thread. The store is its source: it is filled from there at start. */
-export class Ranking extends RankingView implements RankingWriter {
-  readonly #live: LiveChannels;
-
-  constructor(now: () => number, past = new PastOrders()) {
-    const standings = new OwnStandings(now, past);
-    super(standings);
-    this.#live = standings.live;
-  }
-
-  putLive(livestreams: readonly LiveChannel[]): void {
-    this.#live.put(livestreams);
-  }
-
-  endLive(channelIds: readonly number[]): void {
-    this.#live.end(channelIds);
-  }
-
-  touch(): void {
-    this.#live.touch();
-  }
-
-  liveChannelIds(): number[] {
-    return this.#live.ids;
   }
 }

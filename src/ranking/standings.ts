@@ -4,7 +4,7 @@ import { isSameOrder, type Order } from "./order.ts";
 /** What the ranking needs to know of a livestream. */
 export type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
-/** Who is live in which category, at one moment. Only numbers, which threads can share. Never changes. */
+/** Who is live in which category, at one moment. Never changes. */
 export interface StandingsData {
   readonly order: Order;
   /** Categories in which somebody is live: those of the order, then those that nobody watches. */
@@ -59,7 +59,7 @@ const mostWatched = (a: LiveChannel, b: LiveChannel) => b.viewers - a.viewers ||
 /** The standings before any were taken. */
 export function nobodyLive(): Standings {
   const none = () => new Float64Array();
-  const order = { takenAt: 0, ids: none(), viewers: none(), usedAt: new Float64Array(1) };
+  const order = { takenAt: 0, ids: none(), viewers: none() };
   return new Standings({
     order,
     categories: none(),
@@ -81,9 +81,6 @@ export class LiveChannels {
   /** By slot. */
   readonly #categories: number[] = [];
   #hasChanged = false;
-
-  /** @param allocate memory for standings */
-  constructor(readonly allocate: (bytes: number) => ArrayBufferLike = (bytes) => new ArrayBuffer(bytes)) {}
 
   /** Whether anything is another than in the standings that were taken last. */
   get hasChanged(): boolean {
@@ -133,13 +130,12 @@ export class LiveChannels {
     const watched = unwatchedAt === -1 ? slots : slots.slice(0, unwatchedAt);
     const order: Order = {
       takenAt: before ? Math.max(now, before.takenAt + 1) : now,
-      ids: this.#numbers(watched.map(idOf)),
-      viewers: this.#numbers(watched.map(viewersOf)),
-      usedAt: this.#numbers([0]),
+      ids: Float64Array.from(watched.map(idOf)),
+      viewers: Float64Array.from(watched.map(viewersOf)),
     };
     return {
       order: before && isSameOrder(before, order) ? before : order,
-      categories: this.#numbers(slots.map(idOf)),
+      categories: Float64Array.from(slots.map(idOf)),
       ...this.#channelsBy(slots, channels),
     };
   }
@@ -160,14 +156,14 @@ export class LiveChannels {
     slots: readonly number[],
     counts: Uint32Array,
   ): Pick<StandingsData, "starts" | "channels" | "viewers"> {
-    const starts = new Uint32Array(this.allocate(4 * (slots.length + 1)));
+    const starts = new Uint32Array(slots.length + 1);
     const next = new Uint32Array(counts.length);
     for (const [i, slot] of slots.entries()) {
       next[slot] = starts[i] ?? 0;
       starts[i + 1] = (starts[i] ?? 0) + (counts[slot] ?? 0);
     }
-    const channels = new Float64Array(this.allocate(8 * this.#live.size));
-    const viewers = new Float64Array(this.allocate(8 * this.#live.size));
+    const channels = new Float64Array(this.#live.size);
+    const viewers = new Float64Array(this.#live.size);
     for (const channel of this.#live.values()) {
       const at = next[channel.slot] ?? 0;
       next[channel.slot] = at + 1;
@@ -175,11 +171,5 @@ export class LiveChannels {
       viewers[at] = channel.viewers;
     }
     return { starts, channels, viewers };
-  }
-
-  #numbers(values: readonly number[]): Float64Array {
-    const numbers = new Float64Array(this.allocate(8 * values.length));
-    numbers.set(values);
-    return numbers;
   }
 }

@@ -23,7 +23,7 @@ import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.t
 import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { Grant, Scope } from "../domain/tokens.ts";
-import type { NewUser, Profile, ProfileForm, User, UserSummary } from "../domain/users.ts";
+import type { NewUser, User, UserSummary } from "../domain/users.ts";
 import type {
   AnsweredLogin,
   BatchMode,
@@ -46,8 +46,8 @@ export interface Store {
   readonly users: {
     /** `now` is the `created_at` of a new user that comes without one. */
     upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
-    /** One for each name, in their order; null where there is no such user. */
-    profiles(usernames: readonly string[], form: ProfileForm): Promise<readonly (Profile | null)[]>;
+    /** By username, without regard to ASCII case; null where there is no such user. */
+    find(username: string): Promise<User | null>;
     /** By ascending id, those behind `after`. */
     page(after: number, limit: number): Promise<User[]>;
     /**

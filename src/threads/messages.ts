@@ -2,11 +2,8 @@ import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors
 import type { LogLevel } from "../log.ts";
 import { BatchRefused, type BatchResult, StoreError } from "../store/results.ts";
 
-/** To a thread: how to start, a port to yet another thread, or what is said over its link. */
-export type ToThread =
-  | { readonly start: unknown; readonly logLevel: LogLevel }
-  | { readonly port: MessagePort }
-  | LinkMessage;
+/** To a thread: how to start, or what is said over its link. */
+export type ToThread = { readonly start: unknown; readonly logLevel: LogLevel } | LinkMessage;
 
 /** From a thread. */
 export type FromThread =

@@ -1,6 +1,6 @@
 import { createLog, type Log } from "../log.ts";
 import { Link } from "./link.ts";
-import { type FromThread, type LinkMessage, plainError, type ToThread } from "./messages.ts";
+import { type FromThread, plainError, type ToThread } from "./messages.ts";
 
 declare const self: Worker;
 
@@ -14,19 +14,14 @@ export interface Beginning<Start> {
 }
 
 /**
- * Runs this thread: `begin` makes what others may call, once it is told how to start. `connected` is called for each
- * further thread that gets a link to it.
+ * Runs this thread: `begin` makes what others may call, once it is told how to start.
  */
-export function runThread<Start>(
-  begin: (beginning: Beginning<Start>) => Promise<object>,
-  connected: (link: Link) => void = () => {},
-): void {
+export function runThread<Start>(begin: (beginning: Beginning<Start>) => Promise<object>): void {
   const begun = Promise.withResolvers<object>();
   const offered = () => begun.promise;
   const send = (message: FromThread) => self.postMessage(message);
   const link = new Link(send, offered);
   self.onmessage = async ({ data }: MessageEvent<ToThread>) => {
-    if ("port" in data) return connected(linkOver(data.port, offered));
     if (!("start" in data)) return link.received(data);
     try {
       const log = createLog(data.logLevel, Date.now, {
@@ -43,13 +38,4 @@ export function runThread<Start>(
       send({ failed: plainError(error) });
     }
   };
-}
-
-/** A link to the thread at the other end of a port. */
-export function linkOver(port: MessagePort, offered: () => unknown): Link {
-  const link = new Link((message) => port.postMessage(message), offered);
-  // A boundary: the types of Node know this event only by another name, which Bun does not.
-  port.addEventListener("message", (event) => link.received((event as MessageEvent<LinkMessage>).data));
-  port.start();
-  return link;
 }

@@ -7,9 +7,8 @@ export interface ThreadOptions {
   readonly name: string;
   /** The URL of a module that calls `runThread`. */
   readonly program: string;
-  /** Given to it to start with, as far as that can be sent; `transfer` goes over to it. */
+  /** Given to it to start with, as far as that can be sent. */
   readonly start: unknown;
-  readonly transfer?: MessagePort[];
   readonly logLevel: LogLevel;
   readonly log: Log;
   /** Called when it broke down. */
@@ -28,21 +27,19 @@ export interface Thread {
   begin(): Promise<void>;
   hasBegun(): boolean;
   readonly link: Link;
-  /** Has it speak with another thread at the other end of the port. */
-  connect(port: MessagePort): void;
   end(): void;
 }
 
 /** Starts a thread, whose log is written here. */
 export function startThread(options: ThreadOptions): Thread {
-  const { name, program, start, transfer = [], logLevel, log, failed, offered, held = false } = options;
+  const { name, program, start, logLevel, log, failed, offered, held = false } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
   let worker: Worker | null = null;
   let hasEnded = false;
-  let unsent: [ToThread, MessagePort[]][] = [[{ start, logLevel }, transfer]];
-  const post = (message: ToThread, ports: MessagePort[] = []) => {
-    if (worker) worker.postMessage(message, ports);
-    else unsent.push([message, ports]);
+  let unsent: ToThread[] = [{ start, logLevel }];
+  const post = (message: ToThread) => {
+    if (worker) worker.postMessage(message);
+    else unsent.push(message);
   };
   const link = new Link(post, () => offered);
 
@@ -62,7 +59,7 @@ export function startThread(options: ThreadOptions): Thread {
       reject(error);
       failed(error);
     };
-    for (const [message, ports] of unsent) post(message, ports);
+    for (const message of unsent) post(message);
     unsent = [];
     return started;
   };
@@ -84,7 +81,6 @@ export function startThread(options: ThreadOptions): Thread {
     begin,
     hasBegun: () => worker !== null,
     link,
-    connect: (port) => post({ port }, [port]),
     end,
   };
 }

@@ -1,7 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
-import { giveWay } from "../domain/give-way.ts";
 import { errorFields, type Log } from "../log.ts";
 import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
 import { type Counts, countNotice, countResult } from "./counts.ts";
@@ -42,7 +41,6 @@ export function createCourier(options: CourierOptions): Courier {
   let whenIdle: (() => void) | null = null;
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
-    giveWay();
     const { recipient } = lane;
     const ending = endingOf(delivery, recipient, at);
     if (ending || !recipient) {
@@ -69,7 +67,6 @@ export function createCourier(options: CourierOptions): Courier {
   };
 
   const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
-    giveWay();
     checkClock();
     const at = now();
     const chance = random();

@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import { giveWay } from "../domain/give-way.ts";
 
 /** A request that is ready to leave. */
 interface Ready {
@@ -23,7 +22,6 @@ function writeAll(): void {
   const ready = waiting;
   waiting = [];
   for (const { socket, bytes } of ready) {
-    giveWay();
     if (!socket.destroyed) socket.write(bytes);
   }
 }

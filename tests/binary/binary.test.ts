@@ -8,7 +8,6 @@ import { client, compiled, run, type ServerProcess, serve } from "../support/pro
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
 import { adminKey, json, temporaryDirectory } from "../support/server.ts";
-import { connectionToEach } from "../support/threads.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
 const command = compiled;
@@ -176,21 +175,6 @@ describe.skipIf(!built)("dist/onair", () => {
       if (text.includes("event: raffle.won\n")) break;
     }
     expect(text).toContain('{\\"winner\\":\\"b\\"}');
-  });
-
-  test("serves from two threads, which agree", async () => {
-    const two = await serve(["--data", "two", "--threads", "2"], options);
-    const connections = await connectionToEach(two, 2);
-    const { admin } = client(two);
-    for (const name of ["Chess", "Shogi"]) {
-      expect((await admin("PUT", "/admin/v1/categories/1", { name, slug: "game" })).status).toBe(200);
-      for (const connection of connections) {
-        const { status, text } = await connection.get("/public/v1/categories/1");
-        expect([status, text]).toEqual([200, expect.stringContaining(`"name":"${name}"`)]);
-      }
-    }
-    for (const connection of connections) connection.close();
-    expect(await two.end("SIGTERM")).toBe(0);
   });
 
   test("has the admin reference inside", async () => {

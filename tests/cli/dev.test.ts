@@ -255,13 +255,6 @@ describe("settings of onair dev", () => {
     expect(existsSync(join(cwd, ".onair"))).toBe(false);
   });
 
-  test("do not make it serve from several threads", async () => {
-    const cwd = inDirectory("threads");
-    const { code, stderr } = await run(["dev"], { cwd, env: { ONAIR_THREADS: "2" } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("onair dev serves from one thread")]);
-    expect(existsSync(join(cwd, ".onair"))).toBe(false);
-  });
-
   test("are explained by --help", async () => {
     const { code, stdout } = await run(["dev", "--help"]);
     expect(code).toBe(0);

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { day } from "../../src/domain/time.ts";
+import type { Engine } from "../../src/engine/engine.ts";
 import { signingKeySetting } from "../../src/engine/setting.ts";
-import { type EngineThread, startEngineThread } from "../../src/engine/thread.ts";
+import { startEngineThread } from "../../src/engine/thread.ts";
 import { createLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { temporaryDirectory } from "../support/server.ts";
@@ -15,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-function start(held?: boolean): Promise<EngineThread> {
+function start(held?: boolean): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = { data: directory.path, allowPrivateWebhooks: true, webhookProxy: null, retention };
   return startEngineThread({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
-import { PublicThreads } from "../../src/http/public/threads.ts";
+import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log.ts";
 import { Cursors } from "../../src/ranking/cursor.ts";
 import { backupsPath, madeBackup } from "../support/backups.ts";
@@ -63,9 +63,7 @@ describe("the admin document", () => {
       adminKeyHash: new Uint8Array(32),
       allowPrivateWebhooks: false,
       isReady: () => true,
-      publicTraffic: [],
-      publicTallies: [],
-      threads: new PublicThreads([]),
+      publicTraffic: new Traffic(),
       publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
 import { EventStreams } from "../../src/http/public/event-streams.ts";
-import { OwnStreamPlaces } from "../../src/http/public/stream-places.ts";
+import { StreamPlaces } from "../../src/http/public/stream-places.ts";
 import { StreamPositions } from "../../src/http/public/stream-position.ts";
 import { createLog } from "../../src/log.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
@@ -62,7 +62,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     signingKey: () => signingKey,
     log: createLog("off"),
     now: Date.now,
-    places: new OwnStreamPlaces(100),
+    places: new StreamPlaces(100),
     keptMs: 1e15,
     ...options,
   });

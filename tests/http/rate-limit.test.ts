@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { limiterMemory, rateLimiter } from "../../src/http/rate-limit.ts";
+import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, startServer, type TestServer } from "../support/server.ts";
 
@@ -126,45 +126,22 @@ describe("behind a proxy", () => {
   });
 });
 
-describe("the limiters of several threads on the same memory", () => {
-  test("take from one bucket, to the last request, while all of them take as fast as they can", async () => {
-    const memory = limiterMemory(true);
-    const limit = 100_000;
-    const workers = Array.from({ length: 3 }, () => {
-      return new Worker(new URL("../support/limiter-thread.ts", import.meta.url).href);
-    });
-    const taken = await Promise.all(
-      workers.map((worker) => {
-        const { promise, resolve, reject } = Promise.withResolvers<number>();
-        worker.onmessage = ({ data }) => resolve(data);
-        worker.onerror = ({ message }) => reject(new Error(message));
-        worker.postMessage({ memory, limit, requests: limit });
-        return promise;
-      }),
-    );
-    for (const worker of workers) worker.terminate();
-    expect(taken.reduce((sum, count) => sum + count, 0)).toBe(limit);
-    const limiter = rateLimiter(() => 0, memory);
-    expect(limiter.take("one", limit)?.allowed).toBe(false);
-    expect(limiter.take("another", limit)?.remaining).toBe(limit - 1);
-  });
-
-  test("agree on the buckets of 200,000 addresses, and forget those that were left alone for longest", () => {
-    const memory = limiterMemory(true);
-    const [one, two] = [rateLimiter(clock.now, memory), rateLimiter(clock.now, memory)];
-    one.take("busy", 10);
+describe("the limiter", () => {
+  test("keeps the buckets of 200,000 addresses bounded, and forgets those that were left alone for longest", () => {
+    const limiter = rateLimiter(clock.now);
+    limiter.take("busy", 10);
     let wrong = 0;
     for (let i = 0; i < 200_000; i++) {
       const address = `2001:db8::${i.toString(16)}`;
-      if ([one, two][i % 2]?.take(address, 10)?.remaining !== 9) wrong++;
-      if ([two, one][i % 2]?.take(address, 10)?.remaining !== 8) wrong++;
+      if (limiter.take(address, 10)?.remaining !== 9) wrong++;
+      if (limiter.take(address, 10)?.remaining !== 8) wrong++;
       if (i % 1_000 === 0) {
         clock.advance(1);
-        one.take("busy", 10);
+        limiter.take("busy", 10);
       }
     }
     expect(wrong).toBe(0);
-    expect(two.take("busy", 10)?.allowed).toBe(false);
-    expect(two.take("2001:db8::1", 10)?.remaining).toBe(9);
+    expect(limiter.take("busy", 10)?.allowed).toBe(false);
+    expect(limiter.take("2001:db8::1", 10)?.remaining).toBe(9);
   });
 });

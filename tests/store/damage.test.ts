@@ -113,7 +113,7 @@ const onair = (args: readonly string[], data: string) =>
   run([...args, "--data", data], { env: { ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error" } });
 const ports = ["--port", "0", "--admin-port", "0"];
 const readers = [["export", "users"], ["apps", "list"], ["backup"]] as const;
-const commands = [["serve", ...ports], ["serve", ...ports, "--threads", "2"], ...readers];
+const commands = [["serve", ...ports], ...readers];
 
 const toRestore = "then restore a backup: onair restore FILE --data ";
 const isDamaged = (finding: string) => `onair.db is not a database of onair, or is damaged (${finding}). `;
@@ -301,7 +301,6 @@ describe("damage that only a read finds", () => {
     ["of applications", noisyRoot("applications"), ["apps", "list"]],
     ["of categories", noisyRoot("categories"), ["serve", ...ports]],
     ["of the settings", noisyRoot("settings"), ["serve", ...ports]],
-    ["of the settings, on several threads", noisyRoot("settings"), ["serve", ...ports, "--threads", "2"]],
   ])("%s ends the command that needs it with one line", async (_, damage, command) => {
     const data = damagedCopy(damage);
     const { code, stderr } = await onair(command, data);

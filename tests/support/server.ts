@@ -37,12 +37,6 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/**
- * Threads of every server that has the system's clock: with `ONAIR_TEST_THREADS=3` all tests of the API are tests of
- * several threads, too.
- */
-const threads = process.env["ONAIR_TEST_THREADS"] ?? "1";
-
 /** A real server on free ports of loopback with a real data directory, in this process. */
 export async function startServer({
   args = [],
@@ -54,19 +48,7 @@ export async function startServer({
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   try {
     const config = readConfig(
-      [
-        "--data",
-        directory.path,
-        "--port",
-        "0",
-        "--admin-port",
-        "0",
-        "--log-level",
-        "off",
-        "--threads",
-        threads,
-        ...args,
-      ],
+      ["--data", directory.path, "--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
       { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true", ...env },
       { rateLimit: "0" },
     );

@@ -6,12 +6,10 @@ import type { Log } from "../../log.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
-import type { Tally } from "../../wire/tally.ts";
 import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
-import type { PublicThreads } from "../public/threads.ts";
-import { answerOtherMethods, trafficOf } from "../server.ts";
+import { answerOtherMethods } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
 import { backupRoutes } from "./backups.ts";
@@ -37,8 +35,6 @@ export interface AdminDeps {
   readonly publisher: Publisher;
   readonly backups: Backups;
   readonly catalogue: Catalogue;
-  /** Those that serve the public listener beside this one. */
-  readonly threads: PublicThreads;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
   readonly authenticator: Pick<Authenticator, "forget">;
@@ -47,10 +43,7 @@ export interface AdminDeps {
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
   readonly isReady: () => boolean;
-  /** Of each thread that serves it. */
-  readonly publicTraffic: readonly Traffic[];
-  /** The connections of each of those threads. */
-  readonly publicTallies: readonly Tally[];
+  readonly publicTraffic: Traffic;
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Where this listener is reached, without a trailing slash. */
@@ -61,7 +54,7 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.isReady);
-  const traffic = { public: deps.publicTraffic, admin: [trafficOf(app)] };
+  const traffic = { public: deps.publicTraffic, admin: app.decorator.shared.traffic };
   metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);
   credentialRoutes(app, deps);

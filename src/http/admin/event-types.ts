@@ -8,7 +8,6 @@ import type { Store } from "../../store/store.ts";
 import { readJson } from "../body.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import type { PublicThreads } from "../public/threads.ts";
 import { readParam, readQuery } from "../query.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
@@ -79,13 +78,12 @@ export interface EventTypeRouteOptions {
   readonly store: Pick<Store, "eventTypes">;
   readonly catalogue: Catalogue;
   /** Those that have the catalogue, too. */
-  readonly threads: Pick<PublicThreads, "putEventType" | "removeEventType">;
   readonly now: () => number;
 }
 
 /** Register, list and delete event types beside those that are built in. */
 export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptions): void {
-  const { store, catalogue, threads, now } = options;
+  const { store, catalogue, now } = options;
   const path = "/admin/v1/event-types";
   const tag = "Events";
 
@@ -120,7 +118,6 @@ export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptio
       const type = await eventTypeOf(given);
       const kept = await store.eventTypes.put(given, now());
       catalogue.put(type);
-      await threads.putEventType(given);
       return replyJson(exchange, 200, { event_type: shown(kept), message: "OK" });
     },
     adminOperation({
@@ -150,7 +147,6 @@ export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptio
         throw new DomainError("not_found", "There is no registered event type of this name and version");
       }
       catalogue.remove(name, version);
-      await threads.removeEventType(name, version);
       return reply(exchange, 204, null);
     },
     adminOperation({

@@ -1,15 +1,12 @@
 import { descriptorLimit, openDescriptors } from "../../descriptors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
-import { Tally } from "../../wire/tally.ts";
 import { type Exchange, reply } from "../exchange.ts";
-import { durationBounds, Traffic } from "../traffic.ts";
+import { durationBounds, type Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
 
 interface MetricDeps {
   readonly engine: Pick<Engine, "standing">;
-  /** Of each thread that serves the public listener. */
-  readonly publicTallies: readonly Tally[];
   readonly log: Pick<Log, "linesLeftOut">;
 }
 
@@ -17,13 +14,11 @@ type Labels = Readonly<Record<string, string>>;
 
 /**
  * `/metrics`: counts and gauges in the text format of Prometheus, version 0.0.4. No key needed; it names nobody.
- *
- * @param traffic of each thread that serves a listener
  */
 export function metricRoutes(
   app: AdminListener,
-  { engine, publicTallies, log }: MetricDeps,
-  traffic: Readonly<Record<"public" | "admin", readonly Traffic[]>>,
+  { engine, log }: MetricDeps,
+  traffic: Readonly<Record<"public" | "admin", Traffic>>,
 ): void {
   const answer = async ({ exchange }: { exchange: Exchange }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
@@ -44,14 +39,7 @@ export function metricRoutes(
         counts.finished,
       ),
       ...counters("onair_endpoint_notices_total", "Notices about endpoints.", "notice", counts.notices),
-      ...requests({ public: Traffic.sum(traffic.public), admin: Traffic.sum(traffic.admin) }),
-      ...counters(
-        "onair_http_thread_requests_total",
-        "Requests that each thread of the public listener has answered.",
-        "thread",
-        Object.fromEntries(traffic.public.map(({ requests }, i) => [i, requests])),
-      ),
-      ...connections(Tally.sum(publicTallies)),
+      ...requests(traffic),
       ...counter(
         "onair_log_lines_left_out_total",
         "Lines of the log that nobody could take.",
@@ -87,16 +75,6 @@ function counters(
 ): string[] {
   const samples = Object.entries(values).map(([value, count]) => sample(name, { [label]: value }, count));
   return [...head(name, help, "counter"), ...samples];
-}
-
-function connections({ open, heldBytes, refusals, cuts }: Tally): string[] {
-  const cut = "Connections to the public listener that were ended to keep it within its limits.";
-  return [
-    ...gauge("onair_http_connections", "Connections to the public listener, a second ago at most.", open),
-    ...gauge("onair_http_connection_bytes", "Bytes of requests and answers that they hold.", heldBytes),
-    ...counters("onair_http_connections_refused_total", "Those that found no place.", "reason", refusals),
-    ...counters("onair_http_connections_cut_total", cut, "reason", cuts),
-  ];
 }
 
 /** By the names that Prometheus has for them; none where the system does not tell. */

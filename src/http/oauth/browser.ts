@@ -1,5 +1,5 @@
 import { newSecret } from "../../domain/tokens.ts";
-import { type Asked, type Exchange, reply, replyJson } from "../exchange.ts";
+import { type Exchange, reply, replyJson } from "../exchange.ts";
 
 /*
  * What the authorization endpoint says to a browser. Addresses here carry codes and challenges: no page on the way
@@ -58,7 +58,7 @@ export function browserCookie(publicUrl: string, lifetimeMs: number) {
   const name = isSecure ? "__Host-onair_browser" : "onair_browser";
   return {
     /** The secret of a browser that has one. */
-    read(request: Asked): string | null {
+    read(request: Request): string | null {
       for (const pair of (request.headers.get("cookie") ?? "").split(";")) {
         const [key = "", value = ""] = pair.trim().split("=");
         if (key === name && secretForm.test(value)) return value;

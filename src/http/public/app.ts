@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
-import type { RankingView } from "../../ranking/ranking.ts";
+import type { Ranking } from "../../ranking/ranking.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
 import { introspectRoute } from "../oauth/introspect.ts";
@@ -30,7 +30,7 @@ const oauth = () => import("./reference-oauth.ts");
 /** All routes of the public listener. */
 export function publicApp(
   deps: PublicDeps & {
-    ranking: RankingView;
+    ranking: Ranking;
     cursors: Cursors;
     defaultSubscriptionLimit: number;
     publicKey: () => PublicKeyForms;

@@ -6,15 +6,14 @@ import type { Store } from "../../store/store.ts";
 import { type Access, admit } from "../auth.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
-import type { Profiles } from "./profiles.ts";
+import type { UserCache } from "./user-cache.ts";
 
 /** What the routes of the public listener are made from. */
 export interface PublicDeps {
   readonly store: Store;
   readonly access: Access;
   readonly catalogue: Catalogue;
-  /** To be told of every change of a user. */
-  readonly profiles: Profiles;
+  readonly users: UserCache;
   readonly log: Log;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies | null;

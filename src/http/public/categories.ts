@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
-import type { Page, RankedCategory, RankingView, Snapshot } from "../../ranking/ranking.ts";
+import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import { cursorCheck, positionOf } from "../cursors.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
@@ -105,7 +105,7 @@ const longestKeptQuery = 300;
 export function categoryRoutes(
   app: PublicListener,
   { store, publicUrl }: PublicDeps,
-  ranking: RankingView,
+  ranking: Ranking,
   cursors: Cursors,
 ): void {
   const shown = ({ category, viewers }: RankedCategory) => {

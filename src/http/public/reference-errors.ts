@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
-import { faultStatuses } from "../../wire/fault.ts";
 import { statusOf } from "../errors.ts";
 import { component, documentSchema, type Json } from "./reference-schemas.ts";
 
@@ -77,7 +76,7 @@ const ErrorSchema = Type.Object(
   {
     message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
     code: Type.Union(
-      [...Object.keys(samples), ...Object.keys(faultStatuses)].map((code) => Type.Literal(code)),
+      Object.keys(samples).map((code) => Type.Literal(code)),
       { description: "What went wrong, for programs to act on." },
     ),
     errors: Type.Array(FieldProblemSchema, {

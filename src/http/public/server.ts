@@ -6,97 +6,77 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { trustedProxies } from "../../proxies.ts";
 import { Cursors } from "../../ranking/cursor.ts";
-import type { RankingView } from "../../ranking/ranking.ts";
+import { Ranking } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
-import type { Tally } from "../../wire/tally.ts";
 import { type Authenticator, authenticator } from "../auth.ts";
-import { Changes } from "../changes.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
-import { listenPublic } from "../public-listening.ts";
 import { rateLimiter } from "../rate-limit.ts";
-import type { Listening } from "../server.ts";
+import { type Listening, listen } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
-import { connectionsOf } from "./connections.ts";
 import { EventStreams } from "./event-streams.ts";
-import type { PublicMemory } from "./memory.ts";
-import { Profiles } from "./profiles.ts";
-import { readyAnswers } from "./ready.ts";
-import type { StreamPlaces } from "./stream-places.ts";
+import { StreamPlaces } from "./stream-places.ts";
 import { StreamPositions } from "./stream-position.ts";
-import { profileReader } from "./users.ts";
+import { UserCache } from "./user-cache.ts";
 
-/** Settings of the public listener, which can be sent to another thread; without those that are not its business. */
-export type PublicSettings = Omit<Config, "adminKey" | "webhookProxy"> & {
+export interface PublicServerOptions {
+  readonly config: Config;
   /** Signs cursors and positions of streams. */
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
-};
-
-export function publicSettings(config: Config, cursorKey: string, signingKey: string): PublicSettings {
-  const { adminKey, webhookProxy, ...rest } = config;
-  return { ...rest, cursorKey, signingKey };
-}
-
-export interface PublicServerOptions {
-  readonly settings: PublicSettings;
   readonly engine: Pick<Engine, "store" | "test" | "onStreamed">;
-  readonly ranking: RankingView;
   readonly catalogue: Catalogue;
-  readonly memory: PublicMemory;
-  readonly traffic?: Traffic | undefined;
-  readonly tally?: Tally | undefined;
-  /** How many threads serve the listener together. */
-  readonly threads: number;
-  readonly places: StreamPlaces;
   readonly log: Log;
   readonly now: () => number;
 }
 
-/** The public listener as one thread serves it. */
+/** The public listener, with the read models that follow changes before these are acknowledged. */
 export interface PublicServer {
-  /** To be told of every change of an application or a token. */
-  readonly authenticator: Pick<Authenticator, "forget">;
+  readonly ranking: Ranking;
+  readonly users: UserCache;
+  readonly authenticator: Authenticator;
+  readonly traffic: Traffic;
   /** Where it is reached from outside, without a trailing slash. */
-  readonly publicUrl: string;
-  /** Begins to accept connections, on the port of the settings if not on another. Throws when it is taken. */
-  listen(options?: { readonly port?: number; readonly reusePort?: boolean }): Listening;
+  readonly publicUrl: () => string;
+  /** Begins to accept connections. Throws when the port is taken. */
+  listen(): Listening;
   /** Ends event streams, and lets requests in flight finish for up to `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Makes everything by which one thread answers the requests of the public listener. */
+/** Makes everything by which the requests of the public listener are answered. */
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
-  const { settings, engine, ranking, catalogue, memory, traffic = new Traffic(), places, log, now } = options;
-  const proxies = settings.trustedProxies.length > 0 ? trustedProxies(settings.trustedProxies) : null;
+  const { config, cursorKey, engine, catalogue, log, now } = options;
   const { store } = engine;
-  const readJwt = await jwtReader(settings, store, now);
   const access = {
-    authenticator: authenticator(store, now, readJwt, new Changes(memory.callers)),
-    limiter: rateLimiter(now, memory.limits),
-    defaultRateLimit: settings.rateLimit,
+    authenticator: authenticator(store, now, await jwtReader(config, store, now)),
+    limiter: rateLimiter(now),
+    defaultRateLimit: config.rateLimit,
   };
-  // Read when they are first needed, because with node:crypto that takes 6 ms.
+  const ranking = new Ranking(now);
+  ranking.putCategories(await store.categories.all());
+  ranking.putLive(await store.livestreams.all());
+  const users = new UserCache(store.users);
+  const traffic = new Traffic();
+  // Read when they are first needed, because loading node:crypto delays the first answer.
   const keys = lazily({
-    signing: () => readSigningKey(settings.signingKey),
-    public: () => publicKeyForms(settings.signingKey),
+    signing: () => readSigningKey(options.signingKey),
+    public: () => publicKeyForms(options.signingKey),
   });
   const streams = new EventStreams({
     store,
     authenticator: access.authenticator,
-    positions: new StreamPositions(settings.cursorKey),
+    positions: new StreamPositions(cursorKey),
     signingKey: () => keys.signing,
     log,
     now,
-    places,
-    keptMs: Math.min(settings.keepDeliveredDays, settings.keepFailedDays, settings.keepBodiesDays) * day,
+    places: new StreamPlaces(config.streamLimit),
+    keptMs: Math.min(config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays) * day,
   });
   engine.onStreamed((applicationIds) => streams.wake(applicationIds));
-  let publicUrl = settings.publicUrl ?? "";
-  const read = profileReader({ store, publicUrl: () => publicUrl });
-  const profiles = new Profiles({ read, changes: new Changes(memory.users) });
+  let url = config.publicUrl ?? "";
   let listening: Listening | null = null;
   const app = publicApp({
     store,
@@ -105,27 +85,26 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     log,
     now,
     ranking,
-    profiles,
-    trustedProxies: proxies,
+    users,
+    trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
     traffic,
-    cursors: new Cursors(settings.cursorKey),
+    cursors: new Cursors(cursorKey),
     access,
-    defaultSubscriptionLimit: settings.subscriptionLimit,
+    defaultSubscriptionLimit: config.subscriptionLimit,
     streams,
     publicKey: () => keys.public,
-    publicUrl: () => publicUrl,
-    loginUrl: settings.loginUrl,
+    publicUrl: () => url,
+    loginUrl: config.loginUrl,
   });
-  const ready = readyAnswers({ access, profiles }, ranking);
-  const crowd = connectionsOf({ ...options, trustedProxies: proxies });
   return {
+    ranking,
+    users,
     authenticator: access.authenticator,
-    get publicUrl() {
-      return publicUrl;
-    },
-    listen({ port = settings.port, reusePort = false } = {}) {
-      listening = listenPublic(app, settings.host, port, { ready, reusePort, crowd });
-      publicUrl ||= listening.url;
+    traffic,
+    publicUrl: () => url,
+    listen() {
+      listening = listen(app, config.host, config.port);
+      url ||= listening.url;
       return listening;
     },
     async stop(graceMs) {
@@ -136,9 +115,9 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   };
 }
 
-/** Loaded only where it is used: that takes 13 ms, for which no start should wait. */
+/** Loads the library for JWTs only where the platform's tokens are accepted. */
 async function jwtReader(
-  { jwksUrl, jwtIssuer, jwtAudience }: PublicSettings,
+  { jwksUrl, jwtIssuer, jwtAudience }: Config,
   store: Store,
   now: () => number,
 ): Promise<PlatformJwtReader | null> {

@@ -1,24 +1,18 @@
 import { DomainError } from "../../domain/errors.ts";
 
-/** Where streams ask whether they may be opened; in another thread that takes a message. */
-export interface StreamPlaces {
-  /** Throws `rate_limited` where the application has too many open, `unavailable` where there are too many in all. */
-  take(applicationId: string): void | Promise<void>;
-  leave(applicationId: string): void;
-}
-
 /** Open at the same time, of all applications. */
 const mostOpen = 10_000;
 export const tryAgainLater = { retryAfterSeconds: 5 };
 
 /** Places for the event streams of the process. */
-export class OwnStreamPlaces implements StreamPlaces {
+export class StreamPlaces {
   readonly #open = new Map<string, number>();
   #count = 0;
 
   /** @param limit for each application */
   constructor(readonly limit: number) {}
 
+  /** Throws `rate_limited` where the application has too many open, `unavailable` where there are too many in all. */
   take(applicationId: string): void {
     const open = this.#open.get(applicationId) ?? 0;
     if (open >= this.limit) {

@@ -53,13 +53,14 @@ export function streamRoute(
       const caller = await access.authenticator.authenticate(request);
       // HEAD must not hold a stream open, and says as little of its length as GET.
       if (exchange.method === "HEAD") return reply(exchange, 200, new ReadableStream(), headers);
-      const { client } = exchange;
       const stream = await streams.open({
         caller,
         lastId: request.headers.get("last-event-id") || null,
         request,
-        cut: () => client?.limit(0),
+        cut: () => exchange.shared.server?.timeout(request, 1),
       });
+      // Otherwise the listener's idle timeout would end a quiet stream.
+      exchange.shared.server?.timeout(request, 0);
       return reply(exchange, 200, stream, headers);
     },
     operation({

@@ -3,14 +3,11 @@ import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
-import { reply, replyJson } from "../exchange.ts";
+import { replyJson } from "../exchange.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-import type { ReadProfiles } from "./profiles.ts";
 import { answer, IsoTimestamp, Message, operation, WebUrl } from "./reference.ts";
-
-export const usersPath = "/public/v1/users/";
 
 const Username = Type.String({
   pattern: usernamePattern,
@@ -88,20 +85,8 @@ function withPicture<T extends { profile_picture: string | null }>(user: T, { pu
     : user;
 }
 
-/** Reads what Get User answers for usernames; null where there is no such user. */
-export function profileReader({ store, publicUrl }: Pick<PublicDeps, "store" | "publicUrl">): ReadProfiles {
-  return (names) => {
-    const picture = defaultPictures(publicUrl()).profile;
-    return store.users.profiles(names, { picture, before: '{"user":', after: ',"message":"OK"}' });
-  };
-}
-
-export const unknownUser = () => {
-  return new DomainError("user_not_found", "There is no user with this username");
-};
-
 /** Get User and Search Users. */
-export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: PublicDeps): void {
+export function userRoutes(app: PublicListener, { store, users, publicUrl }: PublicDeps): void {
   app.get(
     "/public/v1/users/search",
     async ({ exchange, request }) => {
@@ -135,12 +120,11 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
   );
 
   app.get(
-    `${usersPath}:username`,
+    "/public/v1/users/:username",
     async ({ exchange, params }) => {
-      const name = readParam("username", params.username, Username).toLowerCase();
-      const bytes = profiles.get(name)?.slice() ?? (await profiles.load(name));
-      if (!bytes) throw unknownUser();
-      return reply(exchange, 200, bytes);
+      const user = await users.find(readParam("username", params.username, Username));
+      if (!user) throw new DomainError("user_not_found", "There is no user with this username");
+      return replyJson(exchange, 200, { user: withPicture(user, { publicUrl }), message: "OK" });
     },
     operation({
       id: "getUser",

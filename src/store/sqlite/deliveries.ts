@@ -1,7 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt, AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
 import type { Endpoint } from "../../domain/endpoints.ts";
-import { giveWay } from "../../domain/give-way.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog } from "./delivery-log.ts";
@@ -110,7 +109,6 @@ export function deliveryStore(
   const record = (results: readonly AttemptResult[]) => {
     const made: AttemptRow[] = [];
     for (const { seq, at, attempt, attempts, status, next_attempt_at } of results) {
-      giveWay();
       // Its subscription may have been removed while the attempt was under way.
       if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
       else settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);

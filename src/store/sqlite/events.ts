@@ -2,7 +2,6 @@ import type { Database } from "bun:sqlite";
 import type { DeliveryStatus, DueDelivery, NewEvent } from "../../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
-import { giveWay } from "../../domain/give-way.ts";
 import { newId } from "../../domain/ids.ts";
 import { BatchRefused } from "../results.ts";
 import type { Store } from "../store.ts";
@@ -85,7 +84,6 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
     const streamed = new Set<string>();
     const rows: DeliveryRow[] = [];
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
-      giveWay();
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
       if (mode !== "webhook") streamed.add(application_id);

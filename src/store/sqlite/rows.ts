@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { giveWay } from "../../domain/give-way.ts";
 import { once } from "../../domain/lazily.ts";
 
 type Value = string | number | null;
@@ -25,7 +24,6 @@ export function rowInserter<Row extends readonly Value[]>(
   return (rows) => {
     const inMany = rows.length - (rows.length % rowsAtOnce);
     for (let at = 0; at < inMany; at += rowsAtOnce) {
-      giveWay();
       addMany().run(...rows.slice(at, at + rowsAtOnce).flat());
     }
     for (const row of rows.slice(inMany)) addOne.run(...row);

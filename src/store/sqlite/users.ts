@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { eq, gt } from "drizzle-orm";
+import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
@@ -7,7 +7,6 @@ import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { profileFinder } from "./profiles.ts";
 import { subscriptions } from "./schema/events.ts";
 import { channels, users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search.ts";
@@ -19,7 +18,12 @@ type Row = Omit<User, "is_verified"> & { readonly is_verified: number };
  */
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["users"] {
   const search = once(() => userSearch(db));
-  const findProfiles = profileFinder(db);
+  const byName = orm
+    .select()
+    .from(users)
+    .where(sql`${users.username} = ${sql.placeholder("username")} COLLATE NOCASE`)
+    .limit(1)
+    .prepare();
   const cancel = once(() => deliveryCanceler(db));
   const byUsername = db.prepare<Row, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<Row, [number]>("SELECT * FROM users WHERE id = ?");
@@ -92,7 +96,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
 
   return {
     upsert: (batch, now, mode = {}) => commitBatch(commit, mode, () => keepAll(batch, now)),
-    profiles: async (usernames, form) => findProfiles(usernames, form),
+    find: async (username) => byName.get({ username }) ?? null,
     page: async (after, limit) =>
       orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
     remove: (id, now) => commit(() => remove(id, now)),

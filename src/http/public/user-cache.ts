@@ -1,0 +1,44 @@
+import { LRUCache } from "lru-cache";
+import type { User } from "../../domain/users.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Users that are kept, which takes some 20 MB. */
+const mostUsers = 50_000;
+
+/**
+ * The users that were asked for most recently, in front of the store. Whoever changes users calls `forget` after the
+ * change is stored and before it is acknowledged, so that no acknowledged change is hidden by an older entry.
+ */
+export class UserCache {
+  readonly #names = new Map<number, string>();
+  readonly #users = new LRUCache<string, User>({
+    max: mostUsers,
+    dispose: ({ id }, name) => {
+      if (this.#names.get(id) === name) this.#names.delete(id);
+    },
+  });
+
+  constructor(readonly store: Pick<Store["users"], "find">) {}
+
+  /** By username, without regard to ASCII case; null where there is no such user. */
+  async find(username: string): Promise<User | null> {
+    const name = username.toLowerCase();
+    const kept = this.#users.get(name);
+    if (kept) return kept;
+    const user = await this.store.find(name);
+    if (user) {
+      // A renamed user leaves no entry under the former name.
+      this.forget([user.id]);
+      this.#users.set(name, user);
+      this.#names.set(user.id, name);
+    }
+    return user;
+  }
+
+  forget(ids: readonly number[]): void {
+    for (const id of ids) {
+      const name = this.#names.get(id);
+      if (name !== undefined) this.#users.delete(name);
+    }
+  }
+}

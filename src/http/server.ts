@@ -94,7 +94,7 @@ export interface Listening {
   stop(graceMs: number): Promise<void>;
 }
 
-const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { ...hooks.detail, hide: true } });
+const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true } });
 
 /** An app that was made by `listener`. */
 export interface ServedApp {

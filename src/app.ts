@@ -12,6 +12,7 @@ import { publicSettings } from "./http/public/server.ts";
 import { type Public, startPublic } from "./http/public/start.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
@@ -105,6 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       now,
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
+      trustedProxies: trustedProxies(config.trustedProxies),
       isReady: () => isReady,
       publicTraffic: traffic,
       publicTallies: tallies,

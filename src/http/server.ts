@@ -1,10 +1,19 @@
 import "./production.ts";
 import { type AnyElysia, Elysia } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
+import { second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
-import { arrivals, type Exchange, reply, type Shared, sharedBy, startExchange } from "./exchange.ts";
+import {
+  arrivals,
+  type Client,
+  type Exchange,
+  reply,
+  type Shared,
+  sharedBy,
+  startExchange,
+} from "./exchange.ts";
 import { Traffic } from "./traffic.ts";
 
 export const nothingHere = new DomainError("not_found", "There is nothing at this path");
@@ -120,11 +129,11 @@ export function listen(app: AnyElysia, hostname: string, port: number): Listenin
     development: false,
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch(request) {
-      if (request.method !== "HEAD") return fetch(request);
-      const asGet = new Request(request, { method: "GET" });
-      arrivals.set(asGet, { method: "HEAD", client: null });
-      return fetch(asGet);
+    fetch(request, server) {
+      const { method } = request;
+      const given = method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+      arrivals.set(given, { method, client: clientOf(request, server) });
+      return fetch(given);
     },
   });
   return {
@@ -138,6 +147,16 @@ export function listen(app: AnyElysia, hostname: string, port: number): Listenin
       clearTimeout(timer);
       await server.stop(true);
     },
+  };
+}
+
+/** The other end of a request's connection; null when it is gone already. */
+function clientOf(request: Request, server: Bun.Server<undefined>): Client | null {
+  const peer = server.requestIP(request);
+  if (peer === null) return null;
+  return {
+    address: peer.address,
+    limit: (ms) => server.timeout(request, Number.isFinite(ms) ? Math.max(1, Math.ceil(ms / second)) : 0),
   };
 }
 

@@ -3,6 +3,7 @@ import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
+import type { TrustedProxies } from "../../proxies.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
@@ -46,6 +47,8 @@ export interface AdminDeps {
   readonly now: () => number;
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
+  /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
+  readonly trustedProxies?: TrustedProxies;
   readonly isReady: () => boolean;
   /** Of each thread that serves it. */
   readonly publicTraffic: readonly Traffic[];

@@ -50,14 +50,13 @@ const drainMs = 10 * second;
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
   const { engine, enginePort } = await engineOf(options);
-  const { store } = engine;
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   let api: Public | null = null;
   try {
-    const cursorKey = await setting(store, "cursor_key", randomKey);
-    const signingKey = (await store.settings.get(signingKeySetting)) ?? "";
-    const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const catalogue = await catalogueOf(await store.eventTypes.all());
+    const cursorKey = await setting(engine.store, "cursor_key", randomKey);
+    const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
+    const { hash: adminKeyHash, newAdminKey } = await adminKey(engine.store, config);
+    const catalogue = await catalogueOf(await engine.store.eventTypes.all());
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
@@ -82,13 +81,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
     await engineStarted;
-    const { ranking, authenticator, users, threads, traffic, tallies, url } = api;
+    const { store, ranking, users, threads, traffic, tallies, url } = api;
     const data = platformData({
       store,
       ranking,
       now,
       usersChanged: (ids) => users.note(ids),
-      usersRemoved: () => authenticator.forget(),
     });
     let adminUrl = "";
     let isReady = false;
@@ -101,7 +99,6 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       backups,
       cursors: new Cursors(cursorKey),
-      authenticator,
       log,
       now,
       adminKeyHash,

@@ -49,15 +49,13 @@ export interface PlatformDataOptions {
   readonly now: () => number;
   /** Told which users have changed, before that is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;
-  /** Told that users are gone, and with them their tokens, before that is acknowledged. */
-  readonly usersRemoved?: () => void;
 }
 
 /** Rows of livestreams are short and cheap: so many take 1 to 2 ms, and fewer would only mean more syncs. */
 const livestreamGroup = 500;
 
 /** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
-export function platformData({ store, ranking, now, usersChanged, usersRemoved }: PlatformDataOptions) {
+export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     return { schema: schemas[kind], read: reader(schemas[kind]), keep };
   };
@@ -107,7 +105,6 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     async removeUser(id: number): Promise<void> {
       const channelIds = await store.users.remove(id, now());
       usersChanged?.([id]);
-      usersRemoved?.();
       ranking.endLive(channelIds);
       ranking.touch();
     },

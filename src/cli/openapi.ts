@@ -118,7 +118,6 @@ function adminRoutes(url: string) {
     catalogue: absent,
     threads: absent,
     cursors: absent,
-    authenticator: absent,
     now: absent,
     isReady: absent,
     publicUrl: absent,

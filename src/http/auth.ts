@@ -72,8 +72,8 @@ const jwtMemoryMs = minute;
 
 /**
  * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their
- * hash, so that neither the token is kept nor the comparison gives its bytes away; whoever changes an application or
- * revokes a token calls `forget`, or notes it in `changes`.
+ * hash, so that neither the token is kept nor the comparison gives its bytes away, until something is noted in `changes`,
+ * as `notedStore` does.
  */
 export function authenticator(
   store: Pick<Store, "tokens" | "applications">,
@@ -115,13 +115,9 @@ export function authenticator(
       }
       return caller;
     },
-    /** How often `forget` was called: callers that were found good before may be so no more. */
-    get timesForgotten(): number {
+    /** How many changes were noted: callers that were found good before one may be so no more. */
+    get changeCount(): number {
       return changes.count;
-    },
-    /** To be called after a token or an application was changed or removed. */
-    forget(): void {
-      changes.note();
     },
   };
 }

@@ -57,7 +57,6 @@ describe("the admin document", () => {
       backups,
       catalogue: new Catalogue(),
       cursors: new Cursors("key"),
-      authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,
       adminKeyHash: new Uint8Array(32),

@@ -277,7 +277,7 @@ describe("POST /admin/v1/applications", () => {
   });
 
   test("lists all wrong fields at once", async () => {
-    const response = await create({ name: "", webhook_url: 7, scopes: "x", rate_limit: 0 });
+    const response = await create({ name: "", webhook_url: 7, scopes: "x", rate_limit: -1 });
     expect(response.status).toBe(400);
     const { errors } = await json<{ errors: { field: string }[] }>(response);
     expect(errors.map(({ field }) => field).sort()).toEqual(["name", "rate_limit", "scopes", "webhook_url"]);

@@ -3,6 +3,7 @@ import type { Application } from "../../src/domain/applications.ts";
 import { minute } from "../../src/domain/time.ts";
 import { type Grant, secretHash } from "../../src/domain/tokens.ts";
 import { authenticator, type Caller } from "../../src/http/auth.ts";
+import { Changes } from "../../src/http/changes.ts";
 import { Clock } from "../support/server.ts";
 
 const scopes = ["users:read"] as const;
@@ -25,7 +26,8 @@ function gate(tokens: Record<string, Grant>, clock: Clock) {
     grant: { applicationId: "of the platform", userId: 1, scopes, expiresAt: clock.ms + 10 * minute },
   };
   const readJwt = async (token: string) => (token === "jwt" ? platform : null);
-  return { counts, ...authenticator(store as never, () => clock.ms, readJwt) };
+  const changes = new Changes();
+  return { counts, changes, ...authenticator(store as never, () => clock.ms, readJwt, changes) };
 }
 
 /** The headers of a request as a connection has them, and a route's request with the same. */
@@ -57,12 +59,12 @@ test("whoever was let in is known by their token, without the store being asked 
 test("nobody is known any more once anything was revoked or changed", async () => {
   const clock = new Clock();
   const tokens: Record<string, Grant> = { one: grant("a", clock.ms + minute) };
-  const { known, authenticate, forget } = gate(tokens, clock);
+  const { known, authenticate, changes } = gate(tokens, clock);
   const { headers, request } = asked("one");
   await authenticate(request);
   expect(known({ headers })).not.toBeNull();
   tokens.one = grant("b", clock.ms + minute);
-  forget();
+  changes.note();
   expect(known({ headers })).toBeNull();
   await authenticate(request);
   expect(known({ headers })?.application.id).toBe("b");

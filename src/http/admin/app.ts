@@ -8,7 +8,6 @@ import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Tally } from "../../wire/tally.ts";
-import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
 import type { PublicThreads } from "../public/threads.ts";
@@ -42,7 +41,6 @@ export interface AdminDeps {
   readonly threads: PublicThreads;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
-  readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
   readonly now: () => number;
   readonly adminKeyHash: Uint8Array;

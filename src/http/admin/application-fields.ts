@@ -40,8 +40,8 @@ const fields = {
     maxItems: 20,
     description: "Where its users may be sent back to.",
   }),
-  rate_limit: nullable(Type.Integer({ minimum: 1, maximum: 10_000_000 }), {
-    description: "Requests a minute; null: the server's default.",
+  rate_limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000_000 }), {
+    description: "Requests a minute; 0: unlimited; null: the server's default.",
   }),
   subscription_limit: nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
     description: "How many subscriptions it may have; null: the server's default.",

@@ -135,7 +135,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
   }
 }
 
-function tokenRoutes(app: AdminListener, { store, authenticator, now }: ApplicationRouteOptions): void {
+function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions): void {
   const path = "/admin/v1/applications/:id/tokens";
   const tag = "Tokens";
 
@@ -208,7 +208,6 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
     async ({ exchange, params }) => {
       const { id } = existing(await store.applications.find(readApplicationId(params.id)));
       const revoked = await store.tokens.removeOfApplication(id);
-      authenticator.forget();
       return replyJson(exchange, 200, { revoked, message: "OK" });
     },
     adminOperation({

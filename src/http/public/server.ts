@@ -10,8 +10,9 @@ import type { RankingView } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import type { Tally } from "../../wire/tally.ts";
-import { type Authenticator, authenticator } from "../auth.ts";
+import { authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
+import { notedStore } from "../noted-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { listenPublic } from "../public-listening.ts";
 import { rateLimiter } from "../rate-limit.ts";
@@ -57,8 +58,8 @@ export interface PublicServerOptions {
 
 /** The public listener as one thread serves it. */
 export interface PublicServer {
-  /** To be told of every change of an application or a token. */
-  readonly authenticator: Pick<Authenticator, "forget">;
+  /** The engine's, with every change noted of what remembered callers are made of. */
+  readonly store: Store;
   /** Where it is reached from outside, without a trailing slash. */
   readonly publicUrl: string;
   /** Begins to accept connections, on the port of the settings if not on another. Throws when it is taken. */
@@ -71,10 +72,11 @@ export interface PublicServer {
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { settings, engine, ranking, catalogue, memory, traffic = new Traffic(), places, log, now } = options;
   const proxies = settings.trustedProxies.length > 0 ? trustedProxies(settings.trustedProxies) : null;
-  const { store } = engine;
+  const callers = new Changes(memory.callers);
+  const store = notedStore(engine.store, callers);
   const readJwt = await jwtReader(settings, store, now);
   const access = {
-    authenticator: authenticator(store, now, readJwt, new Changes(memory.callers)),
+    authenticator: authenticator(store, now, readJwt, callers),
     limiter: rateLimiter(now, memory.limits),
     defaultRateLimit: settings.rateLimit,
   };
@@ -119,7 +121,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   const ready = readyAnswers({ access, profiles }, ranking);
   const crowd = connectionsOf({ ...options, trustedProxies: proxies });
   return {
-    authenticator: access.authenticator,
+    store,
     get publicUrl() {
       return publicUrl;
     },

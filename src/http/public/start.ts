@@ -3,8 +3,8 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { Ranking, type RankingWriter } from "../../ranking/ranking.ts";
 import { LeadingRanking } from "../../ranking/shared.ts";
+import type { Store } from "../../store/store.ts";
 import { Tally } from "../../wire/tally.ts";
-import type { Authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
 import type { Listening } from "../server.ts";
 import { Traffic } from "../traffic.ts";
@@ -34,7 +34,8 @@ export interface PublicOptions {
 export interface Public {
   readonly ranking: RankingWriter;
   readonly users: Changes;
-  readonly authenticator: Pick<Authenticator, "forget">;
+  /** The engine's, with every change noted of what remembered callers are made of. */
+  readonly store: Store;
   readonly threads: PublicThreads;
   /** Of each thread, this one first. */
   readonly traffic: readonly Traffic[];
@@ -81,7 +82,7 @@ export async function startPublic(options: PublicOptions): Promise<Public> {
     return {
       ranking,
       users: new Changes(memory.users),
-      authenticator: server.authenticator,
+      store: server.store,
       threads,
       traffic,
       tallies,

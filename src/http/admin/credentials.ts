@@ -3,7 +3,13 @@ import { type Rotation, rotationLimits } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { Id } from "../../domain/fields.ts";
 import { isoTime, second } from "../../domain/time.ts";
-import { appTokenLifetimeMs, newSecret, parseScopes, secretHash } from "../../domain/tokens.ts";
+import {
+  appTokenLifetimeMs,
+  appTokensKept,
+  newSecret,
+  parseScopes,
+  secretHash,
+} from "../../domain/tokens.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { readJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
@@ -152,7 +158,8 @@ function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions
       }
       const token = newSecret("onair_at_");
       const expiresAt = now() + (input.expires_in ? input.expires_in * second : appTokenLifetimeMs);
-      await store.tokens.create(secretHash(token), { applicationId: id, userId: null, scopes, expiresAt });
+      const grant = { applicationId: id, userId: null, scopes, expiresAt };
+      await store.tokens.create(secretHash(token), grant);
       const made = { access_token: token, user_id: null, scopes, expires_at: isoTime(expiresAt) };
       return replyJson(exchange, 201, made);
     },
@@ -160,8 +167,7 @@ function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions
       id: "createToken",
       tag,
       summary: "Create Token",
-      description:
-        "Makes an access token of an application without its client secret, as for a test or a tool of the platform.",
+      description: `Makes an access token of an application without its client secret, as for a test or a tool of the platform. Of the tokens of an application itself the newest ${grouped(appTokensKept)} are good.`,
       params: ApplicationId,
       body: { json: { schema: TokenInput, example: { scopes: ["users:read"], expires_in: 3600 } } },
       answers: {

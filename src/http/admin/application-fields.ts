@@ -59,12 +59,16 @@ const client_type = Type.Union(
   { description: "`public` for a program on its users' devices, which can keep no secret and has none." },
 );
 
-export const ApplicationInput = Type.Object({
-  name,
-  client_type: Type.Optional(client_type),
-  ...Type.Partial(Type.Object(others)).properties,
-});
-export const ApplicationChangesInput = Type.Partial(Type.Object(fields));
+/** What is not known is refused: a misspelt field must not make an application without what it should have. */
+export const ApplicationInput = Type.Object(
+  {
+    name,
+    client_type: Type.Optional(client_type),
+    ...Type.Partial(Type.Object(others)).properties,
+  },
+  closed,
+);
+export const ApplicationChangesInput = Type.Partial(Type.Object(fields), closed);
 
 const shownFields = {
   id: Type.String({ pattern: ulidPattern, description: "A ULID." }),

@@ -10,6 +10,7 @@ import { startEngineThread } from "./engine/thread.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
 import { Cursors } from "./ranking/cursor.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
@@ -47,13 +48,12 @@ const drainMs = 10 * second;
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
   const engine = await engineOf(options);
-  const { store } = engine;
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   try {
-    const cursorKey = await setting(store, "cursor_key", randomKey);
-    const signingKey = (await store.settings.get(signingKeySetting)) ?? "";
-    const { hash: adminKeyHash, newAdminKey } = await adminKey(store, config);
-    const catalogue = await catalogueOf(await store.eventTypes.all());
+    const cursorKey = await setting(engine.store, "cursor_key", randomKey);
+    const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
+    const { hash: adminKeyHash, newAdminKey } = await adminKey(engine.store, config);
+    const catalogue = await catalogueOf(await engine.store.eventTypes.all());
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
@@ -67,13 +67,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
     await engineStarted;
-    const { ranking, authenticator, users, traffic, publicUrl } = api;
+    const { store, ranking, users, traffic, publicUrl } = api;
     const data = platformData({
       store,
       ranking,
       now,
       usersChanged: (ids) => users.forget(ids),
-      usersRemoved: () => authenticator.forget(),
     });
     let adminUrl = "";
     let isReady = false;
@@ -85,11 +84,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       backups,
       cursors: new Cursors(cursorKey),
-      authenticator,
       log,
       now,
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
+      trustedProxies: trustedProxies(config.trustedProxies),
       isReady: () => isReady,
       publicTraffic: traffic,
       publicUrl,

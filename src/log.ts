@@ -10,6 +10,8 @@ export interface RequestLine {
   readonly path: string;
   readonly status: number;
   readonly durationMs: number;
+  /** The address that it came from; "" when unknown. */
+  readonly client: string;
   readonly applicationId: string | null;
 }
 
@@ -123,7 +125,7 @@ function beginningOfLine(now: () => number): () => Buffer {
  * that needs quoting. @returns where the line ends
  */
 function writeRequest(bytes: Uint8Array, start: number, line: RequestLine): number {
-  const { requestId, method, path, status, durationMs, applicationId } = line;
+  const { requestId, method, path, status, durationMs, client, applicationId } = line;
   const us = Math.round(durationMs * 1000);
   let at = writeAscii(bytes, start, requestId);
   at = writeAscii(bytes, at, '","method":"');
@@ -136,6 +138,11 @@ function writeRequest(bytes: Uint8Array, start: number, line: RequestLine): numb
   // Two integers, because one fraction takes four times as long to write.
   at = writeAscii(bytes, at, String(Math.floor(us / 1000)));
   at = writeAscii(bytes, at, thousandths[us % 1000] ?? "");
+  if (client !== "") {
+    at = writeAscii(bytes, at, ',"client":"');
+    at = writeAscii(bytes, at, client);
+    at = writeAscii(bytes, at, '"');
+  }
   if (applicationId !== null) {
     at = writeAscii(bytes, at, ',"application_id":"');
     at = writeAscii(bytes, at, applicationId);

@@ -67,6 +67,11 @@ export function clientNetwork(address: string): string {
   return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
 }
 
+/** The address at the other end of a connection, without the IPv6 form that a socket of both versions gives IPv4. */
+export function peerAddress(address: string): string {
+  return mappedIpv4(address) ?? address;
+}
+
 /** IPv4 in an IPv6 address is IPv4: so it comes on a socket of both versions. */
 function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;

@@ -15,6 +15,7 @@ const usual: RequestLine = {
   path: "/public/v1/users/xqcow",
   status: 200,
   durationMs: 0.25,
+  client: "2001:db8::1",
   applicationId: "01KEYM79QBABCDEFGHJKMNPQRT",
 };
 
@@ -22,6 +23,7 @@ describe("the line of a request is what JSON.stringify would make of it", () => 
   test.each<[string, Partial<RequestLine>, object]>([
     ["as usual", {}, { duration_ms: 0.25 }],
     ["nobody's", { applicationId: null }, {}],
+    ["of an unknown address", { client: "" }, {}],
     ["an error", { status: 503, method: "OPTIONS" }, { status: 503, method: "OPTIONS" }],
     ["no time at all", { durationMs: 0 }, { duration_ms: 0 }],
     ["half a microsecond", { durationMs: 0.0005 }, { duration_ms: 0.001 }],
@@ -44,9 +46,11 @@ describe("the line of a request is what JSON.stringify would make of it", () => 
       path: usual.path,
       status: 200,
       duration_ms: 0.25,
+      client: usual.client,
       application_id: usual.applicationId,
       ...shown,
     };
+    if (changes.client === "") delete expected.client;
     if (changes.applicationId === null) delete expected.application_id;
     expect(JSON.parse(line)).toEqual(expected);
     expect(Object.keys(JSON.parse(line))).toEqual(Object.keys(expected));

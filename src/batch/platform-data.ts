@@ -4,6 +4,7 @@ import { invalidFields } from "../domain/errors.ts";
 import { parseJson } from "../domain/json.ts";
 import { ChannelInput, channelFrom, LivestreamInput, livestreamFrom } from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
+import { unknownFields } from "../domain/unknown-fields.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
 import { problems } from "../domain/validation.ts";
 import type { Ranking } from "../ranking/ranking.ts";
@@ -25,6 +26,8 @@ export interface Intake<Input> {
   readonly schema: TSchema;
   readonly read: ReadLine<Input>;
   readonly keep: Keep<Input>;
+  /** How many fields of an item are not known, and so ignored. */
+  readonly ignored: (input: Input) => number;
 }
 
 const schemas = {
@@ -49,17 +52,16 @@ export interface PlatformDataOptions {
   readonly now: () => number;
   /** Told which users have changed, before that is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;
-  /** Told that users are gone, and with them their tokens, before that is acknowledged. */
-  readonly usersRemoved?: () => void;
 }
 
 /** Rows of livestreams are short and cheap: so many take 1 to 2 ms, and fewer would only mean more syncs. */
 const livestreamGroup = 500;
 
 /** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
-export function platformData({ store, ranking, now, usersChanged, usersRemoved }: PlatformDataOptions) {
+export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
-    return { schema: schemas[kind], read: reader(schemas[kind]), keep };
+    const schema = schemas[kind];
+    return { schema, read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
   };
   /** Ends these livestreams, whether they are live or not. */
   const end = async (channelIds: readonly number[]): Promise<void> => {
@@ -107,7 +109,6 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     async removeUser(id: number): Promise<void> {
       const channelIds = await store.users.remove(id, now());
       usersChanged?.([id]);
-      usersRemoved?.();
       ranking.endLive(channelIds);
       ranking.touch();
     },
@@ -130,17 +131,19 @@ export function platformData({ store, ranking, now, usersChanged, usersRemoved }
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,
       snapshot: boolean,
-      options: BatchOptions & { readonly atomic?: boolean } = {},
+      options: Pick<BatchOptions<LivestreamInput>, "groupSize"> & { readonly atomic?: boolean } = {},
     ): Promise<BatchReport> {
+      const { read, ignored } = livestreams;
       if (options.atomic)
-        return applyAtomically(stream, livestreams.read, snapshot ? keepOnly : livestreams.keep);
+        return applyAtomically(stream, read, snapshot ? keepOnly : livestreams.keep, { ignored });
       const brought = new Set<number>();
       const keep: Keep<LivestreamInput> = async (items) => {
         const results = await livestreams.keep(items);
         for (const [i, { channel_id }] of items.entries()) if (results[i] === null) brought.add(channel_id);
         return results;
       };
-      const report = await applyBatch(stream, livestreams.read, keep, {
+      const report = await applyBatch(stream, read, keep, {
+        ignored,
         groupSize: livestreamGroup,
         ...options,
       });

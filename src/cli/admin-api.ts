@@ -65,7 +65,6 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       backups,
       catalogue,
       cursors: new Cursors(key),
-      authenticator: { forget() {} },
       log,
       now: Date.now,
       adminKeyHash: secretHash(key),

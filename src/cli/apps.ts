@@ -22,8 +22,8 @@ The applications of third parties, at a running server or in a data directory th
   --scope SCOPE                 what its tokens may be for; may be repeated (default: everything)
   --redirect-uri URI            where its users may be sent back to; may be repeated
   --public                      for create: it runs on its users' devices and has no client secret
-  --rate-limit N                requests a minute; "default" for the server's
-  --subscription-limit N        likewise
+  --rate-limit N                requests a minute, 0 for no limit; "default" for the server's
+  --subscription-limit N        subscriptions that it may have; "default" for the server's
   --disable, --enable           for change: refuse its tokens and send it nothing, or no more so
   --overlap SECONDS             for rotations (default: 86400)
 

@@ -26,12 +26,12 @@ is known changes it, so the same file can be imported again. "-" reads standard 
 
 ${targetHelp}; made where missing
   --snapshot     livestreams only: end every livestream that the file does not name
-  --json         print the report as one line of JSON: accepted, rejected, errors (the first ${maxErrors}),
-                 interrupted
+  --json         print the report as one line of JSON: accepted, rejected, ignored_fields,
+                 errors (the first ${maxErrors}), interrupted
 
-Refused lines are told with number and reason, and the rest is kept. Ctrl-C stops after the lines that are under way
-and tells what was taken. Exit code: 0 when every line was taken, 1 when some were refused or the import failed, 2 for
-wrong usage, ${stoppedExitCode} when it was stopped.
+Refused lines are told with number and reason, and the rest is kept. Fields that are not known are ignored and
+counted. Ctrl-C stops after the lines that are under way and tells what was taken. Exit code: 0 when every line was
+taken, 1 when some were refused or the import failed, 2 for wrong usage, ${stoppedExitCode} when it was stopped.
 `;
 
 interface Options {
@@ -134,8 +134,8 @@ async function importInto(options: Options, input: AsyncIterable<Uint8Array>): P
     if (options.kind === "livestreams") {
       return await data.applyLivestreams(input, options.snapshot, { groupSize });
     }
-    const { read, keep } = data[options.kind] as Intake<unknown>;
-    return await applyBatch(input, read, keep, { groupSize });
+    const { read, keep, ignored } = data[options.kind] as Intake<unknown>;
+    return await applyBatch(input, read, keep, { groupSize, ignored });
   } finally {
     await store.close();
   }
@@ -144,6 +144,7 @@ async function importInto(options: Options, input: AsyncIterable<Uint8Array>): P
 const Report = Type.Object({
   accepted: Type.Integer(),
   rejected: Type.Integer(),
+  ignored_fields: Type.Optional(Type.Integer()),
   errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() })),
 });
 

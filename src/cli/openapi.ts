@@ -117,7 +117,6 @@ function adminRoutes(url: string) {
     backups: absent,
     catalogue: absent,
     cursors: absent,
-    authenticator: absent,
     now: absent,
     isReady: absent,
     publicUrl: absent,

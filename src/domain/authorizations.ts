@@ -12,6 +12,15 @@ export interface LoginRequest {
   readonly expiresAt: number;
 }
 
+/** What a login request may take, and how many may be open: anybody who knows a `client_id` can begin one. */
+export const loginLimits = {
+  maxStateBytes: 2048,
+  /** For more than these the oldest end, so that whoever opens many keeps nobody from signing in for long. */
+  openPerApplication: 10_000,
+  /** Of an IPv4 address or a /64 of IPv6, with all applications. */
+  openPerClient: 1_000,
+} as const;
+
 /** Errors that the platform may answer a login request with (RFC 6749, section 4.1.2.1). */
 export const rejections = ["access_denied", "temporarily_unavailable", "server_error"] as const;
 

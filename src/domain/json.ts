@@ -1,10 +1,13 @@
-import { DomainError } from "./errors.ts";
+import { DomainError, invalidFields } from "./errors.ts";
 
 export const maxJsonDepth = 64;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Parses JSON in UTF-8, nested at most 64 deep; throws `invalid_json`, which calls it `what`. */
+/**
+ * Parses JSON in UTF-8, nested at most 64 deep; throws `invalid_json`, which calls it `what`, and `invalid_parameter` for
+ * half of a surrogate pair in a string, which is no text and cannot be sent on as UTF-8 (RFC 7493, section 2.1).
+ */
 export function parseJson(bytes: Uint8Array, what: "body" | "line" = "body"): unknown {
   const invalid = (message: string) => new DomainError("invalid_json", `The ${what} ${message}`);
   if (bytes.byteLength === 0) throw invalid("is empty; it must be JSON");
@@ -15,12 +18,40 @@ export function parseJson(bytes: Uint8Array, what: "body" | "line" = "body"): un
   } catch {
     throw invalid("is not valid UTF-8");
   }
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw invalid("is not valid JSON");
   }
+  // In UTF-8 that is valid it can only be escaped.
+  if (escapedSurrogate.test(text)) refuseHalves(value, "");
+  return value;
 }
+
+const escapedSurrogate = /\\u[dD][89a-fA-F]/;
+
+/** Throws where a string or a name in a value is no well-formed text. The value is not nested too deep. */
+function refuseHalves(value: unknown, field: string): void {
+  if (typeof value === "string") {
+    if (value.isWellFormed()) return;
+    const message = "must not contain half of a surrogate pair";
+    throw invalidFields([{ in: "body", field: field || "body", message }]);
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) refuseHalves(item, `${field}[${i}]`);
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    refuseHalves(name, field);
+    refuseHalves(inner, field === "" ? shortened(name) : `${field}.${shortened(name)}`);
+  }
+}
+
+const longestName = 64;
+const shortened = (name: string) =>
+  name.length <= longestName ? name : `${name.slice(0, longestName).toWellFormed()}…`;
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -7,6 +7,8 @@ export type Scope = (typeof scopes)[number];
 const aliases: Readonly<Record<string, Scope>> = { "user:read": "users:read" };
 
 export const appTokenLifetimeMs = 60 * day;
+/** So many tokens of an application itself are good, the newest: a program that gets one for each request has no more. */
+export const appTokensKept = 1_000;
 export const userTokenLifetimeMs = 2 * hour;
 export const refreshTokenLifetimeMs = 30 * day;
 export const codeLifetimeMs = 10 * minute;

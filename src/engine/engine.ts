@@ -64,8 +64,9 @@ export interface EngineOptions {
   readonly lock?: DirectoryLock;
 }
 
-/** Retention takes a step, lets others work for so long, and so on until nothing is left to do. */
-const pruneStepMs = 5;
+/** What is cleaned up in steps lets others work for so long after each, and begins anew so long after the last. */
+const cleaningStepMs = 5;
+const cleaningEveryMs = minute;
 
 /** The same for the search index, whose steps take 1 to 3 ms: some 20 seconds for a million users. */
 const tidyStepMs = 20;
@@ -93,11 +94,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
-        repeating("expired tokens", hour, async () => void (await store.tokens.removeExpired(now()))),
+        inSteps("expired tokens", () => store.tokens.removeExpired(now())),
         repeating("idempotency keys", hour, async () => {
           await store.idempotency.removeExpired(now());
         }),
-        pruning(store, settings.retention, now),
+        inSteps("retention", () => store.retention.prune(settings.retention, now())),
         replaying(store, dispatcher, now),
         tidying(store),
       ],
@@ -145,14 +146,14 @@ async function signingKeyOf(store: Store): Promise<string> {
   return made;
 }
 
-/** Removes what is older than it has to be kept, in small steps. */
-function pruning(store: Store, retention: Retention, now: () => number): Service {
+/** Removes what need not be kept any more, a little in each step; the last one of a pass gives true. */
+function inSteps(name: string, step: () => Promise<boolean>): Service {
   return {
-    name: "retention",
+    name,
     async run(signal) {
       while (!signal.aborted) {
-        const isDone = await store.retention.prune(retention, now());
-        await pause(isDone ? minute : pruneStepMs, signal);
+        const isDone = await step();
+        await pause(isDone ? cleaningEveryMs : cleaningStepMs, signal);
       }
     },
   };

@@ -4,6 +4,7 @@ import { DomainError } from "../domain/errors.ts";
 import { minute } from "../domain/time.ts";
 import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
+import { Changes } from "./changes.ts";
 import { clientNetworkOf, type Exchange } from "./exchange.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import type { Budget, RateLimiter } from "./rate-limit.ts";
@@ -37,24 +38,30 @@ interface Remembered {
 
 /**
  * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their
- * SHA-256, so that no token is kept, and a comparison gives nothing of one away. Whatever changes an application or
- * revokes a token calls `forget`.
+ * SHA-256, so that no token is kept, and a comparison gives nothing of one away, until something is noted in
+ * `changes`, as `notedStore` does.
  */
 export function authenticator(
   store: Pick<Store, "tokens" | "applications">,
   now: () => number,
   readJwt: PlatformJwtReader | null = null,
+  changes = new Changes(),
 ) {
   const known = new LRUCache<string, Remembered>({ max: mostRemembered });
-  let timesForgotten = 0;
+  /** The count of changes up to which those in `known` were good. */
+  let goodAt = 0;
 
   const remembered = (hash: Uint8Array): Caller | null => {
+    if (goodAt !== changes.count) {
+      known.clear();
+      goodAt = changes.count;
+    }
     const found = known.get(keyOf(hash));
     return found && found.until > now() ? found.caller : null;
   };
 
   const load = async (token: string, hash: Uint8Array): Promise<Caller | null> => {
-    const before = timesForgotten;
+    const before = changes.count;
     const grant = await store.tokens.find(hash);
     const application = grant && (await store.applications.find(grant.applicationId));
     const own = grant && application && !application.disabled ? { grant, application } : null;
@@ -64,7 +71,7 @@ export function authenticator(
     const { expiresAt } = caller.grant;
     const until = own ? expiresAt : Math.min(expiresAt, now() + jwtMemoryMs);
     // A token that was revoked during the look-up is not remembered.
-    if (timesForgotten === before) known.set(keyOf(hash), { caller, until });
+    if (goodAt === before && changes.count === before) known.set(keyOf(hash), { caller, until });
     return caller;
   };
 
@@ -82,14 +89,9 @@ export function authenticator(
       }
       return caller;
     },
-    /** How often `forget` was called: callers that were found good before may be so no more. */
-    get timesForgotten(): number {
-      return timesForgotten;
-    },
-    /** To be called after a token or an application was changed or removed. */
-    forget(): void {
-      timesForgotten++;
-      known.clear();
+    /** How many changes were noted: callers that were found good before one may be so no more. */
+    get changeCount(): number {
+      return changes.count;
     },
   };
 }

@@ -17,7 +17,22 @@ export async function readJson<T extends TSchema>(
   maxBytes: number = publicBodyBytes,
 ): Promise<Static<T>> {
   requireMediaType(request, "application/json");
-  const value = parseJson(await readBytes(request, maxBytes));
+  return fitting(schema, parseJson(await readBytes(request, maxBytes)));
+}
+
+/** The same for a body that may be left out, with or without a Content-Type: it is then an empty object. */
+export async function readOptionalJson<T extends TSchema>(
+  request: Request,
+  schema: T,
+  maxBytes: number = publicBodyBytes,
+): Promise<Static<T>> {
+  const bytes = await readBytes(request, maxBytes);
+  if (bytes.byteLength === 0) return fitting(schema, {});
+  requireMediaType(request, "application/json");
+  return fitting(schema, parseJson(bytes));
+}
+
+function fitting<T extends TSchema>(schema: T, value: unknown): Static<T> {
   const wrong = problems(schema, value, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
   return value as Static<T>;

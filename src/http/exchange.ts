@@ -1,7 +1,7 @@
 import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
-import { clientAddress, clientNetwork, type TrustedProxies } from "../proxies.ts";
+import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
 import type { Budget } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -38,11 +38,16 @@ export function commonHeaders(headers: ExtraHeaders): Headers {
   return new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
 }
 
-/** What anonymous requests are limited by: the client's IPv4 address or /64, behind trusted proxies the forwarded one. */
-export function clientNetworkOf({ request, shared }: Exchange): string {
+/** The client's address: behind a trusted proxy the one that it forwards for; "" when unknown. */
+export function clientAddressOf({ request, shared }: Exchange): string {
   const address = shared.server?.requestIP(request)?.address ?? "";
-  if (shared.trustedProxies === null) return clientNetwork(address);
-  return clientNetwork(clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies));
+  if (shared.trustedProxies === null) return peerAddress(address);
+  return clientAddress(address, request.headers.get("x-forwarded-for"), shared.trustedProxies);
+}
+
+/** What a client's requests are limited by: an IPv4 address or a /64; "" when unknown. */
+export function clientNetworkOf(exchange: Exchange): string {
+  return clientNetwork(clientAddressOf(exchange));
 }
 
 type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
@@ -94,11 +99,13 @@ export function reply(exchange: Exchange, status: number, body: ReplyBody, extra
 }
 
 /** Every answer is counted and has its line in the log. */
-function answered({ shared, requestId, method, path, startedAt, grant }: Exchange, status: number): void {
+function answered(exchange: Exchange, status: number): void {
+  const { shared, requestId, method, path, startedAt, grant } = exchange;
   const durationMs = performance.now() - startedAt;
   shared.traffic.count(status, durationMs);
   const applicationId = grant?.applicationId ?? null;
-  shared.log.request({ requestId, method, path, status, durationMs, applicationId });
+  const client = clientAddressOf(exchange);
+  shared.log.request({ requestId, method, path, status, durationMs, client, applicationId });
 }
 
 function setAll(headers: Headers, values: ExtraHeaders): void {

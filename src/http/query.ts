@@ -8,8 +8,8 @@ import { codePoints } from "../domain/text.ts";
  * decode, and counts UTF-16 units. Its query schema also costs 0.69 of the throughput.
  *
  * Understood are strings (lengths in code points, pattern), integers (minimum, maximum), and arrays of strings,
- * which may be repeated or separated by commas. A string with the keyword `trim` loses outer white space.
- * An empty optional string counts as absent.
+ * which may be repeated or separated by commas. A string with the keyword `trim` loses outer white space. An empty one
+ * with `allowEmptyValue`, such as a free-text filter or a cursor, counts as absent; every other empty value is an error.
  */
 
 /** A further check of a parameter: what is wrong with it, or null. */
@@ -30,7 +30,7 @@ export function readQuery<T extends TObject>(
   for (const [field, property] of Object.entries(schema.properties)) {
     if (problems.some((problem) => problem.field === field)) continue;
     const texts = given.get(field);
-    if (!texts || (isBlank(property, texts) && !required.has(field))) {
+    if (!texts || isAbsent(property, texts)) {
       if (required.has(field)) fault(field, "is required");
       else if ("default" in property) result[field] = property["default"];
       continue;
@@ -45,8 +45,8 @@ export function readQuery<T extends TObject>(
   return result as Static<T>;
 }
 
-function isBlank(schema: TSchema, [text = ""]: readonly string[]): boolean {
-  return schema["type"] === "string" && (schema["trim"] ? text.trim() : text) === "";
+function isAbsent(schema: TSchema, [text = ""]: readonly string[]): boolean {
+  return schema["allowEmptyValue"] === true && (schema["trim"] ? text.trim() : text) === "";
 }
 
 /** Reads one path parameter, which the router has decoded. */

@@ -40,14 +40,15 @@ export function limiterMemory(isShared = false): ArrayBufferLike {
 }
 
 /**
- * Token buckets, one for each key: `limit` requests at once, refilled evenly over a minute. There are 65,536 of them, in
+ * Token buckets, one for each key: `limit` requests at once, refilled evenly over a minute. A bucket keeps what was taken,
+ * not what is left, so that another limit holds from the next request on. There are 65,536 of them, in
  * sets of 8 by the hash of their key; where a set is full, the one left alone for longest is given away, which nobody
  * notices when that was a minute. With the same `memory`, the limiters of several threads take from the same buckets.
  */
 export function rateLimiter(now: () => number, memory: ArrayBufferLike = limiterMemory()) {
   const words = new Int32Array(memory, 0, levelsAt / 4);
   const [seed = 0, otherSeed = 0] = words.subarray(seedsAt, locksAt);
-  /** Of each bucket what is left in it, and since when. */
+  /** Of each bucket what was taken of it, and when. */
   const levels = new Float64Array(memory, levelsAt);
   const places = new Map<string, Place>();
   const isShared = memory instanceof SharedArrayBuffer;
@@ -67,7 +68,7 @@ export function rateLimiter(now: () => number, memory: ArrayBufferLike = limiter
     words[keysAt + 2 * bucket] === low && words[keysAt + 2 * bucket + 1] === high;
 
   /** To be called with the lock of its set: has `place` say where the bucket is, a full one where there was none. */
-  const find = (place: Place, limit: number): void => {
+  const find = (place: Place): void => {
     const first = place.bucket & -ways;
     let oldest = first;
     for (let bucket = first; bucket < first + ways; bucket++) {
@@ -80,7 +81,7 @@ export function rateLimiter(now: () => number, memory: ArrayBufferLike = limiter
     place.bucket = oldest;
     words[keysAt + 2 * oldest] = place.low;
     words[keysAt + 2 * oldest + 1] = place.high;
-    levels[2 * oldest] = limit;
+    levels[2 * oldest] = 0;
     levels[2 * oldest + 1] = now();
   };
 
@@ -92,23 +93,23 @@ export function rateLimiter(now: () => number, memory: ArrayBufferLike = limiter
       const perMs = limit / 60_000;
       const lock = locksAt + (place.bucket >>> 3);
       if (isShared) acquire(words, lock);
-      if (!holds(place.bucket, place)) find(place, limit);
+      if (!holds(place.bucket, place)) find(place);
       const { bucket } = place;
       // With the lock, so that it does not step back from one thread to the next.
       const at = now();
       const passedMs = Math.max(0, at - (levels[2 * bucket + 1] ?? 0));
-      let tokens = Math.min(limit, (levels[2 * bucket] ?? 0) + passedMs * perMs);
-      const allowed = tokens >= 1;
-      if (allowed) tokens -= 1;
-      levels[2 * bucket] = tokens;
+      let taken = Math.min(limit, Math.max(0, (levels[2 * bucket] ?? 0) - passedMs * perMs));
+      const allowed = taken <= limit - 1;
+      if (allowed) taken += 1;
+      levels[2 * bucket] = taken;
       levels[2 * bucket + 1] = at;
       if (isShared) Atomics.store(words, lock, 0);
       return {
         allowed,
         limit,
-        remaining: Math.floor(tokens),
-        resetSeconds: Math.ceil((limit - tokens) / perMs / 1000),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / perMs / 1000)),
+        remaining: Math.floor(limit - taken),
+        resetSeconds: Math.ceil(taken / perMs / 1000),
+        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
       };
     },
   };

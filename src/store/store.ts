@@ -111,7 +111,11 @@ export interface Store {
     page(after: string, limit: number): Promise<Application[]>;
   };
   readonly tokens: {
-    create(hash: Uint8Array, grant: Grant): Promise<void>;
+    /**
+     * Keeps a new access token. Of those of an application itself only the newest are good: gives whether this one
+     * ended others.
+     */
+    create(hash: Uint8Array, grant: Grant): Promise<boolean>;
     find(hash: Uint8Array): Promise<Grant | null>;
     /** An access or refresh token that still works, also within the grace of a refresh token. */
     inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
@@ -133,12 +137,20 @@ export interface Store {
     ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
     /** Access and refresh tokens and codes; returns how many access tokens were removed. */
     removeOfApplication(applicationId: string): Promise<number>;
-    /** Access and refresh tokens, codes and login requests; returns how many were removed. */
-    removeExpired(now: number): Promise<number>;
+    /** Removes some of the tokens, codes and login requests that have expired; true when none was left. */
+    removeExpired(now: number): Promise<boolean>;
   };
   readonly loginRequests: {
-    /** The browser is known again by the secret of its cookie, of which this is the hash. */
-    create(challengeHash: Uint8Array, browserHash: Uint8Array, request: LoginRequest): Promise<void>;
+    /**
+     * The browser is known again by the secret of its cookie, of which this is the hash. Beyond `loginLimits` the oldest
+     * requests of the application, or of the `client`, which is the network of the browser, end.
+     */
+    create(
+      challengeHash: Uint8Array,
+      browserHash: Uint8Array,
+      request: LoginRequest,
+      client: string,
+    ): Promise<void>;
     /** One that waits for its answer or has it; null: unknown, expired, or its browser has been back. */
     find(challengeHash: Uint8Array, now: number): Promise<LoginRequest | null>;
     /**

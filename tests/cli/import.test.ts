@@ -250,7 +250,13 @@ test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot e
   ]);
   expect([direct.code, direct.stdout]).toEqual([130, "3 accepted, 0 rejected; stopped before the end\n"]);
   expect(served.code).toBe(130);
-  expect(JSON.parse(served.stdout)).toEqual({ accepted: 3, rejected: 0, errors: [], interrupted: true });
+  expect(JSON.parse(served.stdout)).toEqual({
+    accepted: 3,
+    rejected: 0,
+    ignored_fields: 0,
+    errors: [],
+    interrupted: true,
+  });
   expect([snapshot.code, snapshot.stdout]).toEqual([130, ""]);
   expect(snapshot.stderr).toContain("no livestream was ended");
   const answer = await client(server).api("GET", "/public/v1/categories?limit=100");

@@ -156,6 +156,7 @@ describe("the log of a developer", () => {
       path: "/public/v1/users/a",
       status: 200,
       durationMs: 0.4321,
+      client: "127.0.0.1",
       applicationId: null,
     });
     const sent = {
@@ -187,7 +188,15 @@ describe("the log of a developer", () => {
 
   test("is quiet at level warn", () => {
     const { log: it, written } = log("warn");
-    it.request({ requestId: "r", method: "GET", path: "/", status: 200, durationMs: 1, applicationId: null });
+    it.request({
+      requestId: "r",
+      method: "GET",
+      path: "/",
+      status: 200,
+      durationMs: 1,
+      client: "127.0.0.1",
+      applicationId: null,
+    });
     it.warn("unknown_setting", { name: "ONAIR_PROT" });
     expect(written.length).toBe(1);
   });

@@ -262,7 +262,10 @@ describe("?atomic=true", () => {
   ])("%s with one refused line takes none", async (path, rows, errors) => {
     const before = await everything();
     const answer = await put(`${path}${path.includes("?") ? "&" : "?"}atomic=true`, rows);
-    expect([answer.status, await json<object>(answer)]).toEqual([200, { accepted: 0, rejected: 1, errors }]);
+    expect([answer.status, await json<object>(answer)]).toEqual([
+      200,
+      { accepted: 0, rejected: 1, ignored_fields: 0, errors },
+    ]);
     expect(await everything()).toBe(before);
     expect(await category(5)).toMatchObject({ viewers: 10 });
     expect(await category(6)).toMatchObject({ viewers: 0 });
@@ -278,12 +281,13 @@ describe("?atomic=true", () => {
     expect(await json<object>(await put("users/batch?atomic=true", users))).toEqual({
       accepted: 2,
       rejected: 0,
+      ignored_fields: 0,
       errors: [],
     });
     expect(await found("renamed")).toEqual([1]);
     const live = [{ channel_id: 12, category_id: 6, viewers: 4 }];
     const report = await put("livestreams?atomic=true&snapshot=true", live);
-    expect(await json<object>(report)).toEqual({ accepted: 1, rejected: 0, errors: [] });
+    expect(await json<object>(report)).toEqual({ accepted: 1, rejected: 0, ignored_fields: 0, errors: [] });
     expect(await category(5)).toMatchObject({ viewers: 0 });
     expect(await category(6)).toMatchObject({ viewers: 4 });
   });

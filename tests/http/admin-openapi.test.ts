@@ -57,7 +57,6 @@ describe("the admin document", () => {
       backups,
       catalogue: new Catalogue(),
       cursors: new Cursors("key"),
-      authenticator: { forget() {} },
       log: createLog("off"),
       now: Date.now,
       adminKeyHash: new Uint8Array(32),
@@ -71,7 +70,9 @@ describe("the admin document", () => {
     const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);
     expect(names.length).toBeGreaterThan(25);
     expect(new Set(operations(document).map(({ name }) => name))).toEqual(new Set(names));
-    const hidden = routes.filter(({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD");
+    const hidden = routes.filter(
+      ({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD",
+    );
     expect(hidden.map(({ path }) => path).sort()).toEqual([
       "/docs",
       "/docs/:script",

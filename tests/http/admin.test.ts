@@ -14,6 +14,7 @@ afterAll(() => server.stop());
 interface Report {
   accepted: number;
   rejected: number;
+  ignored_fields?: number;
   errors: { line: number; message: string }[];
 }
 const ndjson = (rows: readonly unknown[]) =>
@@ -92,6 +93,7 @@ describe("batches", () => {
     expect(report).toEqual({
       accepted: 3,
       rejected: 9,
+      ignored_fields: 1,
       errors: [
         { line: 2, message: "The line is not valid JSON" },
         {
@@ -113,8 +115,18 @@ describe("batches", () => {
   });
 
   test("the same again changes nothing and is accepted", async () => {
-    expect(await batch("users", users)).toEqual({ accepted: users.length, rejected: 0, errors: [] });
-    expect(await batch("users", users)).toEqual({ accepted: users.length, rejected: 0, errors: [] });
+    expect(await batch("users", users)).toEqual({
+      accepted: users.length,
+      rejected: 0,
+      ignored_fields: 0,
+      errors: [],
+    });
+    expect(await batch("users", users)).toEqual({
+      accepted: users.length,
+      rejected: 0,
+      ignored_fields: 0,
+      errors: [],
+    });
     expect(await batch("categories", categories)).toMatchObject({ rejected: 0 });
     expect(await batch("categories", categories)).toMatchObject({ rejected: 0 });
     expect(await batch("channels", channels)).toMatchObject({ rejected: 0 });
@@ -207,14 +219,19 @@ describe("batches", () => {
     const put = async (body: string) =>
       json<Report>(await server.admin("POST", "/admin/v1/users/batch?atomic=true", body));
     const errors = [{ line: 2, message: 'username "ATOMIC" is taken by user 81' }];
-    expect(await put(ndjson(rows))).toEqual({ accepted: 0, rejected: 1, errors });
+    expect(await put(ndjson(rows))).toEqual({ accepted: 0, rejected: 1, ignored_fields: 0, errors });
     expect((await server.get("/public/v1/users/atomic", token)).status).toBe(404);
-    expect(await put(ndjson(rows.slice(0, 1)))).toEqual({ accepted: 1, rejected: 0, errors: [] });
+    expect(await put(ndjson(rows.slice(0, 1)))).toEqual({
+      accepted: 1,
+      rejected: 0,
+      ignored_fields: 0,
+      errors: [],
+    });
     expect((await server.get("/public/v1/users/atomic", token)).status).toBe(200);
   });
 
   test("an empty body is an empty batch", async () => {
-    expect(await batch("users", [])).toEqual({ accepted: 0, rejected: 0, errors: [] });
+    expect(await batch("users", [])).toEqual({ accepted: 0, rejected: 0, ignored_fields: 0, errors: [] });
   });
 
   test("what is not supported is refused, not ignored", async () => {
@@ -277,7 +294,7 @@ describe("POST /admin/v1/applications", () => {
   });
 
   test("lists all wrong fields at once", async () => {
-    const response = await create({ name: "", webhook_url: 7, scopes: "x", rate_limit: 0 });
+    const response = await create({ name: "", webhook_url: 7, scopes: "x", rate_limit: -1 });
     expect(response.status).toBe(400);
     const { errors } = await json<{ errors: { field: string }[] }>(response);
     expect(errors.map(({ field }) => field).sort()).toEqual(["name", "rate_limit", "scopes", "webhook_url"]);

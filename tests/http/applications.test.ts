@@ -135,7 +135,7 @@ describe("changing", () => {
 
   test.each<[object, string[]]>([
     [{ name: "" }, ["name"]],
-    [{ name: null, rate_limit: 0, disabled: "yes" }, ["disabled", "name", "rate_limit"]],
+    [{ name: null, rate_limit: -1, disabled: "yes" }, ["disabled", "name", "rate_limit"]],
     [{ webhook_url: "ftp://x.example/", scopes: ["none"] }, ["scopes", "webhook_url"]],
   ])("%j is refused whole", async (body, fields) => {
     const { id } = await server.application();

@@ -57,7 +57,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
   const { log, store } = endlessLog(perRead);
   streams = new EventStreams({
     store,
-    authenticator: { authenticate: async () => ({ grant, application }), timesForgotten: 0 },
+    authenticator: { authenticate: async () => ({ grant, application }), changeCount: 0 },
     positions,
     signingKey: () => signingKey,
     log: createLog("off"),

@@ -123,7 +123,9 @@ describe("the operations", () => {
     const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);
     expect(names.length).toBeGreaterThan(8);
     expect(new Set(operations(document).map(({ name }) => name))).toEqual(new Set(names));
-    const hidden = routes.filter(({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD");
+    const hidden = routes.filter(
+      ({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD",
+    );
     expect(hidden.every(({ path }) => !path.startsWith("/public/v1"))).toBe(true);
   });
 

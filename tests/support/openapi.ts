@@ -19,7 +19,7 @@ export interface OperationObject {
   tags: string[];
   security: Record<string, string[]>[];
   parameters?: { $ref?: string; name: string; in: string; description?: string; explode?: boolean }[];
-  requestBody?: { content: Record<string, MediaType> };
+  requestBody?: { $ref?: string; required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseObject>;
 }
 export interface OpenApiDocument {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog, type Log } from "../../src/log.ts";
 
 export const adminKey = "test-operator-key";
 
@@ -35,6 +35,8 @@ export interface TestServerOptions {
   /** With `clock`, where the two are to move apart. */
   readonly steady?: Clock;
   readonly env?: Readonly<Record<string, string>>;
+  /** Instead of none. */
+  readonly log?: Log;
 }
 
 /** A real server on free ports of loopback with a real data directory, in this process. */
@@ -44,6 +46,7 @@ export async function startServer({
   clock,
   steady,
   env,
+  log = createLog("off"),
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   try {
@@ -54,7 +57,7 @@ export async function startServer({
     );
     const app = await startApp({
       config,
-      log: createLog("off"),
+      log,
       ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
     });
     return new TestServer(app, directory.remove);

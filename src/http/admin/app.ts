@@ -3,10 +3,10 @@ import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
+import type { TrustedProxies } from "../../proxies.ts";
 import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
-import type { Authenticator } from "../auth.ts";
 import { docsRoutes } from "../public/docs.ts";
 import { openApiRoute } from "../public/openapi.ts";
 import { answerOtherMethods } from "../server.ts";
@@ -37,11 +37,12 @@ export interface AdminDeps {
   readonly catalogue: Catalogue;
   readonly cursors: Cursors;
   /** To be told of every change of an application, a token or a user. */
-  readonly authenticator: Pick<Authenticator, "forget">;
   readonly log: Log;
   readonly now: () => number;
   readonly adminKeyHash: Uint8Array;
   readonly allowPrivateWebhooks: boolean;
+  /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
+  readonly trustedProxies?: TrustedProxies;
   readonly isReady: () => boolean;
   readonly publicTraffic: Traffic;
   /** Where the public listener is reached from outside, without a trailing slash. */

@@ -40,8 +40,8 @@ const fields = {
     maxItems: 20,
     description: "Where its users may be sent back to.",
   }),
-  rate_limit: nullable(Type.Integer({ minimum: 1, maximum: 10_000_000 }), {
-    description: "Requests a minute; null: the server's default.",
+  rate_limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000_000 }), {
+    description: "Requests a minute; 0: unlimited; null: the server's default.",
   }),
   subscription_limit: nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
     description: "How many subscriptions it may have; null: the server's default.",
@@ -59,12 +59,16 @@ const client_type = Type.Union(
   { description: "`public` for a program on its users' devices, which can keep no secret and has none." },
 );
 
-export const ApplicationInput = Type.Object({
-  name,
-  client_type: Type.Optional(client_type),
-  ...Type.Partial(Type.Object(others)).properties,
-});
-export const ApplicationChangesInput = Type.Partial(Type.Object(fields));
+/** What is not known is refused: a misspelt field must not make an application without what it should have. */
+export const ApplicationInput = Type.Object(
+  {
+    name,
+    client_type: Type.Optional(client_type),
+    ...Type.Partial(Type.Object(others)).properties,
+  },
+  closed,
+);
+export const ApplicationChangesInput = Type.Partial(Type.Object(fields), closed);
 
 const shownFields = {
   id: Type.String({ pattern: ulidPattern, description: "A ULID." }),

@@ -4,7 +4,6 @@ import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
-import type { Authenticator } from "../auth.ts";
 import { readJson } from "../body.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, Message } from "../public/reference.ts";
@@ -30,14 +29,13 @@ const ListQuery = listQuery("applications");
 
 export interface ApplicationRouteOptions {
   readonly store: Store;
-  readonly authenticator: Pick<Authenticator, "forget">;
   readonly now: () => number;
   readonly allowPrivateWebhooks: boolean;
 }
 
 /** Create, list, get, change and delete applications of third parties. */
 export function applicationRoutes(app: AdminListener, options: ApplicationRouteOptions): void {
-  const { store, authenticator, now, allowPrivateWebhooks } = options;
+  const { store, now, allowPrivateWebhooks } = options;
   const path = "/admin/v1/applications";
   const tag = "Applications";
 
@@ -156,7 +154,6 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
       const { client_type } = existing(await store.applications.find(id));
       const changes = checkFields(input, client_type, allowPrivateWebhooks);
       const changed = existing(await store.applications.update(id, changes, now()));
-      authenticator.forget();
       return replyJson(exchange, 200, shown(changed));
     },
     adminOperation({
@@ -182,7 +179,6 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
     async ({ exchange, params }) => {
       const removed = await store.applications.remove(readApplicationId(params.id), now());
       if (!removed) throw unknownApplication();
-      authenticator.forget();
       return reply(exchange, 204, null);
     },
     adminOperation({

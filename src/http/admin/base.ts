@@ -1,12 +1,18 @@
 import { DomainError } from "../../domain/errors.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
+import type { TrustedProxies } from "../../proxies.ts";
 import { bearerToken } from "../auth.ts";
 import { listener } from "../server.ts";
 
 /** The listener of the platform's own backend: a route says `operator: true` to need the operator key. */
-export function adminListener(options: { log: Log; adminKeyHash: Uint8Array }) {
-  return listener({ log: options.log, headers: {} }).macro({
+export function adminListener(options: {
+  log: Log;
+  adminKeyHash: Uint8Array;
+  trustedProxies?: TrustedProxies | null;
+}) {
+  const { log, trustedProxies = null } = options;
+  return listener({ log, headers: {}, trustedProxies }).macro({
     operator: {
       transform: ({ request }: { request: Request }) => {
         const key = bearerToken(request);

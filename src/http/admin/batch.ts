@@ -31,27 +31,39 @@ export function isAtomic(request: Request): boolean {
   return readQuery(request.url, AtomicQuery).atomic === "true";
 }
 
-export const BatchReportSchema = Type.Object(
-  {
-    accepted: Type.Integer({ description: "Lines that were taken." }),
-    rejected: Type.Integer({ description: "Lines that were refused." }),
-    errors: Type.Array(
-      Type.Object(
-        {
-          line: Type.Integer({ description: "From 1 on, blank lines counted." }),
-          message: Type.String({ description: "Why it was refused." }),
-        },
-        closed,
-      ),
-      { description: `The first ${grouped(maxErrors)} refused lines.` },
+const reportFields = {
+  accepted: Type.Integer({ description: "Lines that were taken." }),
+  rejected: Type.Integer({ description: "Lines that were refused." }),
+  errors: Type.Array(
+    Type.Object(
+      {
+        line: Type.Integer({ description: "From 1 on, blank lines counted." }),
+        message: Type.String({ description: "Why it was refused." }),
+      },
+      closed,
     ),
+    { description: `The first ${grouped(maxErrors)} refused lines.` },
+  ),
+};
+
+export const BatchReportSchema = Type.Object(reportFields, { $id: "BatchReport", ...closed });
+
+/** Of a batch of the platform's data. */
+export const DataReportSchema = Type.Object(
+  {
+    ...reportFields,
+    ignored_fields: Type.Integer({
+      description:
+        "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",
+    }),
   },
-  { $id: "BatchReport", ...closed },
+  { $id: "DataReport", ...closed },
 );
 
 export const exampleReport = {
   accepted: 1,
   rejected: 1,
+  ignored_fields: 0,
   errors: [{ line: 2, message: 'username "one" is taken by user 1' }],
 };
 

@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
-import type { Authenticator } from "../auth.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { readParam } from "../query.ts";
@@ -28,12 +27,11 @@ const ConsentSchema = Type.Object(
 
 export interface ConsentRouteOptions {
   readonly store: Store;
-  readonly authenticator: Pick<Authenticator, "forget">;
   readonly now: () => number;
 }
 
 /** What users have allowed applications. */
-export function consentRoutes(app: AdminListener, { store, now, authenticator }: ConsentRouteOptions): void {
+export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOptions): void {
   app.get(
     "/admin/v1/users/:id/consents",
     async ({ exchange, params }) => {
@@ -75,7 +73,6 @@ export function consentRoutes(app: AdminListener, { store, now, authenticator }:
     async ({ exchange, params }) => {
       const id = readParam("id", params.id, Id);
       await store.consents.revoke(id, readApplicationId(params.application_id), now());
-      authenticator.forget();
       return reply(exchange, 204, null);
     },
     adminOperation({

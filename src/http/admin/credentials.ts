@@ -1,11 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Rotation, rotationLimits } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
-import { Id } from "../../domain/fields.ts";
+import { closed as closedObject, Id } from "../../domain/fields.ts";
 import { isoTime, second } from "../../domain/time.ts";
-import { appTokenLifetimeMs, newSecret, parseScopes, secretHash } from "../../domain/tokens.ts";
+import {
+  appTokenLifetimeMs,
+  appTokensKept,
+  newSecret,
+  parseScopes,
+  secretHash,
+} from "../../domain/tokens.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
-import { readJson } from "../body.ts";
+import { readOptionalJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { ApplicationId, existing, readApplicationId } from "./application-fields.ts";
@@ -13,7 +19,7 @@ import type { ApplicationRouteOptions } from "./applications.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed, grouped } from "./reference.ts";
 
-const RotationInput = Type.Object({
+const RotationInput = closedObject({
   overlap_seconds: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -28,7 +34,7 @@ const overlapUntil = Type.Union([IsoTimestamp, Type.Null()], {
   description: "Until then older secrets are good, too; null: they are not.",
 });
 
-const TokenInput = Type.Object({
+const TokenInput = closedObject({
   scopes: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), {
       maxItems: 20,
@@ -101,7 +107,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
       `/admin/v1/applications/:id/${field.replace("_", "-")}`,
       async ({ exchange, request, params }) => {
         const id = readApplicationId(params.id);
-        const rotation = rotationOf(await readJson(request, RotationInput));
+        const rotation = rotationOf(await readOptionalJson(request, RotationInput));
         const secret = await rotate(id, rotation);
         return replyJson(exchange, 200, { id, [field]: secret, overlap_until: endOf(rotation) });
       },
@@ -111,7 +117,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
         summary,
         description: `Makes a new secret, which is shown only now. While the overlap lasts, ${meanwhile}.`,
         params: ApplicationId,
-        body: { json: { schema: RotationInput, example: { overlap_seconds: 3600 } } },
+        body: { json: { schema: RotationInput, example: { overlap_seconds: 3600 } }, optional: true },
         answers: {
           200: answer("The new secret.", {
             schema: Type.Object(
@@ -135,7 +141,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
   }
 }
 
-function tokenRoutes(app: AdminListener, { store, authenticator, now }: ApplicationRouteOptions): void {
+function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions): void {
   const path = "/admin/v1/applications/:id/tokens";
   const tag = "Tokens";
 
@@ -143,7 +149,7 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
     path,
     async ({ exchange, request, params }) => {
       const id = readApplicationId(params.id);
-      const input = await readJson(request, TokenInput);
+      const input = await readOptionalJson(request, TokenInput);
       const application = existing(await store.applications.find(id));
       const scopes = input.scopes ? parseScopes(input.scopes.join(" ")) : application.scopes;
       if (!scopes?.every((scope) => application.scopes.includes(scope))) {
@@ -152,7 +158,8 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
       }
       const token = newSecret("onair_at_");
       const expiresAt = now() + (input.expires_in ? input.expires_in * second : appTokenLifetimeMs);
-      await store.tokens.create(secretHash(token), { applicationId: id, userId: null, scopes, expiresAt });
+      const grant = { applicationId: id, userId: null, scopes, expiresAt };
+      await store.tokens.create(secretHash(token), grant);
       const made = { access_token: token, user_id: null, scopes, expires_at: isoTime(expiresAt) };
       return replyJson(exchange, 201, made);
     },
@@ -160,10 +167,12 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
       id: "createToken",
       tag,
       summary: "Create Token",
-      description:
-        "Makes an access token of an application without its client secret, as for a test or a tool of the platform.",
+      description: `Makes an access token of an application without its client secret, as for a test or a tool of the platform. Of the tokens of an application itself the newest ${grouped(appTokensKept)} are good.`,
       params: ApplicationId,
-      body: { json: { schema: TokenInput, example: { scopes: ["users:read"], expires_in: 3600 } } },
+      body: {
+        json: { schema: TokenInput, example: { scopes: ["users:read"], expires_in: 3600 } },
+        optional: true,
+      },
       answers: {
         201: answer("The token, which is shown only now.", {
           schema: Type.Object({ access_token: Type.String(), ...tokenFields }, closed),
@@ -208,7 +217,6 @@ function tokenRoutes(app: AdminListener, { store, authenticator, now }: Applicat
     async ({ exchange, params }) => {
       const { id } = existing(await store.applications.find(readApplicationId(params.id)));
       const revoked = await store.tokens.removeOfApplication(id);
-      authenticator.forget();
       return replyJson(exchange, 200, { revoked, message: "OK" });
     },
     adminOperation({

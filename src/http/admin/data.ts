@@ -14,7 +14,7 @@ import { reply, replyJson } from "../exchange.ts";
 import { answer, Message } from "../public/reference.ts";
 import { readParam } from "../query.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
-import { AtomicQuery, BatchReportSchema, exampleReport, isAtomic, replyRows } from "./batch.ts";
+import { AtomicQuery, DataReportSchema, exampleReport, isAtomic, replyRows } from "./batch.ts";
 import { type AdminErrorCode, adminOperation, closed } from "./reference.ts";
 
 const IdParam = Type.Object({ id: Id });
@@ -191,17 +191,18 @@ function batchRoutes<Input>(app: AdminListener, resource: Resource<Input>): void
   app.post(
     path,
     async ({ exchange, request }) => {
+      const { read, keep, ignored } = intake;
       const apply = isAtomic(request) ? applyAtomically : applyBatch;
-      return replyJson(exchange, 200, await apply(bodyStream(request), intake.read, intake.keep));
+      return replyJson(exchange, 200, await apply(bodyStream(request), read, keep, { ignored }));
     },
     adminOperation({
       id: `put${Names}`,
       tag,
       summary: `Put ${Names}`,
-      description: `Makes or replaces many ${many}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept.`,
+      description: `Makes or replaces many ${many}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.`,
       query: AtomicQuery,
       body: { ndjson: { description: `One ${one} on each line.`, example: [example] } },
-      answers: { 200: answer("What became of it.", { schema: BatchReportSchema, example: exampleReport }) },
+      answers: { 200: answer("What became of it.", { schema: DataReportSchema, example: exampleReport }) },
       errors: ["body_too_large"],
     }),
   );

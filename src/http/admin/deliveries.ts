@@ -28,6 +28,7 @@ const tag = "Deliveries";
 const applicationFilter = {
   application_id: Type.Optional(
     Type.String({
+      minLength: 1,
       maxLength: 64,
       description:
         "Only of this application. Without it all are looked through, which takes many requests for what is rare.",

@@ -7,7 +7,7 @@ import { reply, replyJson } from "../exchange.ts";
 import { answer } from "../public/reference.ts";
 import { readParam, readQuery } from "../query.ts";
 import type { AdminListener } from "./base.ts";
-import { AtomicQuery, BatchReportSchema, flag, replyRows } from "./batch.ts";
+import { AtomicQuery, DataReportSchema, flag, replyRows } from "./batch.ts";
 import { adminOperation } from "./reference.ts";
 
 const LivestreamsQuery = Type.Object({
@@ -45,13 +45,13 @@ export function livestreamRoutes(app: AdminListener, store: Store, data: Platfor
       tag,
       summary: "Put Livestreams",
       description:
-        "Starts or updates livestreams, one on each line. They show in the categories within two seconds. A line that is wrong is refused, and the rest is kept. A snapshot that breaks off, or of which no line can be used, ends no livestream.",
+        "Starts or updates livestreams, one on each line. They show in the categories within two seconds. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted. A snapshot that breaks off, or of which no line can be used, ends no livestream.",
       query: LivestreamsQuery,
       body: { ndjson: { description: "One livestream on each line.", example: [example] } },
       answers: {
         200: answer("What became of it.", {
-          schema: BatchReportSchema,
-          example: { accepted: 1, rejected: 0, errors: [] },
+          schema: DataReportSchema,
+          example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [] },
         }),
       },
       errors: ["body_too_large"],

@@ -7,7 +7,7 @@ import { mayReuseConsent } from "../../domain/redirect-uris.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, parseScopes, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
-import { readJson } from "../body.ts";
+import { readJson, readOptionalJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { readQuery } from "../query.ts";
@@ -195,7 +195,10 @@ export function loginRequestRoutes(app: AdminListener, options: LoginRequestRout
   app.put(
     `${path}/reject`,
     async ({ exchange, request, params }) => {
-      const { error = "access_denied", error_description = null } = await readJson(request, RejectInput);
+      const { error = "access_denied", error_description = null } = await readOptionalJson(
+        request,
+        RejectInput,
+      );
       const given = { error, errorDescription: error_description };
       return replyJson(exchange, 200, await keep(params.challenge, given));
     },
@@ -205,7 +208,10 @@ export function loginRequestRoutes(app: AdminListener, options: LoginRequestRout
       summary: "Reject Login Request",
       description: "Nobody logged in, or they did not consent. The first answer to a request holds.",
       params: ChallengeParams,
-      body: { json: { schema: RejectInput, example: { error_description: "The user denied access" } } },
+      body: {
+        json: { schema: RejectInput, example: { error_description: "The user denied access" } },
+        optional: true,
+      },
       answers: { 200: answered },
       errors: ["not_found", "conflict"],
     }),

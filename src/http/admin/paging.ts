@@ -10,6 +10,7 @@ export function listQuery(what: string) {
     ),
     cursor: Type.Optional(
       Type.String({
+        allowEmptyValue: true,
         pattern: ulidPattern,
         errorMessage: "is not one of this list",
         description: "The `cursor` of the page before.",

@@ -1,7 +1,8 @@
 import type { Application } from "../../domain/applications.ts";
+import { loginLimits } from "../../domain/authorizations.ts";
 import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
 import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
-import type { Exchange } from "../exchange.ts";
+import { clientNetworkOf, type Exchange } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { browserCookie, redirect, replyToPerson } from "./browser.ts";
 import { OAuthError } from "./errors.ts";
@@ -77,14 +78,16 @@ async function startLogin(
     const challenge = newSecret("onair_lc_");
     const cookie = browserCookie(publicUrl(), loginLifetimeMs);
     const browser = cookie.read(exchange.request) ?? cookie.make();
-    await store.loginRequests.create(secretHash(challenge), secretHash(browser), {
+    const login = {
       applicationId: application.id,
       redirectUri,
       scopes,
       state,
       codeChallenge,
       expiresAt: now() + loginLifetimeMs,
-    });
+    };
+    const hashes = [secretHash(challenge), secretHash(browser)] as const;
+    await store.loginRequests.create(...hashes, login, clientNetworkOf(exchange));
     const location = withParameters(loginUrl, { login_challenge: challenge });
     return redirect(exchange, location, cookie.header(browser));
   } catch (error) {
@@ -128,6 +131,9 @@ function requestedRedirectUri(
 function readRequest(application: Application, parameters: Parameters, repeated: ReadonlySet<string>) {
   const refuse = (message: string) => new AuthorizationError("invalid_request", message);
   if (repeated.size > 0) throw refuse("A parameter is given more than once");
+  if (Buffer.byteLength(parameters.get("state") ?? "") > loginLimits.maxStateBytes) {
+    throw refuse(`state may have at most ${loginLimits.maxStateBytes} bytes`);
+  }
   const responseType = parameters.get("response_type");
   if (responseType === undefined) throw refuse("response_type is required");
   if (responseType !== "code") {

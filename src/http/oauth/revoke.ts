@@ -21,7 +21,6 @@ export function revokeRoute(app: PublicListener, deps: PublicDeps, detail: objec
         if (result === "foreign") {
           throw new OAuthError("invalid_grant", "The token was issued to another client");
         }
-        if (result === "revoked") deps.access.authenticator.forget();
         return reply(exchange, 200, null, uncached);
       }),
     { access: "anyone", parse: "none", detail },

@@ -76,7 +76,7 @@ function authorizationCode(deps: PublicDeps, application: Application, form: Par
     redirectUri: form.get("redirect_uri") ?? null,
     codeVerifier: required(form, "code_verifier"),
   };
-  return userTokens(deps, (tokens) => {
+  return userTokens((tokens) => {
     return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
   });
 }
@@ -86,16 +86,13 @@ function refreshToken(deps: PublicDeps, application: Application, form: Paramete
   const token = required(form, "refresh_token");
   const asked = form.get("scope");
   const scopes = asked === undefined ? null : readScopes(asked, application.scopes);
-  return userTokens(deps, (tokens) => {
+  return userTokens((tokens) => {
     const given = { applicationId: application.id, scopes };
     return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());
   });
 }
 
-async function userTokens(
-  { access }: PublicDeps,
-  exchange: (tokens: NewTokens) => Promise<Exchanged>,
-): Promise<TokenAnswer> {
+async function userTokens(exchange: (tokens: NewTokens) => Promise<Exchanged>): Promise<TokenAnswer> {
   const accessToken = newSecret("onair_at_");
   const newRefreshToken = newSecret("onair_rt_");
   const result = await exchange({
@@ -108,7 +105,6 @@ async function userTokens(
   if (result.refused === "exceeded") {
     throw new OAuthError("invalid_scope", "The user did not grant all of these scopes");
   }
-  if (result.refused === "reused") access.authenticator.forget();
   throw new OAuthError(
     "invalid_grant",
     result.refused === "reused"

@@ -58,7 +58,7 @@ const PaginationSchema = Type.Object(
 
 const NameFilter = Type.String({
   trim: true,
-  minLength: 1,
+  allowEmptyValue: true,
   maxLength: categoryLimits.maxName,
   description: "Only categories whose name contains this, regardless of case and diacritics.",
 });
@@ -73,7 +73,11 @@ const ListQuery = Type.Object({
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: categoryLimits.maxCursor, description: "The cursor of the previous page." }),
+    Type.String({
+      allowEmptyValue: true,
+      maxLength: categoryLimits.maxCursor,
+      description: "The cursor of the previous page.",
+    }),
   ),
   name: Type.Optional(NameFilter),
   q: Type.Optional(Type.String({ ...NameFilter, description: "Another word for `name`, which wins." })),

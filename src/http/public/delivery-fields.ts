@@ -101,7 +101,9 @@ export const DeliveryPagination = Type.Object(
 );
 
 export const DeliveryQuery = Type.Object({
-  subscription_id: Type.Optional(Type.String({ maxLength: 64, description: "Only of this subscription." })),
+  subscription_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
+  ),
   status: Type.Optional(
     Type.String({
       pattern: `^(${statuses.join("|")})$`,
@@ -112,6 +114,7 @@ export const DeliveryQuery = Type.Object({
   ),
   type: Type.Optional(
     Type.String({
+      minLength: 1,
       maxLength: 100,
       description: "Only of this event type.",
       examples: ["channel.followed"],
@@ -140,7 +143,11 @@ export const DeliveryQuery = Type.Object({
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: deliveryPages.maxCursor, description: "The cursor of the previous page." }),
+    Type.String({
+      allowEmptyValue: true,
+      maxLength: deliveryPages.maxCursor,
+      description: "The cursor of the previous page.",
+    }),
   ),
 });
 

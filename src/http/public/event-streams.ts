@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
-import type { Application } from "../../domain/applications.ts";
+import { type Application, webhookSecrets } from "../../domain/applications.ts";
+import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { second } from "../../domain/time.ts";
 import { errorFields, type Log } from "../../log.ts";
@@ -12,7 +13,7 @@ import type { StreamPosition, StreamPositions } from "./stream-position.ts";
 
 export interface EventStreamsOptions {
   readonly store: Pick<Store, "deliveries">;
-  readonly authenticator: Pick<Authenticator, "authenticate" | "timesForgotten">;
+  readonly authenticator: Pick<Authenticator, "authenticate" | "changeCount">;
   readonly positions: StreamPositions;
   /** The platform's Ed25519 key. */
   readonly signingKey: () => KeyObject;
@@ -38,6 +39,17 @@ export interface StreamRequest {
   cut(): void;
 }
 
+/** What was read for the streams of an application that stand at one place. */
+interface StreamRead {
+  readonly deliveries: readonly StreamedDelivery[];
+  /** What is missing before them. */
+  readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
+  readonly position: StreamPosition;
+  readonly isAll: boolean;
+  /** Its frames by the secrets that sign them. */
+  readonly signed: Map<string, Uint8Array>;
+}
+
 /** Applications whose streams go on in one turn of the event loop, some 60 µs for each: requests go in between. */
 const wokenAtOnce = 32;
 const encoder = new TextEncoder();
@@ -53,11 +65,11 @@ export class EventStreams {
   readonly #timer: Timer;
   #count = 0;
   #isClosed = false;
-  #timesForgotten = 0;
+  #changeCount = 0;
   /** Applications that have something new. */
   readonly #toWake = new Set<string>();
   /** What is being read in this turn of the event loop. */
-  #reads = new Map<string, Promise<StreamPart>>();
+  #reads = new Map<string, Promise<StreamRead>>();
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
@@ -148,10 +160,10 @@ export class EventStreams {
 
   #check(heartbeatMs: number, stalledMs: number): void {
     const now = performance.now();
-    const { timesForgotten } = this.#options.authenticator;
+    const { changeCount } = this.#options.authenticator;
     // With its next look at the log each stream has one at its token.
-    if (timesForgotten !== this.#timesForgotten) this.wake([...this.#open.keys()]);
-    this.#timesForgotten = timesForgotten;
+    if (changeCount !== this.#changeCount) this.wake([...this.#open.keys()]);
+    this.#changeCount = changeCount;
     // Those that were opened together are not reminded together for ever.
     let mayRemind = Math.ceil(this.#count / 10);
     for (const stream of this.#all()) {
@@ -186,50 +198,73 @@ export class EventStreams {
 
   /** What comes behind a position; null where nothing more may be sent. */
   async #next(request: Request, from: StreamPosition, isReminded: boolean): Promise<StreamPart | null> {
-    const caller = await this.#options.authenticator.authenticate(request).catch(() => null);
-    if (!caller?.grant.scopes.includes("events:subscribe")) return null;
-    const { grant, application } = caller;
-    if (application.delivery === "webhook") return null;
-    const part = await this.#readShared(application, grant.userId, from);
-    if (part.bytes || !isReminded) return part;
-    const frame = heartbeatFrame(this.#options.positions.make(part.position, application.id));
-    return { ...part, bytes: encoder.encode(frame) };
+    const asked = await this.#allowed(request);
+    if (!asked) return null;
+    const read = await this.#readShared(asked.application.id, asked.grant.userId, from);
+    // Once more: what has changed during the read holds for what is sent now.
+    const caller = await this.#allowed(request);
+    if (!caller) return null;
+    const { application } = caller;
+    const { position, isAll } = read;
+    const bytes = this.#signed(read, application);
+    if (bytes || !isReminded) return { bytes, position, isAll };
+    const frame = heartbeatFrame(this.#options.positions.make(position, application.id));
+    return { bytes: encoder.encode(frame), position, isAll };
   }
 
-  #readShared(application: Application, userId: number | null, from: StreamPosition): Promise<StreamPart> {
-    const key = `${application.id} ${userId} ${from.seq}`;
+  /** The caller as it is now; null where it may not read the stream any more. */
+  async #allowed(request: Request): Promise<Caller | null> {
+    const caller = await this.#options.authenticator.authenticate(request).catch(() => null);
+    if (!caller?.grant.scopes.includes("events:subscribe")) return null;
+    return caller.application.delivery === "webhook" ? null : caller;
+  }
+
+  #readShared(applicationId: string, userId: number | null, from: StreamPosition): Promise<StreamRead> {
+    const key = `${applicationId} ${userId} ${from.seq}`;
     let read = this.#reads.get(key);
     if (!read) {
       if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
-      read = this.#read(application, userId, from);
+      read = this.#read(applicationId, userId, from);
       this.#reads.set(key, read);
     }
     return read;
   }
 
-  async #read(application: Application, userId: number | null, from: StreamPosition): Promise<StreamPart> {
-    const { store, positions, signingKey, log, now: clock } = this.#options;
+  async #read(applicationId: string, userId: number | null, from: StreamPosition): Promise<StreamRead> {
+    const { store, log, now: clock } = this.#options;
     const now = clock();
-    const { id: applicationId } = application;
     try {
-      const found = await store.deliveries.streamed(applicationId, from.seq, userId);
-      const { deliveries, lost, upTo, isAll } = found;
-      const frames = deliveries.map((delivery) => {
-        const id = positions.make({ seq: delivery.seq, at: delivery.published_at }, applicationId);
-        return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
-      });
-      // Only where retention has overtaken a reader that was on its way.
-      if (lost > 0) {
-        const to = Math.max(from.at, deliveries[0]?.published_at ?? now);
-        frames.unshift(gapFrame(positions.make(from, applicationId), from.at, to));
-      }
-      const bytes = frames.length > 0 ? encoder.encode(frames.join("")) : null;
+      const { deliveries, lost, upTo, isAll } = await store.deliveries.streamed(
+        applicationId,
+        from.seq,
+        userId,
+      );
       const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
-      return { bytes, position: { seq: upTo, at }, isAll };
+      // Only where retention has overtaken a reader that was on its way.
+      const gap = lost > 0 ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
+      return { deliveries, gap, position: { seq: upTo, at }, isAll, signed: new Map() };
     } catch (error) {
       log.error("stream_failed", { application_id: applicationId, ...errorFields(error) });
       throw error;
     }
+  }
+
+  /** The frames of what was read; null where there are none. */
+  #signed({ deliveries, gap, signed }: StreamRead, application: Application): Uint8Array | null {
+    if (deliveries.length === 0 && !gap) return null;
+    const { positions, signingKey, now: clock } = this.#options;
+    const now = clock();
+    const secrets = webhookSecrets(application, now).join(" ");
+    const known = signed.get(secrets);
+    if (known) return known;
+    const frames = deliveries.map((delivery) => {
+      const id = positions.make({ seq: delivery.seq, at: delivery.published_at }, application.id);
+      return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
+    });
+    if (gap) frames.unshift(gapFrame(positions.make(gap.from, application.id), gap.from.at, gap.to));
+    const bytes = encoder.encode(frames.join(""));
+    signed.set(secrets, bytes);
+    return bytes;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { appTokenLifetimeMs, scopes, userTokenLifetimeMs } from "../../domain/tokens.ts";
+import { appTokenLifetimeMs, appTokensKept, scopes, userTokenLifetimeMs } from "../../domain/tokens.ts";
 import { metadata } from "../oauth/metadata.ts";
 import { type Answer, answer, type Operation, operationDetail } from "./reference.ts";
 import { commonHeaders } from "./reference-errors.ts";
@@ -146,7 +146,7 @@ export const tokenDetail = clientEndpoint({
     client_id: exampleClientId,
   },
   answer: answer(
-    `The token of an application is good for ${appTokenLifetimeMs / 86_400_000} days, and earlier ones stay good; that of a user is good for ${userTokenLifetimeMs / 3_600_000} hours.`,
+    `The token of an application is good for ${appTokenLifetimeMs / 86_400_000} days, and so are earlier ones, of which the newest ${appTokensKept.toLocaleString("en")} are kept; that of a user is good for ${userTokenLifetimeMs / 3_600_000} hours.`,
     {
       schema: AccessTokenSchema,
       example: {

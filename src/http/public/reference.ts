@@ -48,6 +48,8 @@ export interface Operation {
     readonly example: unknown;
     /** `application/json` unless said otherwise. */
     readonly mediaType?: string;
+    /** It may be left out. */
+    readonly optional?: boolean;
   };
   readonly answers: Readonly<Record<number, Answer>>;
   /** It has an ETag and answers 304. */
@@ -80,7 +82,7 @@ export function operationDetail(of: Operation): Json & { responses: Record<numbe
     ...(parameters.length > 0 && { parameters }),
     ...(of.body && {
       requestBody: {
-        required: true,
+        required: !of.body.optional,
         content: {
           [of.body.mediaType ?? "application/json"]: {
             schema: documentSchema(of.body.schema),
@@ -97,7 +99,7 @@ export function operationDetail(of: Operation): Json & { responses: Record<numbe
 export function parametersOf(place: "path" | "query" | "header", schema: TObject | undefined): Json[] {
   const required = new Set<string>(schema?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
-    const { description, examples, ...rest } = documentSchema(property);
+    const { description, examples, allowEmptyValue, ...rest } = documentSchema(property);
     const example = Array.isArray(examples) ? examples[0] : rest["default"];
     return {
       name,
@@ -105,6 +107,7 @@ export function parametersOf(place: "path" | "query" | "header", schema: TObject
       required: required.has(name),
       ...(description !== undefined && { description }),
       ...(rest["type"] === "array" && { style: "form", explode: true }),
+      ...(allowEmptyValue === true && { allowEmptyValue }),
       schema: rest,
       ...(example !== undefined && { example }),
     };

@@ -9,7 +9,9 @@ import { Cursors } from "../../ranking/cursor.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
-import { type Authenticator, authenticator } from "../auth.ts";
+import { authenticator } from "../auth.ts";
+import { Changes } from "../changes.ts";
+import { notedStore } from "../noted-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { rateLimiter } from "../rate-limit.ts";
 import { type Listening, listen } from "../server.ts";
@@ -36,7 +38,8 @@ export interface PublicServerOptions {
 export interface PublicServer {
   readonly ranking: Ranking;
   readonly users: UserCache;
-  readonly authenticator: Authenticator;
+  /** The engine's, with every change noted of what remembered callers are made of. */
+  readonly store: Store;
   readonly traffic: Traffic;
   /** Where it is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
@@ -49,9 +52,10 @@ export interface PublicServer {
 /** Makes everything by which the requests of the public listener are answered. */
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { config, cursorKey, engine, catalogue, log, now } = options;
-  const { store } = engine;
+  const callers = new Changes();
+  const store = notedStore(engine.store, callers);
   const access = {
-    authenticator: authenticator(store, now, await jwtReader(config, store, now)),
+    authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
     limiter: rateLimiter(now),
     defaultRateLimit: config.rateLimit,
   };
@@ -99,7 +103,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   return {
     ranking,
     users,
-    authenticator: access.authenticator,
+    store,
     traffic,
     publicUrl: () => url,
     listen() {

@@ -5,7 +5,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
 import { rateLimited } from "../auth.ts";
-import { readJson } from "../body.ts";
+import { readOptionalJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
@@ -68,7 +68,7 @@ export function testRoute(
   app.post(
     "/public/v1/events/test",
     async ({ exchange, request }) => {
-      const body = request.body === null ? {} : await readJson(request, TestBody);
+      const body = await readOptionalJson(request, TestBody);
       const { event = defaultEvent, version = 1 } = body;
       const type = catalogue.find(event, version);
       if (!type) {
@@ -88,7 +88,7 @@ export function testRoute(
       summary: "Test Webhook",
       description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute} a minute for an application.`,
       access: "events:subscribe",
-      body: { schema: TestBody, example: { event: "channel.followed" } },
+      body: { schema: TestBody, example: { event: "channel.followed" }, optional: true },
       answers: {
         200: answer("What was sent, and what came back.", {
           schema: Type.Object({ data: TestSchema, message: Message }, closed),

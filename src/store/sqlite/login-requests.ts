@@ -1,8 +1,10 @@
+import type { Database } from "bun:sqlite";
 import { and, eq, gt, isNotNull, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { LoginAnswer } from "../../domain/authorizations.ts";
+import { type LoginAnswer, loginLimits } from "../../domain/authorizations.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { codeLifetimeMs } from "../../domain/tokens.ts";
 import type { AnsweredLogin } from "../results.ts";
@@ -10,9 +12,20 @@ import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
 import { rememberConsent } from "./consents.ts";
 import { isForeignKeyViolation } from "./faults.ts";
+import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests } from "./schema/access.ts";
 
-export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Store["loginRequests"] {
+export function loginRequestStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Store["loginRequests"] {
+  const table = "login_requests";
+  const { openPerApplication, openPerClient } = loginLimits;
+  const keepers = once(() => ({
+    ofApplication: newestKeeper(db, { table, where: "application_id = ?1", keep: openPerApplication }),
+    ofClient: newestKeeper(db, { table, where: "client = ?1", keep: openPerClient }),
+  }));
   const shown = {
     applicationId: loginRequests.application_id,
     redirectUri: loginRequests.redirect_uri,
@@ -70,13 +83,14 @@ export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Store
   };
 
   return {
-    create: (challengeHash, browserHash, request) =>
+    create: (challengeHash, browserHash, request, client) =>
       commit(() => {
         orm
           .insert(loginRequests)
           .values({
             challenge_hash: Buffer.from(challengeHash),
             browser_hash: Buffer.from(browserHash),
+            client,
             application_id: request.applicationId,
             redirect_uri: request.redirectUri,
             scopes: request.scopes,
@@ -85,6 +99,8 @@ export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Store
             expires_at: request.expiresAt,
           })
           .run();
+        keepers().ofClient(client);
+        keepers().ofApplication(request.applicationId);
       }),
     find: async (hash, now) => find.get({ hash, now }) ?? null,
     answer: (hash, answer, verifierHash, now) =>

@@ -9,6 +9,7 @@ import stream from "../../../drizzle/0006_stream.sql" with { type: "text" };
 import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
 import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
 import searchRuns from "../../../drizzle/0009_search_runs.sql" with { type: "text" };
+import accessBounds from "../../../drizzle/0010_access_bounds.sql" with { type: "text" };
 import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -29,6 +30,7 @@ export const migrations: readonly Migration[] = [
   { name: "0007_was_it_sent", sql: wasItSent },
   { name: "0008_subscriptions", sql: subscriptions },
   { name: "0009_search_runs", sql: searchRuns },
+  { name: "0010_access_bounds", sql: accessBounds },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

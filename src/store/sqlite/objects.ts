@@ -50,6 +50,7 @@ export const objects = {
     "idempotency_keys_age",
     "livestreams_category",
     "login_requests_application",
+    "login_requests_client",
     "login_requests_expiry",
     "login_requests_user",
     "login_requests_verifier_hash_unique",

@@ -1,11 +1,18 @@
-import { and, eq, gt, lte, sql } from "drizzle-orm";
+import type { Database } from "bun:sqlite";
+import { and, eq, gt, inArray, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { once } from "../../domain/lazily.ts";
-import { refreshTokenLifetimeMs, type Scope, userTokenLifetimeMs } from "../../domain/tokens.ts";
+import {
+  appTokensKept,
+  refreshTokenLifetimeMs,
+  type Scope,
+  userTokenLifetimeMs,
+} from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens } from "../results.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
+import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema/access.ts";
 
 /** On whose behalf tokens are given, and with what. */
@@ -16,7 +23,17 @@ interface Family {
   readonly scopes: readonly Scope[];
 }
 
-export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["tokens"] {
+/** Everything that expires, with its key. */
+const expiring = [
+  [tokens, tokens.hash],
+  [refreshTokens, refreshTokens.hash],
+  [authorizationCodes, authorizationCodes.hash],
+  [loginRequests, loginRequests.challenge_hash],
+] as const;
+/** So many are removed in one commit, at most. */
+const expiredAtOnce = 500;
+
+export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["tokens"] {
   const find = orm
     .select({
       applicationId: tokens.application_id,
@@ -61,6 +78,14 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
       .prepare(),
   );
 
+  const keepNewest = once(() =>
+    newestKeeper(db, {
+      table: "tokens",
+      where: "application_id = ?1 AND user_id IS NULL",
+      keep: appTokensKept,
+    }),
+  );
+
   /** The new refresh token has all scopes of its family, whatever the access token has (RFC 6749, section 6). */
   const issue = (family: Family, scopes: readonly Scope[], hashes: NewTokens, now: number): Exchanged => {
     const common = { application_id: family.applicationId, user_id: family.userId, family_id: family.id };
@@ -99,6 +124,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
             expires_at: grant.expiresAt,
           })
           .run();
+        return grant.userId === null && keepNewest()(grant.applicationId) > 0;
       }),
     find: async (hash) => find.get({ hash }) ?? null,
     inspect: async (hash, now) => {
@@ -178,15 +204,14 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): Store["token
       }),
     removeExpired: (now) =>
       commit(() => {
-        let removed = 0;
-        for (const table of [tokens, refreshTokens, authorizationCodes, loginRequests]) {
-          const gone = orm
-            .delete(table)
-            .where(lte(table.expires_at, now))
-            .returning({ at: table.expires_at });
-          removed += gone.all().length;
+        let left = expiredAtOnce;
+        for (const [table, key] of expiring) {
+          const expired = orm.select({ key }).from(table).where(lte(table.expires_at, now)).limit(left);
+          const gone = orm.delete(table).where(inArray(key, expired)).returning({ at: table.expires_at });
+          left -= gone.all().length;
+          if (left === 0) return false;
         }
-        return removed;
+        return true;
       }),
   };
 }

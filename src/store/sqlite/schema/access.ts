@@ -41,7 +41,8 @@ export const tokens = sqliteTable(
   },
   (table) => [
     index("tokens_expiry").on(table.expires_at),
-    index("tokens_application").on(table.application_id),
+    // Those of the application itself, which have no user, stand together in the order in which they were made.
+    index("tokens_application").on(table.application_id, table.user_id),
     index("tokens_user").on(table.user_id),
     index("tokens_family").on(table.family_id),
   ],
@@ -63,6 +64,8 @@ export const loginRequests = sqliteTable(
   {
     challenge_hash: blob({ mode: "buffer" }).primaryKey(),
     browser_hash: blob({ mode: "buffer" }).notNull(),
+    /** The network of the browser; null for requests of an older version. */
+    client: text(),
     application_id: text()
       .notNull()
       .references(() => applications.id, { onDelete: "cascade" }),
@@ -79,6 +82,7 @@ export const loginRequests = sqliteTable(
   (table) => [
     index("login_requests_expiry").on(table.expires_at),
     index("login_requests_application").on(table.application_id),
+    index("login_requests_client").on(table.client),
     index("login_requests_user").on(table.user_id),
   ],
 );

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { keptLog } from "../support/kept-log.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const kept = keptLog();
+const behindProxy = keptLog();
+let direct: TestServer;
+let proxied: TestServer;
+
+beforeAll(async () => {
+  direct = await startServer({ log: kept.log });
+  proxied = await startServer({ log: behindProxy.log, args: ["--trusted-proxies", "127.0.0.1"] });
+});
+afterAll(() => Promise.all([direct.stop(), proxied.stop()]));
+
+const forwarded = { "x-forwarded-for": "203.0.113.7, 198.51.100.4" };
+
+/** The addresses in the lines of the requests to a path. */
+async function clientsOf({ lines }: typeof kept, path: string): Promise<string[]> {
+  const told = (await lines()).map((line) => JSON.parse(line));
+  return told.filter((line) => line.event === "request" && line.path === path).map(({ client }) => client);
+}
+
+describe("the line of a request has the address of its client", () => {
+  test("on both listeners, whatever the client says of itself", async () => {
+    await direct.get("/public/v1/categories", undefined, { headers: forwarded });
+    await direct.get("/nothing/here", undefined, { headers: forwarded });
+    await direct.admin("GET", "/admin/v1/applications", undefined, forwarded);
+    await direct.admin("HEAD", "/readyz", undefined, forwarded);
+    for (const path of ["/public/v1/categories", "/nothing/here", "/admin/v1/applications", "/readyz"])
+      expect([path, await clientsOf(kept, path)]).toEqual([path, ["127.0.0.1"]]);
+  });
+
+  test("behind a trusted proxy that for which it forwards", async () => {
+    await proxied.get("/public/v1/categories", undefined, { headers: forwarded });
+    await proxied.admin("GET", "/admin/v1/applications", undefined, forwarded);
+    await proxied.admin("GET", "/readyz", undefined, { "x-forwarded-for": '"},{"level":"error' });
+    expect(await clientsOf(behindProxy, "/public/v1/categories")).toEqual(["198.51.100.4"]);
+    expect(await clientsOf(behindProxy, "/admin/v1/applications")).toEqual(["198.51.100.4"]);
+    expect(await clientsOf(behindProxy, "/readyz")).toEqual(["127.0.0.1"]);
+  });
+});

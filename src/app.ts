@@ -7,6 +7,7 @@ import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import type { Engine } from "./engine/engine.ts";
 import { signingKeySetting } from "./engine/setting.ts";
+import { StorageWatch } from "./engine/storage-watch.ts";
 import { startEngineThread } from "./engine/thread.ts";
 import { publicSettings } from "./http/public/server.ts";
 import { type Public, startPublic } from "./http/public/start.ts";
@@ -28,7 +29,10 @@ export interface App {
   readonly engine: Engine;
   readonly publisher: Publisher;
   readonly backups: Backups;
-  /** Lets requests and attempts in flight finish for a while, then closes everything. */
+  /**
+   * Is not ready from then on; after the drain delay lets requests and attempts in flight finish for a while, then
+   * closes everything.
+   */
   stop(): Promise<void>;
 }
 
@@ -49,7 +53,8 @@ const drainMs = 10 * second;
 /** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
-  const { engine, enginePort } = await engineOf(options);
+  const storage = new StorageWatch(log);
+  const { engine, enginePort } = await engineOf(options, storage.note);
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   let api: Public | null = null;
   try {
@@ -89,7 +94,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       usersChanged: (ids) => users.note(ids),
     });
     let adminUrl = "";
-    let isReady = false;
+    let phase: "starting" | "serving" | "stopping" = "starting";
     const admin = adminApp({
       store,
       catalogue,
@@ -104,7 +109,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       trustedProxies: trustedProxies(config.trustedProxies),
-      isReady: () => isReady,
+      async whyNotReady() {
+        if (phase !== "serving") return `The server is ${phase}`;
+        await storage.look();
+        return storage.problem;
+      },
       publicTraffic: traffic,
       publicTallies: tallies,
       publicUrl: url,
@@ -113,7 +122,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     started.push(adminListening);
     adminUrl = adminListening.url;
-    isReady = true;
+    phase = "serving";
+    storage.start(engine.checkStorage);
 
     return {
       publicUrl: publicListening.url,
@@ -125,7 +135,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       backups,
       async stop() {
-        isReady = false;
+        phase = "stopping";
+        // Whatever sends requests here has this long to see that it should no longer.
+        await Bun.sleep(config.drainDelay * second);
+        storage.stop();
         backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
         api?.end();
@@ -134,6 +147,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     };
   } catch (error) {
+    storage.stop();
     await Promise.all(started.map((one) => one.stop(0)));
     api?.end();
     await engine.stop(0);
@@ -165,7 +179,7 @@ export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.u
 export const databaseCheckProgram = new URL("./doctor/database-worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own. */
-async function engineOf(options: AppOptions) {
+async function engineOf(options: AppOptions, onFault: StorageWatch["note"]) {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
   const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
@@ -176,7 +190,7 @@ async function engineOf(options: AppOptions) {
   const settings = { data, allowPrivateWebhooks, webhookProxy, retention, attemptTimeoutMs };
   if (now) {
     const { startEngine } = await import("./engine/engine.ts");
-    const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random });
+    const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
     const enginePort = () => {
       throw new Error("An engine in this thread cannot be reached from another one");
     };
@@ -184,7 +198,7 @@ async function engineOf(options: AppOptions) {
   }
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
-  const engine = await startEngineThread({ program, settings, logLevel, log, failed: exits(log) });
+  const engine = await startEngineThread({ program, settings, logLevel, log, onFault, failed: exits(log) });
   return { engine, enginePort: engine.port };
 }
 

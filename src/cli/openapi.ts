@@ -119,7 +119,7 @@ function adminRoutes(url: string) {
     threads: absent,
     cursors: absent,
     now: absent,
-    isReady: absent,
+    whyNotReady: absent,
     publicUrl: absent,
     log: createLog("off"),
     adminKeyHash: new Uint8Array(32),

@@ -35,6 +35,7 @@ runThread<EngineSettings>(
       random: Math.random,
       // The main thread has locked the directory.
       lock: { close() {} },
+      onFault: (fault) => link.tell("storageFault", fault),
     });
     links.push(link);
     // Only now, because a start does not wait for it.

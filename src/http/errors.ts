@@ -39,10 +39,15 @@ export function replyError(exchange: Exchange, thrown: unknown): Response {
       request_id: exchange.requestId,
     });
   }
-  const { code, message, details } = thrown;
-  if (code === "unavailable") {
+  if (thrown.code === "unavailable") {
     exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(thrown) });
   }
+  return replyDomainError(exchange, thrown);
+}
+
+/** The same for an error that is expected, and has no line of its own in the log. */
+export function replyDomainError(exchange: Exchange, error: DomainError): Response {
+  const { code, message, details } = error;
   const body = {
     ...(details.data && { data: details.data }),
     message,
@@ -50,7 +55,7 @@ export function replyError(exchange: Exchange, thrown: unknown): Response {
     errors: details.errors ?? [],
     request_id: exchange.requestId,
   };
-  return replyJson(exchange, statusOf[code], body, errorHeaders(thrown));
+  return replyJson(exchange, statusOf[code], body, errorHeaders(error));
 }
 
 function errorHeaders({ code, message, details }: DomainError): Record<string, string> {

@@ -23,6 +23,7 @@ function start(held?: boolean): Promise<EngineThread> {
     settings,
     logLevel: "off",
     log: createLog("off"),
+    onFault() {},
     failed() {},
     ...(held !== undefined && { held }),
   });

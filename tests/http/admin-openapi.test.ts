@@ -61,7 +61,7 @@ describe("the admin document", () => {
       now: Date.now,
       adminKeyHash: new Uint8Array(32),
       allowPrivateWebhooks: false,
-      isReady: () => true,
+      whyNotReady: async () => null,
       publicTraffic: [],
       publicTallies: [],
       threads: new PublicThreads([]),

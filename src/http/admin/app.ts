@@ -47,7 +47,8 @@ export interface AdminDeps {
   readonly allowPrivateWebhooks: boolean;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies;
-  readonly isReady: () => boolean;
+  /** Why the server should get no requests; null when it should. */
+  readonly whyNotReady: () => Promise<string | null>;
   /** Of each thread that serves it. */
   readonly publicTraffic: readonly Traffic[];
   /** The connections of each of those threads. */
@@ -61,7 +62,7 @@ export interface AdminDeps {
 /** All routes of the admin listener. */
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
-  healthRoutes(app, deps.isReady);
+  healthRoutes(app, deps.whyNotReady);
   const traffic = { public: deps.publicTraffic, admin: [trafficOf(app)] };
   metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);

@@ -1,6 +1,7 @@
 import { DomainError, type ErrorCode } from "../domain/errors.ts";
 import { errorFields } from "../log.ts";
-import { type Exchange, replyJson } from "./exchange.ts";
+import { ClientClosedRequest } from "./body.ts";
+import { type Exchange, reply, replyJson } from "./exchange.ts";
 
 /** The one table from codes to statuses. */
 export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
@@ -28,8 +29,12 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
 /** What `Retry-After` says where nothing else is known. */
 export const tryAgainSeconds = 5;
 
+/** The status in the log and in the metrics of a request whose client hung up; it has no answer. As nginx has it. */
+const clientClosedRequest = 499;
+
 /** Answers with an error in the one shape of the contract. What is not a `DomainError` is logged and not told. */
 export function replyError(exchange: Exchange, thrown: unknown): Response {
+  if (thrown instanceof ClientClosedRequest) return reply(exchange, clientClosedRequest, null);
   if (!(thrown instanceof DomainError)) {
     exchange.shared.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(thrown) });
     return replyJson(exchange, 500, {

@@ -6,6 +6,7 @@ import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import type { Engine } from "./engine/engine.ts";
 import { signingKeySetting } from "./engine/setting.ts";
+import { StorageWatch } from "./engine/storage-watch.ts";
 import { startEngineThread } from "./engine/thread.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
@@ -26,7 +27,10 @@ export interface App {
   readonly engine: Engine;
   readonly publisher: Publisher;
   readonly backups: Backups;
-  /** Lets requests and attempts in flight finish for a while, then closes everything. */
+  /**
+   * Is not ready from then on; after the drain delay lets requests and attempts in flight finish for a while, then
+   * closes everything.
+   */
   stop(): Promise<void>;
 }
 
@@ -47,7 +51,8 @@ const drainMs = 10 * second;
 /** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
-  const engine = await engineOf(options);
+  const storage = new StorageWatch(log);
+  const engine = await engineOf(options, storage.note);
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   try {
     const cursorKey = await setting(engine.store, "cursor_key", randomKey);
@@ -75,7 +80,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       usersChanged: (ids) => users.forget(ids),
     });
     let adminUrl = "";
-    let isReady = false;
+    let phase: "starting" | "serving" | "stopping" = "starting";
     const admin = adminApp({
       store,
       catalogue,
@@ -89,7 +94,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminKeyHash,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       trustedProxies: trustedProxies(config.trustedProxies),
-      isReady: () => isReady,
+      async whyNotReady() {
+        if (phase !== "serving") return `The server is ${phase}`;
+        await storage.look();
+        return storage.problem;
+      },
       publicTraffic: traffic,
       publicUrl,
       adminUrl: () => adminUrl,
@@ -97,7 +106,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     started.push(adminListening);
     adminUrl = adminListening.url;
-    isReady = true;
+    phase = "serving";
+    storage.start(engine.checkStorage);
 
     return {
       publicUrl: publicListening.url,
@@ -109,7 +119,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       backups,
       async stop() {
-        isReady = false;
+        phase = "stopping";
+        // Whatever sends requests here has this long to see that it should no longer.
+        await Bun.sleep(config.drainDelay * second);
+        storage.stop();
         backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
         await engine.stop(drainMs);
@@ -117,6 +130,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     };
   } catch (error) {
+    storage.stop();
     await Promise.all(started.map((one) => one.stop(0)));
     await engine.stop(0);
     throw error;
@@ -129,7 +143,7 @@ export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.u
 export const databaseCheckProgram = new URL("./doctor/database-worker.ts", import.meta.url).href;
 
 /** In a thread of its own, except with a clock of one's own. */
-async function engineOf(options: AppOptions): Promise<Engine> {
+async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
   const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
   const retention = {
@@ -140,11 +154,11 @@ async function engineOf(options: AppOptions): Promise<Engine> {
   const settings = { data, allowPrivateWebhooks, webhookProxy, retention, attemptTimeoutMs };
   if (now) {
     const { startEngine } = await import("./engine/engine.ts");
-    return startEngine({ settings, log, now, steady: steady ?? now, random });
+    return startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
   }
   // Named from here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
-  return startEngineThread({ program, settings, logLevel, log, failed: exits(log) });
+  return startEngineThread({ program, settings, logLevel, log, onFault, failed: exits(log) });
 }
 
 /** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */

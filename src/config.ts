@@ -47,6 +47,10 @@ export interface Config {
   readonly keepBodiesDays: number;
   /** Backups in the data directory. */
   readonly keepBackups: number;
+  /** Seconds between the moment at which `/readyz` says that the server stops, and that at which listeners close. */
+  readonly drainDelay: number;
+  /** The file that the log is written to; null: standard error. */
+  readonly logFile: string | null;
   readonly logLevel: LogLevel;
 }
 
@@ -170,12 +174,41 @@ const settings: Settings = {
     help: "backups that stay in the data directory; older ones go when a new one is whole",
     read: integer(1, 1_000),
   },
+  drainDelay: {
+    value: "SECONDS",
+    default: "0",
+    help: "how long a server that stops still takes requests while /readyz says that it stops",
+    read: integer(0, 600),
+  },
+  logFile: {
+    value: "FILE",
+    default: null,
+    help: "where the log goes, opened again at SIGHUP (default: standard error)",
+    read: filled,
+  },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };
 
 const names = Object.keys(settings) as (keyof Config)[];
 const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
+
+/** The settings by the names of their options, to be logged: of a secret only whether it is set. */
+export function shownSettings(config: Config): Record<string, unknown> {
+  const shown = (name: keyof Config) =>
+    settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
+  return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
+}
+
+/** A URL without its user, password and query. */
+function withoutSecrets(value: unknown): unknown {
+  if (typeof value !== "string" || !/^https?:/i.test(value) || !URL.canParse(value)) return value;
+  const url = new URL(value);
+  if (url.username || url.password) url.username = "***";
+  url.password = "";
+  if (url.search) url.search = "***";
+  return url.href;
+}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

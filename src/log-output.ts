@@ -25,6 +25,8 @@ export class LogOutput {
   /** Since the start. */
   linesLeftOut = 0;
   #untold = 0;
+  /** Whether the next lines are for a new writer. */
+  #isStale = false;
   /** Whether the last thing that was written may be a part of a line. */
   #isCut = false;
   #waiting: Uint8Array[] = [];
@@ -70,6 +72,11 @@ export class LogOutput {
     clearTimeout(timer);
   }
 
+  /** Has the next lines written by a new writer, and lets go of this one behind those under way. */
+  reopen(): void {
+    this.#isStale = true;
+  }
+
   async #sendAll(first: Promise<void>): Promise<void> {
     await first;
     for (let lines = this.#waiting.shift(); lines; lines = this.#waiting.shift()) {
@@ -93,6 +100,8 @@ export class LogOutput {
       this.#untold -= told;
     };
     try {
+      if (this.#isStale) this.#close();
+      this.#isStale = false;
       this.#writer ??= this.#open();
       const writer = this.#writer;
       const results = [writer.write(this.#withNotice(lines)), writer.flush()];

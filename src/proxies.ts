@@ -67,6 +67,11 @@ export function clientNetwork(address: string): string {
   return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
 }
 
+/** Whether only this machine reaches what listens at a host: an address of loopback, or its name. */
+export function isThisMachineAlone(host: string): boolean {
+  return /^(localhost|127(\.[0-9]{1,3}){3}|::1|::ffff:127(\.[0-9]{1,3}){3})$/i.test(host);
+}
+
 /** The address at the other end of a connection, without the IPv6 form that a socket of both versions gives IPv4. */
 export function peerAddress(address: string): string {
   return mappedIpv4(address) ?? address;

@@ -38,6 +38,8 @@ describe("settings", () => {
       keepFailedDays: 30,
       keepBodiesDays: 7,
       keepBackups: 3,
+      drainDelay: 0,
+      logFile: null,
       logLevel: "info",
     });
   });

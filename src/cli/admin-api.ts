@@ -69,7 +69,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       now: Date.now,
       adminKeyHash: secretHash(key),
       allowPrivateWebhooks: target.allowPrivateWebhooks,
-      isReady: () => true,
+      whyNotReady: async () => null,
       publicTraffic: new Traffic(),
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,

@@ -8,8 +8,8 @@ import { devLog } from "../dev/log.ts";
 import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
-import type { Command } from "./command.ts";
-import { onTermination } from "./serve.ts";
+import { onSignals, onTermination } from "../signals.ts";
+import { type Command, UsageError } from "./command.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true" } as const;
 const defaultPorts = { port: 8080, adminPort: 8081 } as const;
@@ -36,7 +36,11 @@ ${settingsHelp({ ...defaults })}
     const serveArgs = args.filter((arg) => !ownFlags.includes(arg));
     const env = { ...dotEnv(process.cwd()), ...processEnv };
     const { config, notes } = freePorts(serveArgs, env);
-    const terminated = onTermination();
+    if (config.logFile !== null)
+      throw new UsageError("onair dev writes its log to the terminal; --log-file is for onair serve");
+    // SIGHUP: the terminal is closed.
+    const terminated = onTermination(["SIGTERM", "SIGINT", "SIGHUP"]);
+    onSignals(["SIGUSR1", "SIGUSR2"], () => {});
     // Whoever read the first line may have gone; the platform goes on without its audience.
     process.stdout.on("error", () => {});
     const output = heldBack(process.stdout);

@@ -5,12 +5,12 @@ import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
 import type { Environment } from "../config.ts";
 import { Ranking } from "../ranking/ranking.ts";
+import { onTermination } from "../signals.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { type Command, UsageError } from "./command.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { type Progress, showProgress } from "./progress.ts";
 import { tellReport } from "./report.ts";
-import { onTermination } from "./serve.ts";
 import { readArguments, readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
 
 /** Rows that share a transaction where no server has to answer between them. */

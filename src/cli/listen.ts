@@ -3,11 +3,11 @@ import type { Environment } from "../config.ts";
 import { verdictReasons } from "../dev/receiver.ts";
 import { summaryOf } from "../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal.ts";
+import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
 import { type Command, UsageError } from "./command.ts";
 import { followStream, type Streamed } from "./event-stream.ts";
 import { type Forwarded, forward, type StreamedDelivery } from "./forward.ts";
-import { onTermination } from "./serve.ts";
 import { readArguments } from "./target.ts";
 
 const help = `Usage: onair listen [options]

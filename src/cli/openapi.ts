@@ -118,7 +118,7 @@ function adminRoutes(url: string) {
     catalogue: absent,
     cursors: absent,
     now: absent,
-    isReady: absent,
+    whyNotReady: absent,
     publicUrl: absent,
     log: createLog("off"),
     adminKeyHash: new Uint8Array(32),

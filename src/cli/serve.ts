@@ -1,6 +1,18 @@
 import { startApp } from "../app.ts";
-import { type Environment, readConfig, settingsHelp, unknownVariables } from "../config.ts";
-import { createLog } from "../log.ts";
+import {
+  type Config,
+  type Environment,
+  readConfig,
+  settingsHelp,
+  shownSettings,
+  unknownVariables,
+} from "../config.ts";
+import { createLog, errorFields, type Log } from "../log.ts";
+import { fileLines } from "../log-file.ts";
+import { LogOutput } from "../log-output.ts";
+import { isThisMachineAlone } from "../proxies.ts";
+import { onSignals, onTermination } from "../signals.ts";
+import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 
 export const serve: Command = {
@@ -12,33 +24,54 @@ export const serve: Command = {
 Runs the server on the data of the data directory. Options win over environment variables.
 
 ${settingsHelp()}
+
+SIGTERM and SIGINT stop it, a second one at once; SIGHUP opens the log file again; SIGUSR1 and SIGUSR2 are ignored.
 `;
   },
   async run(args: readonly string[], env: Environment) {
     const config = readConfig(args, env);
     // Before anything else, because Bun takes a moment to install the handlers, and the ready line invites signals.
     const terminated = onTermination();
-    const log = createLog(config.logLevel);
+    const log = logOf(config);
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
-    const app = await startApp({ config, log });
+    log.info("starting", { version, pid: process.pid, settings: shownSettings(config) });
+    warnOfExposure(config, log);
+    const app = await startApp({ config, log }).catch(async (error) => {
+      // Standard error has it anyway.
+      if (config.logFile !== null) log.error("start_failed", errorFields(error));
+      await log.flush();
+      throw error;
+    });
     if (app.newAdminKey) {
       process.stderr.write(`Operator key, shown only this once: ${app.newAdminKey}\n`);
     }
+    log.info("started", { version, public: app.publicUrl, admin: app.adminUrl });
     process.stdout.write(`onair ready public=${app.publicUrl} admin=${app.adminUrl}\n`);
-    await terminated;
+    const signal = await terminated;
+    log.info("stopping", { signal, drain_delay: config.drainDelay });
     await app.stop();
+    log.info("stopped", { uptime_seconds: Math.round(process.uptime()) });
+    await log.flush();
     return 0;
   },
 };
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-export function onTermination(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(1));
-        resolve();
-      });
-    }
+/** The log of the settings, whose file SIGHUP opens again; signals that mean nothing here no longer end the process. */
+function logOf({ logLevel, logFile }: Config): Log {
+  const output = new LogOutput(logFile === null ? {} : { open: fileLines(logFile) });
+  const log = createLog(logLevel, Date.now, output);
+  onSignals(["SIGHUP", "SIGUSR1", "SIGUSR2"], (signal) => {
+    if (signal !== "SIGHUP" || logFile === null) return log.info("signal_ignored", { signal });
+    output.reopen();
+    log.info("log_reopened", { signal, file: logFile });
   });
+  return log;
+}
+
+/** The admin API gives full control to every caller with the key, and health and metrics without one. */
+function warnOfExposure({ adminHost }: Config, log: Log): void {
+  if (isThisMachineAlone(adminHost)) return;
+  const message =
+    "The admin listener can be reached from other machines, without encryption: let only the platform's own machines through to it";
+  log.warn("admin_listener_exposed", { host: adminHost, message });
 }

@@ -24,13 +24,13 @@ export async function healthFindings(adminUrl: string, now: () => number): Promi
   const found: Finding[] = [];
   const ready = await ask(`${adminUrl}/readyz`);
   const isReady = typeof ready !== "string" && ready.status === 200;
-  const said = typeof ready === "string" ? ready : `${ready.status}`;
+  const said = typeof ready === "string" ? ready : (fieldOf(ready, "message") ?? ready.status);
   found.push(
     isReady
       ? ok(`the server at ${adminUrl} is healthy and ready`)
       : wrong(
           `the server at ${adminUrl} is healthy, but not ready (${said})`,
-          "it is starting or stopping: look again",
+          "its log says more; where it is starting or stopping, look again",
         ),
   );
   const aheadMs = healthy.at === null ? 0 : healthy.at - now();

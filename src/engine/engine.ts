@@ -4,8 +4,10 @@ import { noReceiver } from "../domain/delivery-log.ts";
 import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
+import { storageFaultOf } from "../store/sqlite/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/lock.ts";
-import { openStore } from "../store/sqlite/store.ts";
+import { databaseIdentity, lookAtStorage } from "../store/sqlite/storage-check.ts";
+import { type OnFault, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service, supervise } from "../supervisor.ts";
 import { version } from "../version.ts";
@@ -16,6 +18,7 @@ import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 import { signingKeySetting } from "./setting.ts";
+import type { CheckStorage } from "./storage-watch.ts";
 
 /** What the engine needs of the settings. */
 export interface EngineSettings {
@@ -45,6 +48,8 @@ export interface Engine {
   /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
   test(applicationId: string, sample: Sample): Promise<SampleExchange>;
   standing(): Promise<Standing>;
+  /** Looks at the storage, and writes to it where it `isTroubled`; gives what is wrong with it. */
+  readonly checkStorage: CheckStorage;
   /** Tells from now on which applications have something new on their event stream. */
   onStreamed(listener: StreamedListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
@@ -62,7 +67,12 @@ export interface EngineOptions {
   readonly random: () => number;
   /** The lock of the data directory, where it is locked already; closed with the engine. */
   readonly lock?: DirectoryLock;
+  /** Called for each read or write that finds that the storage cannot be used. */
+  readonly onFault?: OnFault;
 }
+
+/** When the storage was last written to, to see whether it can be. */
+const checkedSetting = "storage_checked_at";
 
 /** What is cleaned up in steps lets others work for so long after each, and begins anew so long after the last. */
 const cleaningStepMs = 5;
@@ -74,8 +84,9 @@ const tidyEveryMs = 10 * second;
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const { settings, log, now, steady, random, lock } = options;
-  const store = openStore(settings.data, lock);
+  const { settings, log, now, steady, random, lock, onFault } = options;
+  const store = openStore(settings.data, lock, onFault);
+  const identity = databaseIdentity(settings.data);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
@@ -123,6 +134,15 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
       },
       standing: async () => dispatcher.standing,
+      async checkStorage(isTroubled) {
+        const fault = lookAtStorage(settings.data, identity, isTroubled);
+        if (fault !== null || !isTroubled) return fault;
+        const written = store.settings.put(checkedSetting, new Date(now()).toISOString());
+        return written.then(
+          () => null,
+          (error) => storageFaultOf(error) ?? "failing",
+        );
+      },
       async stop(graceMs) {
         stopping.abort();
         const cutOff = setTimeout(() => sender.close(), graceMs);

@@ -31,6 +31,7 @@ export function idleEngine(directory: string): Engine {
       throw new DomainError("unavailable", "Nothing is sent from a data directory that nobody serves");
     },
     standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
+    checkStorage: async () => null,
     stop: () => store.close(),
   };
 }

@@ -1,7 +1,7 @@
 import { lazily } from "../domain/lazily.ts";
 import type { Log, LogLevel } from "../log.ts";
 import { lockDirectory } from "../store/sqlite/lock.ts";
-import { openReader, openReaderIfReady } from "../store/sqlite/store.ts";
+import { type OnFault, openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import type { Link } from "../threads/link.ts";
 import { startThread } from "../threads/start.ts";
@@ -16,6 +16,8 @@ export interface EngineThreadOptions {
   readonly log: Log;
   /** Called when the thread broke down: nothing can be written or delivered any more. */
   readonly failed: (error: Error) => void;
+  /** Called for each read or write, in that thread or in this, that finds that the storage cannot be used. */
+  readonly onFault: OnFault;
   /** Whether it begins not before `start`, where it need not; on one processor it does where this is left out. */
   readonly held?: boolean;
 }
@@ -45,9 +47,9 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
  * cannot be locked, or what starting the engine threw.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
-  const { settings, held = navigator.hardwareConcurrency === 1, ...rest } = options;
+  const { settings, onFault, held = navigator.hardwareConcurrency === 1, ...rest } = options;
   const lock = lockDirectory(settings.data);
-  const told = new Told();
+  const told = new Told(onFault);
   const thread = startThread({ name: "engine", start: settings, offered: told, held, ...rest });
   const isStarted = thread.started.then(
     () => true,
@@ -57,9 +59,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
   );
   // It throws nothing: who leaves while the thread still starts has nobody to tell what is wrong.
-  const early = await readerIfReady(settings.data);
+  const early = await readerIfReady(settings.data, onFault);
   if (!early) await thread.begin();
-  const { stop, ...engine } = remoteEngine(thread.link, told, early ?? openReader(settings.data));
+  const { stop, ...engine } = remoteEngine(thread.link, told, early ?? openReader(settings.data, onFault));
   return {
     ...engine,
     start: thread.begin,
@@ -75,8 +77,8 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
 }
 
 /** null as well where the engine has never started before, and its key is still to be made, or cannot be read. */
-async function readerIfReady(directory: string): Promise<Store | null> {
-  const reader = openReaderIfReady(directory);
+async function readerIfReady(directory: string, onFault: OnFault): Promise<Store | null> {
+  const reader = openReaderIfReady(directory, onFault);
   const key = await reader?.settings.get(signingKeySetting).catch(() => null);
   if (reader === null || key !== null) return reader;
   await reader.close();
@@ -85,6 +87,8 @@ async function readerIfReady(directory: string): Promise<Store | null> {
 
 /** What the engine's thread calls here. */
 class Told {
+  constructor(readonly storageFault: OnFault = () => {}) {}
+
   streamed: StreamedListener = () => {};
 }
 
@@ -101,6 +105,7 @@ function remoteEngine(
     wake: (id) => link.call("wake", id),
     test: (id, sample) => link.call("test", id, sample),
     standing: () => link.call("standing"),
+    checkStorage: (isTroubled) => link.call("checkStorage", isTroubled),
     onStreamed(listener) {
       told.streamed = listener;
     },

@@ -34,6 +34,7 @@ runThread<EngineSettings>(async ({ start, link, log }) => {
     random: Math.random,
     // The main thread has locked the directory.
     lock: { close() {} },
+    onFault: (fault) => link.tell("storageFault", fault),
   });
   engine.onStreamed(tellStreamed(link));
   return {

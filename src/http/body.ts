@@ -58,7 +58,7 @@ export async function readBytes(message: Request | Response, maxBytes: number): 
   const length = message.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) throw tooLarge();
   // Bun reads no more of a request than its length says, and a stream costs 10 µs more.
-  if (length !== null && message instanceof Request) return message.bytes();
+  if (length !== null && message instanceof Request) return message.bytes().catch(hungUp);
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bodyStream(message)) {
@@ -71,5 +71,23 @@ export async function readBytes(message: Request | Response, maxBytes: number): 
 
 /** The body as it arrives; one that is missing is empty. */
 export async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
-  if (message.body) yield* message.body;
+  if (!message.body) return;
+  try {
+    yield* message.body;
+  } catch (error) {
+    if (message instanceof Request) hungUp(error);
+    throw error;
+  }
+}
+
+/** The body of a request is not read further for one reason alone: the client has closed the connection. */
+function hungUp(cause: unknown): never {
+  throw new ClientClosedRequest("The client closed the connection before its request was complete", {
+    cause,
+  });
+}
+
+/** The connection was closed before all of a request had arrived. */
+export class ClientClosedRequest extends Error {
+  override name = "ClientClosedRequest";
 }

@@ -1,6 +1,7 @@
 import { DomainError, type ErrorCode } from "../domain/errors.ts";
 import { errorFields } from "../log.ts";
-import { type Exchange, replyJson } from "./exchange.ts";
+import { ClientClosedRequest } from "./body.ts";
+import { type Exchange, reply, replyJson } from "./exchange.ts";
 
 /** The one table from codes to statuses. */
 export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
@@ -28,8 +29,12 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
 /** What `Retry-After` says where nothing else is known. */
 export const tryAgainSeconds = 5;
 
+/** The status in the log and in the metrics of a request whose client hung up; it has no answer. As nginx has it. */
+const clientClosedRequest = 499;
+
 /** Answers with an error in the one shape of the contract. What is not a `DomainError` is logged and not told. */
 export function replyError(exchange: Exchange, thrown: unknown): Response {
+  if (thrown instanceof ClientClosedRequest) return reply(exchange, clientClosedRequest, null);
   if (!(thrown instanceof DomainError)) {
     exchange.shared.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(thrown) });
     return replyJson(exchange, 500, {
@@ -39,10 +44,15 @@ export function replyError(exchange: Exchange, thrown: unknown): Response {
       request_id: exchange.requestId,
     });
   }
-  const { code, message, details } = thrown;
-  if (code === "unavailable") {
+  if (thrown.code === "unavailable") {
     exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(thrown) });
   }
+  return replyDomainError(exchange, thrown);
+}
+
+/** The same for an error that is expected, and has no line of its own in the log. */
+export function replyDomainError(exchange: Exchange, error: DomainError): Response {
+  const { code, message, details } = error;
   const body = {
     ...(details.data && { data: details.data }),
     message,
@@ -50,7 +60,7 @@ export function replyError(exchange: Exchange, thrown: unknown): Response {
     errors: details.errors ?? [],
     request_id: exchange.requestId,
   };
-  return replyJson(exchange, statusOf[code], body, errorHeaders(thrown));
+  return replyJson(exchange, statusOf[code], body, errorHeaders(error));
 }
 
 function errorHeaders({ code, message, details }: DomainError): Record<string, string> {

@@ -7,6 +7,12 @@ export class StoreError extends Error {
   override name = "StoreError";
 }
 
+/**
+ * Why a database that is served cannot be used: its disk has no room, or fails; what was read is damaged; or its file
+ * is no longer there.
+ */
+export type StorageFault = "full" | "failing" | "damaged" | "replaced";
+
 /** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
 export type BatchResult = readonly (string | null)[];
 

@@ -24,6 +24,7 @@ function start(held?: boolean): Promise<Engine> {
     settings,
     logLevel: "off",
     log: createLog("off"),
+    onFault() {},
     failed() {},
     ...(held !== undefined && { held }),
   });

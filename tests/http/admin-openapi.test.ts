@@ -61,7 +61,7 @@ describe("the admin document", () => {
       now: Date.now,
       adminKeyHash: new Uint8Array(32),
       allowPrivateWebhooks: false,
-      isReady: () => true,
+      whyNotReady: async () => null,
       publicTraffic: new Traffic(),
       publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",

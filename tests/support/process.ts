@@ -33,6 +33,8 @@ export interface ServerProcess {
   readonly publicUrl: string;
   readonly adminUrl: string;
   readonly pid: number;
+  /** Sends it a signal. */
+  kill(signal: NodeJS.Signals): void;
   /** Ends it by a signal and gives its exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -83,6 +85,7 @@ export async function serve(
     publicUrl,
     adminUrl,
     pid: child.pid,
+    kill: (signal) => child.kill(signal),
     async end(signal) {
       child.kill(signal);
       await child.exited;

@@ -43,7 +43,8 @@ export interface AdminDeps {
   readonly allowPrivateWebhooks: boolean;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies;
-  readonly isReady: () => boolean;
+  /** Why the server should get no requests; null when it should. */
+  readonly whyNotReady: () => Promise<string | null>;
   readonly publicTraffic: Traffic;
   /** Where the public listener is reached from outside, without a trailing slash. */
   readonly publicUrl: () => string;
@@ -54,7 +55,7 @@ export interface AdminDeps {
 /** All routes of the admin listener. */
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
-  healthRoutes(app, deps.isReady);
+  healthRoutes(app, deps.whyNotReady);
   const traffic = { public: deps.publicTraffic, admin: app.decorator.shared.traffic };
   metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);

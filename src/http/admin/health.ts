@@ -1,12 +1,16 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
+import { replyDomainError } from "../errors.ts";
 import { replyJson } from "../exchange.ts";
 import { answer } from "../public/reference.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
 
-/** `/healthz`: the process answers. `/readyz`: it takes requests; 503 while it starts and stops. No key needed. */
-export function healthRoutes(app: AdminListener, isReady: () => boolean): void {
+/**
+ * `/healthz`: the process answers. `/readyz`: the server should get requests; 503 with the reason otherwise. No key
+ * needed.
+ */
+export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<string | null>): void {
   const says = (status: string) =>
     answer("It does.", {
       schema: Type.Object({ status: Type.Literal(status) }, closed),
@@ -28,15 +32,18 @@ export function healthRoutes(app: AdminListener, isReady: () => boolean): void {
 
   app.get(
     "/readyz",
-    ({ exchange }) => {
-      if (!isReady()) throw new DomainError("unavailable", "Starting or stopping", { retryAfterSeconds: 1 });
-      return replyJson(exchange, 200, { status: "ready" });
+    async ({ exchange }) => {
+      const reason = await whyNotReady();
+      if (reason === null) return replyJson(exchange, 200, { status: "ready" });
+      // Not thrown: the log has its line from where the reason arose, not one for each probe.
+      return replyDomainError(exchange, new DomainError("unavailable", reason, { retryAfterSeconds: 1 }));
     },
     adminOperation({
       id: "getReadiness",
       tag: "Health",
       summary: "Get Readiness",
-      description: "Whether the server takes requests: 503 while it starts and stops. Needs no key.",
+      description:
+        "Whether the server should get requests. 503 with the reason in `message` while it starts and stops, while its disk is full or fails, and when its database is damaged. Needs no key.",
       open: true,
       answers: { 200: says("ready") },
     }),

@@ -8,6 +8,7 @@ import type { AdminListener } from "./base.ts";
 interface MetricDeps {
   readonly engine: Pick<Engine, "standing">;
   readonly log: Pick<Log, "linesLeftOut">;
+  readonly whyNotReady: () => Promise<string | null>;
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -17,12 +18,14 @@ type Labels = Readonly<Record<string, string>>;
  */
 export function metricRoutes(
   app: AdminListener,
-  { engine, log }: MetricDeps,
+  { engine, log, whyNotReady }: MetricDeps,
   traffic: Readonly<Record<"public" | "admin", Traffic>>,
 ): void {
   const answer = async ({ exchange }: { exchange: Exchange }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
+    const isReady = (await whyNotReady()) === null;
     const text = [
+      ...gauge("onair_ready", "Whether the server should get requests, as /readyz says.", isReady ? 1 : 0),
       ...gauge("onair_attempts_in_flight", "Attempts to deliver that are under way.", inFlight),
       ...gauge("onair_deliveries_queued", "Deliveries in memory that have not started.", queued),
       ...gauge("onair_results_unrecorded", "Results of attempts that are not on disk yet.", unrecorded),

@@ -2,7 +2,7 @@ import { SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { DrizzleQueryError } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
-import { StoreError } from "../results.ts";
+import { type StorageFault, StoreError } from "../results.ts";
 
 /** SQLite's name of what went wrong, like SQLITE_CORRUPT; "" for an error that is not its own. */
 export function codeOf(error: unknown): string {
@@ -40,9 +40,27 @@ export function damaged(file: string, finding: string, cause?: unknown): StoreEr
   return Object.assign(new StoreError(message), cause !== undefined && { cause });
 }
 
-/** The same verbs of a noun; what SQLite complains of is rejected as the error that the `Store` promises. */
-export function withFaults<Noun extends object>(noun: Noun, file: string): Noun {
+/** What an error of a read or a write says of the storage; null where it says nothing. */
+export function storageFaultOf(error: unknown): StorageFault | null {
+  const code = codeOf(error instanceof DomainError ? error.cause : error);
+  if (/^SQLITE_FULL/.test(code)) return "full";
+  if (/^SQLITE_(IOERR|READONLY)/.test(code)) return "failing";
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? "damaged" : null;
+}
+
+/**
+ * The same verbs of a noun; what SQLite complains of is rejected as the error that the `Store` promises.
+ *
+ * @param onFault called for each error that says that the storage cannot be used
+ */
+export function withFaults<Noun extends object>(
+  noun: Noun,
+  file: string,
+  onFault: (fault: StorageFault) => void,
+): Noun {
   const told = (error: unknown) => {
+    const fault = storageFaultOf(error);
+    if (fault !== null) onFault(fault);
     throw isDamage(error) ? damaged(file, codeOf(error), error) : storeFault(error);
   };
   const verbs = Object.entries(noun).map(([verb, method]) => [

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily } from "../../domain/lazily.ts";
+import type { StorageFault } from "../results.ts";
 import type { Store } from "../store.ts";
 import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
@@ -25,11 +26,14 @@ import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
 
+/** Called for each read or write that finds that the storage cannot be used. */
+export type OnFault = (fault: StorageFault) => void;
+
 /**
  * Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used.
  * @param lock of the directory, where it is locked already
  */
-export function openStore(directory: string, lock?: DirectoryLock): Store {
+export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnFault): Store {
   const { db, close } = openDatabase(directory, lock);
   const commit = groupCommit(db);
   const snapshots = new Snapshots(() => openForReading(directory));
@@ -38,36 +42,42 @@ export function openStore(directory: string, lock?: DirectoryLock): Store {
     close();
   };
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return Object.assign(storeOn(db, commit, snapshots, directory), {
+  return Object.assign(storeOn(db, commit, snapshots, directory, onFault), {
     close: () => commit(() => {}).then(closeAll),
   });
 }
 
 /** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
-export function openReader(directory: string): Store {
-  return readerOn(directory, openForReading(directory));
+export function openReader(directory: string, onFault?: OnFault): Store {
+  return readerOn(directory, openForReading(directory), onFault);
 }
 
 /** The same before the store is open; null where nobody may read until it is. */
-export function openReaderIfReady(directory: string): Store | null {
+export function openReaderIfReady(directory: string, onFault?: OnFault): Store | null {
   const db = openIfReady(directory);
-  return db && readerOn(directory, db);
+  return db && readerOn(directory, db, onFault);
 }
 
-function readerOn(directory: string, db: Database): Store {
+function readerOn(directory: string, db: Database, onFault?: OnFault): Store {
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
   const snapshots = new Snapshots(() => openForReading(directory));
   const close = async () => {
     snapshots.close();
     db.close();
   };
-  return Object.assign(storeOn(db, refuse, snapshots, directory), { close });
+  return Object.assign(storeOn(db, refuse, snapshots, directory, onFault), { close });
 }
 
 type Nouns = Omit<Store, "close">;
 
 /** To prepare the statements of all nouns would take a start 25 ms, and most are not needed for a while. */
-function storeOn(db: Database, commit: Commit, snapshots: Snapshots, directory: string): Nouns {
+function storeOn(
+  db: Database,
+  commit: Commit,
+  snapshots: Snapshots,
+  directory: string,
+  onFault: OnFault = () => {},
+): Nouns {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
   const modes = deliveryModes(db);
@@ -91,6 +101,6 @@ function storeOn(db: Database, commit: Commit, snapshots: Snapshots, directory: 
     settings: () => settingStore(orm, commit),
   };
   const file = databaseIn(directory);
-  const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), file)]);
+  const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), file, onFault)]);
   return lazily<Nouns>(Object.fromEntries(nouns));
 }

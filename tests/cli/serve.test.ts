@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { program, run, type ServerProcess, serve } from "../support/process.ts";
+import { adminKey, temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let server: ServerProcess | null;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  server = null;
+});
+afterEach(async () => {
+  await server?.end("SIGKILL");
+  directory.remove();
+});
+
+const inDirectory = (name: string) => join(directory.path, name);
+const logFile = () => inDirectory("log");
+
+async function start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+  server = await serve(["--data", inDirectory("data"), "--log-level", "info", ...args], {
+    env,
+    log: inDirectory("stderr"),
+  });
+  return server;
+}
+
+interface Line {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+const linesOf = (file: string): Line[] =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+const has = (file: string, event: string) => linesOf(file).some((line) => line.event === event);
+
+describe("the log tells of", () => {
+  test("the start with the settings in force, and of the stop", async () => {
+    const { publicUrl, adminUrl, end } = await start(
+      ["--rate-limit", "77", "--jwt-issuer", "platform", "--jwt-audience", "api"],
+      {
+        ONAIR_WEBHOOK_PROXY: "http://user:proxy-password@127.0.0.1:3128",
+        ONAIR_JWKS_URL: "http://127.0.0.1:9/keys?secret=in-the-query",
+      },
+    );
+    expect(await end("SIGTERM")).toBe(0);
+    const lines = linesOf(inDirectory("stderr"));
+    expect(lines.map(({ event }) => event)).toEqual(["starting", "started", "stopping", "stopped"]);
+    const [starting, started, stopping, stopped] = lines;
+    expect(starting).toMatchObject({
+      level: "info",
+      version: expect.any(String),
+      pid: expect.any(Number),
+      settings: {
+        data: inDirectory("data"),
+        port: 0,
+        "rate-limit": 77,
+        "admin-key": "set",
+        "webhook-proxy": "http://***@127.0.0.1:3128/",
+        "jwks-url": "http://127.0.0.1:9/keys?***",
+        "log-file": null,
+      },
+    });
+    expect(started).toMatchObject({ public: publicUrl, admin: adminUrl });
+    expect(stopping).toMatchObject({ signal: "SIGTERM", drain_delay: 0 });
+    expect(stopped).toMatchObject({ uptime_seconds: expect.any(Number) });
+    for (const secret of [adminKey, "proxy-password", "in-the-query"])
+      expect(JSON.stringify(lines)).not.toContain(secret);
+  });
+
+  test.each([
+    ["127.0.0.1", false],
+    ["localhost", false],
+    ["0.0.0.0", true],
+    ["::", true],
+  ])("an admin listener at %s that others can reach: %p", async (host, isTold) => {
+    await start(["--admin-host", host]);
+    await server?.end("SIGTERM");
+    expect(has(inDirectory("stderr"), "admin_listener_exposed")).toBe(isTold);
+  });
+});
+
+describe("--log-file", () => {
+  test("takes the log, and another file in its place after SIGHUP", async () => {
+    const { adminUrl, kill, end } = await start(["--log-file", logFile()]);
+    const ask = (id: string) => fetch(`${adminUrl}/healthz`, { headers: { "x-request-id": id } });
+    const hasRequest = (file: string, id: string) => linesOf(file).some((line) => line["request_id"] === id);
+    await ask("before");
+    await until(() => hasRequest(logFile(), "before"));
+    expect(statSync(logFile()).mode & 0o777 & ~0o040).toBe(0o600);
+    expect(readFileSync(inDirectory("stderr"), "utf8")).toBe("");
+
+    renameSync(logFile(), inDirectory("log.1"));
+    await ask("between");
+    await until(() => hasRequest(inDirectory("log.1"), "between"));
+    kill("SIGHUP");
+    await until(
+      () => statSync(logFile(), { throwIfNoEntry: false }) !== undefined && has(logFile(), "log_reopened"),
+    );
+    await ask("after");
+    expect(await end("SIGTERM")).toBe(0);
+    expect([hasRequest(logFile(), "after"), hasRequest(inDirectory("log.1"), "after")]).toEqual([
+      true,
+      false,
+    ]);
+    expect(linesOf(logFile()).at(-1)?.event).toBe("stopped");
+  });
+
+  test("that cannot be opened is told in one line, and so is a start that fails", async () => {
+    const ports = ["--data", inDirectory("data"), "--port", "0", "--admin-port", "0"];
+    const wrong = await run(["serve", ...ports, "--log-file", join(directory.path, "none", "log")]);
+    expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
+    expect(wrong.stderr).toMatch(/^onair: The log file [^\n]+ cannot be opened \(ENOENT\)[^\n]+\n$/);
+    await start();
+    const second = await run(["serve", ...ports, "--log-file", logFile()]);
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining("is in use by process")]);
+    expect(linesOf(logFile()).map(({ event }) => event)).toEqual(["starting", "start_failed"]);
+  });
+});
+
+describe("signals", () => {
+  test("SIGHUP, SIGUSR1 and SIGUSR2 do not end the server; the log tells of them", async () => {
+    const { adminUrl, kill, end } = await start();
+    for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+      kill(signal);
+      await until(() => linesOf(inDirectory("stderr")).some((line) => line["signal"] === signal));
+      expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
+    }
+    const told = linesOf(inDirectory("stderr")).filter(({ event }) => event === "signal_ignored");
+    expect(told.map(({ signal }) => signal)).toEqual(["SIGHUP", "SIGUSR1", "SIGUSR2"]);
+    expect(await end("SIGTERM")).toBe(0);
+  });
+
+  test("SIGTERM and SIGINT stop it, and a second one at once", async () => {
+    expect(await (await start()).end("SIGINT")).toBe(0);
+    const { adminUrl, kill, end } = await start(["--drain-delay", "60"]);
+    kill("SIGTERM");
+    await until(async () => (await fetch(`${adminUrl}/readyz`)).status === 503);
+    expect(await end("SIGTERM")).toBe(1);
+  });
+
+  test("after SIGTERM it is not ready, and serves until the drain delay is over", async () => {
+    const { publicUrl, adminUrl, kill, end } = await start(["--drain-delay", "1"]);
+    kill("SIGTERM");
+    const startedAt = performance.now();
+    const ready = () => fetch(`${adminUrl}/readyz`);
+    await until(async () => (await ready()).status === 503);
+    expect(await (await ready()).json()).toMatchObject({
+      code: "unavailable",
+      message: "The server is stopping",
+    });
+    expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);
+    expect((await fetch(`${publicUrl}/public/v1/categories`)).status).toBe(200);
+    await until(() =>
+      fetch(`${publicUrl}/public/v1/categories`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(await end("SIGCONT")).toBe(0);
+  });
+
+  test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {
+    const args = ["dev", "--data", inDirectory("dev"), "--port", "0", "--admin-port", "0", "--json"];
+    const child = Bun.spawn([...program, ...args], { stdout: "pipe", stderr: "ignore", cwd: directory.path });
+    const reader = child.stdout.getReader();
+    await reader.read();
+    child.kill("SIGUSR1");
+    child.kill("SIGUSR2");
+    await Bun.sleep(200);
+    expect(child.exitCode).toBeNull();
+    child.kill("SIGHUP");
+    expect(await child.exited).toBe(0);
+  });
+});

@@ -1,0 +1,162 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
+import { SmallDisk } from "../support/small-disk.ts";
+import { until } from "../support/until.ts";
+
+const pageBytes = 4096;
+let directory: ReturnType<typeof temporaryDirectory>;
+let server: ServerProcess;
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+afterEach(async () => {
+  await server.end("SIGKILL");
+  directory.remove();
+});
+
+const logFile = () => join(directory.path, "log");
+const start = async (data: string) => {
+  server = await serve(["--data", data, "--log-level", "warn"], { log: logFile() });
+};
+
+async function readiness(): Promise<string> {
+  const answer = await fetch(`${server.adminUrl}/readyz`);
+  const { status, message } = (await answer.json()) as { status?: string; message?: string };
+  return answer.status === 200 ? String(status) : `${answer.status} ${message}`;
+}
+const isReady = async () => (await readiness()) === "ready";
+const events = () =>
+  readFileSync(logFile(), "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line).event);
+const storageEvents = () => events().filter((event) => event.startsWith("storage_"));
+
+const probe = SmallDisk.make(1);
+probe?.remove();
+
+describe.skipIf(!probe)("while the disk is full (needs root on Linux)", () => {
+  let disk: SmallDisk;
+  beforeEach(async () => {
+    disk = SmallDisk.make(16) as SmallDisk;
+    await start(disk.data);
+  });
+  afterEach(async () => {
+    await server.end("SIGKILL");
+    disk.remove();
+  });
+
+  const full = "503 The disk of the data directory is full: nothing can be written";
+
+  test("the server is not ready and says why; the log says it once, and again when there is room", async () => {
+    const { admin } = client(server);
+    const put = (id: number) => admin("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
+    expect(await readiness()).toBe("ready");
+    expect((await put(1)).status).toBe(200);
+    disk.fill();
+    for (let id = 2; (await put(id)).status !== 503; id++) expect(id).toBeLessThan(20_000);
+    await until(async () => (await readiness()) === full);
+    for (let n = 0; n < 5; n++) {
+      expect((await put(50_000)).status).toBe(503);
+      expect(await readiness()).toBe(full);
+    }
+    expect((await fetch(`${server.adminUrl}/metrics`).then((answer) => answer.text())).split("\n")).toContain(
+      "onair_ready 0",
+    );
+    disk.free();
+    await until(isReady);
+    expect((await put(50_000)).status).toBe(200);
+    await until(() => storageEvents().length >= 2);
+    expect(storageEvents()).toEqual(["storage_full", "storage_recovered"]);
+    // No line for each probe.
+    expect(events().filter((event) => event === "unavailable").length).toBeLessThan(10);
+  });
+
+  test("it is so without anything having been written", async () => {
+    disk.fill();
+    await until(async () => (await readiness()) === full);
+    disk.free();
+    await until(isReady);
+  });
+});
+
+describe("a database that is damaged while it is served", () => {
+  const damaged = "503 The database is damaged: stop the server and restore a backup";
+  const data = () => join(directory.path, "data");
+  const file = () => join(data(), "onair.db");
+
+  /** Everything in the one file of the database, with what is written before. */
+  async function served(): Promise<string> {
+    await start(data());
+    const rows = Array.from({ length: 2_000 }, (_, i) =>
+      JSON.stringify({ id: i + 1, username: `user_${i + 1}` }),
+    );
+    await client(server).admin("POST", "/admin/v1/users/batch", rows.join("\n"));
+    const { token } = await subscriber(server, {
+      webhook_url: "https://receiver.example/hook",
+      event: "channel.followed",
+      broadcasters: [],
+    });
+    await server.end("SIGTERM");
+    return token;
+  }
+
+  test("where a request comes upon it", async () => {
+    const token = await served();
+    const content = readFileSync(file());
+    for (let at = 0; at < content.length; at += pageBytes) {
+      const page = content.subarray(at, at + pageBytes);
+      if (page.includes("user_1500")) page.fill(0xff);
+    }
+    writeFileSync(file(), content);
+    await start(data());
+    expect(await readiness()).toBe("ready");
+    const { api } = client(server);
+    expect((await api("GET", "/public/v1/users/user_1500", token)).status).toBe(500);
+    expect(await readiness()).toBe(damaged);
+    expect((await api("GET", "/public/v1/users/user_10", token)).status).toBe(200);
+    expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
+    await api("GET", "/public/v1/users/user_1500", token);
+    await until(() => storageEvents().length > 0);
+    expect(storageEvents()).toEqual(["storage_damaged"]);
+  });
+
+  test("where the engine comes upon it", async () => {
+    await served();
+    const db = new Database(file(), { readonly: true });
+    const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'deliveries'";
+    const at = ((db.query<{ rootpage: number }, []>(sql).get()?.rootpage ?? 0) - 1) * pageBytes;
+    db.close();
+    const content = readFileSync(file());
+    writeFileSync(file(), content.fill(0xff, at, at + pageBytes));
+    await start(data());
+    await until(async () => (await readiness()) === damaged);
+  });
+
+  test("where nothing was read of it yet", async () => {
+    await start(data());
+    expect(await readiness()).toBe("ready");
+    const bytes = statSync(file()).size;
+    // In place, as a disk would do it.
+    await Bun.spawn(
+      ["dd", "if=/dev/urandom", `of=${file()}`, "bs=1", `count=${Math.min(bytes, 4096)}`, "conv=notrunc"],
+      {
+        stderr: "ignore",
+      },
+    ).exited;
+    await until(async () => (await readiness()).startsWith("503 The database is damaged"));
+  });
+
+  test("where its file is replaced", async () => {
+    await start(data());
+    renameSync(file(), `${file()}.moved`);
+    writeFileSync(file(), "");
+    await until(async () => (await readiness()).startsWith("503 The file of the database was removed"));
+    await until(() => storageEvents().length > 0);
+    expect(storageEvents()).toEqual(["storage_replaced"]);
+  });
+});

@@ -1,0 +1,165 @@
+import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
+import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
+import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
+import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
+
+/*
+ * Reads what a request brings by the schemas that its route gave to Elysia, before Elysia validates it. Elysia's own
+ * reading breaks the contract: it takes `1e2`, ` 5 ` and `0x10` for integers, keeps the last of a repeated parameter,
+ * lets through what does not decode, parses a body before the token is checked, and takes JSON of any depth.
+ */
+
+/** The schemas of a route, as far as they are read here. */
+export interface InputSchemas {
+  params?: TObject;
+  query?: TObject;
+  body?: TSchema;
+}
+
+/** The part of Elysia's context that a reader fills in. */
+export interface InputContext {
+  readonly request: Request;
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  body: unknown;
+}
+
+/** Fills the context in; throws one error for all that is wrong with parameters, or with the body. */
+export type InputReader = (context: InputContext) => Promise<void> | void;
+
+/**
+ * The name of a parser that leaves the body where it is: it is read by the route's `InputReader`, behind the check of
+ * the token. Not undefined, for which Elysia would go on to its own parsers.
+ */
+export const deferred = { name: "deferred", parse: () => null } as const;
+
+/** The reader of a route; null where it has nothing to read. */
+export function inputReader(
+  { params, query, body }: InputSchemas,
+  maxBodyBytes = publicBodyBytes,
+): InputReader | null {
+  if (!params && !query && !body) return null;
+  return (context) => {
+    const problems: FieldProblem[] = [];
+    if (params) context.params = readPath(context.params, params, problems);
+    if (query) context.query = readQuery(context.request.url, query, problems);
+    if (problems.length > 0) throw refused(problems);
+    return body && readBody(context, body, maxBodyBytes);
+  };
+}
+
+async function readBody(context: InputContext, schema: TSchema, maxBytes: number): Promise<void> {
+  const read = OptionalKind in schema ? readOptionalJson : readJson;
+  context.body = await read(context.request, schema, maxBytes);
+}
+
+/** Reads the path parameters, which the router has decoded. */
+function readPath(given: Record<string, unknown>, schema: TObject, problems: FieldProblem[]) {
+  const result: Record<string, unknown> = {};
+  for (const field in schema.properties) {
+    const { value, message } = readValue(schema.properties[field] as TSchema, [String(given[field])]);
+    if (message) problems.push({ in: "path", field, message });
+    else result[field] = value;
+  }
+  return result;
+}
+
+/** Reads the query of `url`. Unknown parameters are ignored. */
+export function readQuery(
+  url: string,
+  schema: TObject,
+  problems: FieldProblem[] = [],
+): Record<string, unknown> {
+  const at = url.indexOf("?");
+  const fault = (field: string, message: string) => problems.push({ in: "query", field, message });
+  const given = at === -1 ? null : split(url.slice(at + 1), schema, fault);
+  const result: Record<string, unknown> = {};
+  for (const field in schema.properties) {
+    if (problems.some((problem) => problem.field === field)) continue;
+    const property = schema.properties[field] as TSchema;
+    const texts = given?.get(field);
+    if (!texts || isAbsent(property, texts)) {
+      if (!(OptionalKind in property)) fault(field, "is required");
+      else if ("default" in property) result[field] = property["default"];
+      continue;
+    }
+    const { value, message } = readValue(property, texts);
+    if (message) fault(field, message);
+    else result[field] = value;
+  }
+  return result;
+}
+
+function isAbsent(schema: TSchema, [text = ""]: readonly string[]): boolean {
+  return schema["allowEmptyValue"] === true && (schema["trim"] ? text.trim() : text) === "";
+}
+
+function refused(problems: FieldProblem[]): DomainError {
+  const error = invalidFields(problems);
+  if (problems.some(({ field }) => field !== "cursor")) return error;
+  return new DomainError("invalid_cursor", error.message, error.details);
+}
+
+function split(
+  query: string,
+  schema: TObject,
+  fault: (field: string, message: string) => void,
+): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const pair of query.split("&")) {
+    const equals = pair.indexOf("=");
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
+    if (name === null || !Object.hasOwn(schema.properties, name)) continue;
+    const text = decode(equals === -1 ? "" : pair.slice(equals + 1));
+    const earlier = found.get(name);
+    const isList = schema.properties[name]?.["type"] === "array";
+    if (text === null) fault(name, "is not valid percent-encoding");
+    else if (isList) found.set(name, [...(earlier ?? []), ...text.split(",")]);
+    else if (earlier) fault(name, "must be given only once");
+    else found.set(name, [text]);
+  }
+  return found;
+}
+
+/** A name or value of a query; null where it does not decode. */
+function decode(raw: string): string | null {
+  const spaced = raw.replaceAll("+", " ");
+  if (!raw.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return null;
+  }
+}
+
+const decimal = /^-?(0|[1-9][0-9]{0,15})$/;
+
+type Read = { value: unknown; message?: undefined } | { value?: undefined; message: string };
+
+function readValue(schema: TSchema, texts: readonly string[]): Read {
+  const text = texts[0] ?? "";
+  if (schema["type"] === "integer") return readInteger(schema, text);
+  if (schema["type"] === "array") return readList(schema as unknown as ListOptions, texts);
+  return readText(schema, text);
+}
+
+function readInteger({ minimum, maximum }: TSchema, text: string): Read {
+  const value = decimal.test(text) ? Number(text) : Number.NaN;
+  if (value >= minimum && value <= maximum) return { value };
+  return { message: `must be an integer from ${minimum} to ${maximum}` };
+}
+
+function readList({ minItems, maxItems, items }: ListOptions, texts: readonly string[]): Read {
+  const values = texts.filter((text) => text !== "");
+  if (values.length < minItems || values.length > maxItems) {
+    return { message: `must be given ${minItems} to ${maxItems} times` };
+  }
+  const wrong = values.map((text) => readText(items, text)).find(({ message }) => message);
+  return wrong ?? { value: values };
+}
+
+function readText(schema: TextOptions, text: string): Read {
+  const value = schema.trim ? text.trim() : text;
+  const message = textProblem(schema, value);
+  return message === null ? { value } : { message };
+}

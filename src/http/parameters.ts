@@ -1,0 +1,94 @@
+import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { codePoints } from "../domain/text.ts";
+
+/*
+ * Schemas of path and query parameters. They are kinds of their own, because Elysia replaces the integers and arrays
+ * of a query by readers that take `1e2` and `[1]`, and TypeBox counts the length of a text in UTF-16 units. In the
+ * OpenAPI document they are ordinary strings, integers and arrays.
+ */
+
+export interface TextOptions extends SchemaOptions {
+  /** In Unicode code points. */
+  readonly minLength?: number;
+  /** In Unicode code points. */
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  /** Said where the pattern does not match. */
+  readonly errorMessage?: string;
+  readonly enum?: readonly string[];
+  /** Outer white space does not count. */
+  readonly trim?: boolean;
+  /** An empty value counts as absent; else it is an error. */
+  readonly allowEmptyValue?: boolean;
+  /** A further check: what is wrong with a value, or null. */
+  readonly refine?: (text: string) => string | null;
+}
+
+export interface IntegerOptions extends SchemaOptions {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+export interface ListOptions extends SchemaOptions {
+  readonly items: TUnsafe<string>;
+  readonly minItems: number;
+  readonly maxItems: number;
+}
+
+/** A text. */
+export function TextParameter(options: TextOptions = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({ ...options, [Kind]: "TextParameter", type: "string" });
+}
+
+/** One of some words. */
+export function ChoiceParameter<Word extends string>(
+  words: readonly Word[],
+  options: TextOptions = {},
+): TUnsafe<Word> {
+  const errorMessage = `must be one of ${words.join(", ")}`;
+  return Type.Unsafe<Word>({ errorMessage, ...options, enum: words, [Kind]: "TextParameter", type: "string" });
+}
+
+/** A decimal integer, without sign, exponent or leading zeros. */
+export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
+  return Type.Unsafe<number>({ ...options, [Kind]: "IntegerParameter", type: "integer" });
+}
+
+/** Texts, given by repeating the parameter or separated by commas. */
+export function ListParameter(options: ListOptions): TUnsafe<string[]> {
+  return Type.Unsafe<string[]>({ ...options, [Kind]: "ListParameter", type: "array" });
+}
+
+TypeRegistry.Set<TextOptions>("TextParameter", (schema, value) => {
+  return typeof value === "string" && textProblem(schema, value) === null;
+});
+TypeRegistry.Set<IntegerOptions>("IntegerParameter", ({ minimum, maximum }, value) => {
+  return Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+});
+TypeRegistry.Set<ListOptions>("ListParameter", ({ items, minItems, maxItems }, value) => {
+  if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return false;
+  return value.every((text) => typeof text === "string" && textProblem(items, text) === null);
+});
+
+/** What is wrong with a text, or null. */
+export function textProblem(schema: TextOptions, text: string): string | null {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, refine } = schema;
+  const length = codePoints(text);
+  if (length < minLength) return `must be at least ${minLength} characters`;
+  if (length > maxLength) return `must be at most ${maxLength} characters`;
+  const fits = (pattern === undefined || compiled(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
+  if (!fits) return schema.errorMessage ?? "does not have the right form";
+  return refine?.(text) ?? null;
+}
+
+const patterns = new Map<string, RegExp>();
+
+/** Patterns are those of schemas, so that their number is bounded. */
+function compiled(pattern: string): RegExp {
+  let expression = patterns.get(pattern);
+  if (expression === undefined) {
+    expression = new RegExp(pattern);
+    patterns.set(pattern, expression);
+  }
+  return expression;
+}

@@ -6,15 +6,15 @@ import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import type { Engine } from "./engine/engine.ts";
-import { signingKeySetting } from "./engine/setting.ts";
+import { cursorKeyOf, signingKeySetting } from "./engine/setting.ts";
 import { StorageWatch } from "./engine/storage-watch.ts";
 import { startEngineThread } from "./engine/thread.ts";
+import { Cursors } from "./http/cursors.ts";
 import { publicSettings } from "./http/public/server.ts";
 import { type Public, startPublic } from "./http/public/start.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
-import { Cursors } from "./ranking/cursor.ts";
 import type { Store } from "./store/store.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
 
@@ -58,7 +58,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   let api: Public | null = null;
   try {
-    const cursorKey = await setting(engine.store, "cursor_key", randomKey);
+    const cursorKey = await cursorKeyOf(engine.store);
     const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
     const { hash: adminKeyHash, newAdminKey } = await adminKey(engine.store, config);
     const catalogue = await catalogueOf(await engine.store.eventTypes.all());
@@ -205,17 +205,6 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]) {
 /** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */
 function exits(log: Log): () => void {
   return () => void log.flush().then(() => process.exit(1));
-}
-
-const randomKey = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-
-/** A setting of the data directory, made at its first start. */
-async function setting(store: Store, key: string, make: () => string): Promise<string> {
-  const known = await store.settings.get(key);
-  if (known !== null) return known;
-  const made = make();
-  await store.settings.put(key, made);
-  return made;
 }
 
 async function adminKey(

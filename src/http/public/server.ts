@@ -5,13 +5,13 @@ import { day } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { trustedProxies } from "../../proxies.ts";
-import { Cursors } from "../../ranking/cursor.ts";
 import type { RankingView } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import type { Tally } from "../../wire/tally.ts";
 import { authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
+import { Cursors } from "../cursors.ts";
 import { notedStore } from "../noted-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { listenPublic } from "../public-listening.ts";
@@ -25,12 +25,11 @@ import type { PublicMemory } from "./memory.ts";
 import { Profiles } from "./profiles.ts";
 import { readyAnswers } from "./ready.ts";
 import type { StreamPlaces } from "./stream-places.ts";
-import { StreamPositions } from "./stream-position.ts";
 import { profileReader } from "./users.ts";
 
 /** Settings of the public listener, which can be sent to another thread; without those that are not its business. */
 export type PublicSettings = Omit<Config, "adminKey" | "webhookProxy"> & {
-  /** Signs cursors and positions of streams. */
+  /** Encrypts cursors and the ids of streams. */
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
@@ -85,10 +84,11 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     signing: () => readSigningKey(settings.signingKey),
     public: () => publicKeyForms(settings.signingKey),
   });
+  const cursors = new Cursors(settings.cursorKey);
   const streams = new EventStreams({
     store,
     authenticator: access.authenticator,
-    positions: new StreamPositions(settings.cursorKey),
+    cursors,
     signingKey: () => keys.signing,
     log,
     now,
@@ -110,7 +110,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     profiles,
     trustedProxies: proxies,
     traffic,
-    cursors: new Cursors(settings.cursorKey),
+    cursors,
     access,
     defaultSubscriptionLimit: settings.subscriptionLimit,
     streams,

@@ -8,6 +8,7 @@ import { newId } from "../../../src/domain/ids.ts";
 import { hour, isoTime } from "../../../src/domain/time.ts";
 import { newSecret, secretHash } from "../../../src/domain/tokens.ts";
 import { authenticator } from "../../../src/http/auth.ts";
+import { Cursors } from "../../../src/http/cursors.ts";
 import { publicApp } from "../../../src/http/public/app.ts";
 import { Profiles } from "../../../src/http/public/profiles.ts";
 import { readyAnswers } from "../../../src/http/public/ready.ts";
@@ -15,7 +16,6 @@ import { profileReader } from "../../../src/http/public/users.ts";
 import { listenPublic } from "../../../src/http/public-listening.ts";
 import { rateLimiter } from "../../../src/http/rate-limit.ts";
 import { createLog } from "../../../src/log.ts";
-import { Cursors } from "../../../src/ranking/cursor.ts";
 import { Ranking } from "../../../src/ranking/ranking.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 

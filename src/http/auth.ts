@@ -25,40 +25,56 @@ export interface Caller {
 
 const maxCached = 50_000;
 
+/** A caller as of a count of changes. */
+interface Remembered {
+  readonly digest: Uint32Array;
+  readonly caller: Caller;
+  readonly until: number;
+  readonly goodAt: number;
+}
+
 /**
  * Callers by the SHA-256 of their token. Its first 53 bits find one and all of it is compared, in constant time; as a
- * string the hash would cost twice as much, most of it for the collector. All are forgotten with every change.
+ * string the hash would cost twice as much, most of it for the collector. With every change they are only those who were
+ * good once, and have to be looked up again.
  */
 class RememberedCallers {
-  /** The count of changes up to which they were good. */
-  #goodAt = 0;
-  readonly #callers = new Map<number, { readonly digest: Uint32Array; caller: Caller; until: number }>();
+  readonly #callers = new Map<number, Remembered>();
   /** The digest of the token in question. */
   readonly #digest = new Uint32Array(8);
   readonly #bytes = new Uint8Array(this.#digest.buffer);
 
   constructor(readonly changes: Changes) {}
 
-  /** null also for one that was remembered until an earlier time than `now`. */
+  /** null also for one that was remembered until an earlier time than `now`, or before a change. */
   get(token: string, now: number): Caller | null {
-    const { count } = this.changes;
-    if (count !== this.#goodAt) {
-      this.#callers.clear();
-      this.#goodAt = count;
-    }
-    const found = this.#callers.get(this.#keyOf(token));
-    if (!found || found.until <= now) return null;
-    let difference = 0;
-    for (let i = 0; i < 8; i++) difference |= (found.digest[i] ?? 0) ^ (this.#digest[i] ?? 0);
-    return difference === 0 ? found.caller : null;
+    const found = this.#find(token);
+    return found && found.until > now && found.goodAt === this.changes.count ? found.caller : null;
   }
 
-  /** @param loadedAt the count of changes before the caller was looked up */
-  put(token: string, caller: Caller, until: number, loadedAt: number): void {
-    if (loadedAt !== this.#goodAt) return;
+  /** Whether a token was good, whatever has changed since. */
+  has(token: string): boolean {
+    return this.#find(token) !== null;
+  }
+
+  /** @param goodAt the count of changes before the caller was looked up */
+  put(token: string, caller: Caller, until: number, goodAt: number): void {
+    if (goodAt !== this.changes.count) return;
     if (this.#callers.size >= maxCached) this.#callers.clear();
     const key = this.#keyOf(token);
-    this.#callers.set(key, { digest: this.#digest.slice(), caller, until });
+    this.#callers.set(key, { digest: this.#digest.slice(), caller, until, goodAt });
+  }
+
+  forget(token: string): void {
+    this.#callers.delete(this.#keyOf(token));
+  }
+
+  #find(token: string): Remembered | null {
+    const found = this.#callers.get(this.#keyOf(token));
+    if (!found) return null;
+    let difference = 0;
+    for (let i = 0; i < 8; i++) difference |= (found.digest[i] ?? 0) ^ (this.#digest[i] ?? 0);
+    return difference === 0 ? found : null;
   }
 
   #keyOf(token: string): number {
@@ -103,6 +119,11 @@ export function authenticator(
       const token = bearerToken(request);
       return token === null ? null : known.get(token, now());
     },
+    /** Whether the token of a request was good the last time, whatever has changed since. */
+    wasGood(request: Asked): boolean {
+      const token = bearerToken(request);
+      return token !== null && known.has(token);
+    },
     /** The caller of a request; throws `missing_token` or `invalid_token`. */
     async authenticate(request: Request): Promise<Caller> {
       const token = bearerToken(request);
@@ -111,6 +132,7 @@ export function authenticator(
       }
       const caller = known.get(token, now()) ?? (await load(token));
       if (!caller || caller.grant.expiresAt <= now()) {
+        known.forget(token);
         throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
       }
       return caller;
@@ -138,34 +160,47 @@ export interface Access {
   readonly defaultRateLimit: number;
 }
 
+/** Lets in whoever is within the limit of the address; else throws `rate_limited`. */
+export function admitAnyone({ limiter, defaultRateLimit }: Access, exchange: Exchange): void {
+  exchange.isAdmitted = true;
+  exchange.budget = limiter.take(clientNetworkOf(exchange), defaultRateLimit);
+  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
+}
+
 /**
- * Lets a request in or throws, in the order 401, 429, 403. Routes without a scope are open to everyone and limited
- * by address, and so is whoever sends a bad token.
+ * Lets a request of an application in or throws, in the order 401, 429, 403. A token that was never good here takes from
+ * the address before it is looked up, verified, or a key fetched for it; a good one gives that back and takes from its
+ * application.
  */
 export async function admit(
   access: Access,
   exchange: Exchange,
   request: Request,
-  scope: Scope | null,
+  scope: Scope,
 ): Promise<void> {
-  const { authenticator, limiter, defaultRateLimit } = access;
-  const take = (key: string, limit: number) => {
-    exchange.budget = limiter.take(key, limit);
-  };
-  if (scope === null) take(clientNetworkOf(exchange), defaultRateLimit);
-  else {
-    try {
-      const { grant, application } = await authenticator.authenticate(request);
-      exchange.grant = grant;
-      take(application.id, application.rate_limit ?? defaultRateLimit);
-    } catch (error) {
-      take(clientNetworkOf(exchange), defaultRateLimit);
-      if (exchange.budget?.allowed !== false) throw error;
-    }
-  }
+  exchange.isAdmitted = true;
+  const { limiter, defaultRateLimit } = access;
+  const { grant, application } =
+    access.authenticator.known(request) ?? (await lookedUp(access, exchange, request));
+  exchange.grant = grant;
+  exchange.budget = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
   if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
-  if (scope !== null && !exchange.grant?.scopes.includes(scope)) {
+  if (!grant.scopes.includes(scope)) {
     throw new DomainError("insufficient_scope", `This needs a token with the scope ${scope}`, { scope });
+  }
+}
+
+async function lookedUp(access: Access, exchange: Exchange, request: Request): Promise<Caller> {
+  const { authenticator, limiter, defaultRateLimit } = access;
+  const wasGood = authenticator.wasGood(request);
+  if (!wasGood) admitAnyone(access, exchange);
+  try {
+    const caller = await authenticator.authenticate(request);
+    if (!wasGood) limiter.giveBack(clientNetworkOf(exchange), defaultRateLimit);
+    return caller;
+  } catch (error) {
+    if (wasGood) admitAnyone(access, exchange);
+    throw error;
   }
 }
 

@@ -20,6 +20,8 @@ export interface Exchange {
   /** Headers that its answer carries whatever becomes of it, beyond those of all answers. */
   headers: ExtraHeaders | null;
   grant: Grant | null;
+  /** Whether a route has decided on it: let it in, or refused it. */
+  isAdmitted: boolean;
   /** What is left of the caller's rate limit, on limited routes. */
   budget: Budget | null;
 }
@@ -112,6 +114,7 @@ export function beginExchange(
     startedAt: performance.now(),
     headers: null,
     grant: null,
+    isAdmitted: false,
     budget: null,
   };
 }

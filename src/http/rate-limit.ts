@@ -112,6 +112,17 @@ export function rateLimiter(now: () => number, memory: ArrayBufferLike = limiter
         retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
       };
     },
+    /** Puts back one request that was taken with the same `key` and `limit`. */
+    giveBack(key: string, limit: number): void {
+      if (limit === 0) return;
+      const place = placeOf(key);
+      const lock = locksAt + (place.bucket >>> 3);
+      if (isShared) acquire(words, lock);
+      if (holds(place.bucket, place)) {
+        levels[2 * place.bucket] = Math.max(0, (levels[2 * place.bucket] ?? 0) - 1);
+      }
+      if (isShared) Atomics.store(words, lock, 0);
+    },
   };
 }
 

@@ -34,13 +34,20 @@ export function listener(options: {
   trustedProxies?: TrustedProxies | null;
   /** Where its requests are counted; memory of its own where left out. */
   traffic?: Traffic;
+  /** Limits a request on which no route has decided: throws `rate_limited`. */
+  gate?: (exchange: Exchange) => void;
 }) {
   const none = null as unknown as Exchange; // set by onRequest before anything reads it
-  const { log, headers, trustedProxies = null, traffic = new Traffic() } = options;
+  const { log, headers, trustedProxies = null, traffic = new Traffic(), gate } = options;
   const shared = sharedBy(log, headers, trustedProxies, traffic);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
+      try {
+        if (!exchange.isAdmitted) gate?.(exchange);
+      } catch (refusal) {
+        return replyError(exchange, refusal);
+      }
       if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
       // Thrown by the router itself.
       if (error instanceof URIError) return replyError(exchange, undecodablePath);
@@ -53,6 +60,12 @@ export function listener(options: {
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
+  // Also what is no route of the API, such as its document. A preflight asks for nothing yet.
+  if (gate) {
+    app.onBeforeHandle(({ exchange, request }) => {
+      if (!exchange.isAdmitted && request.method !== "OPTIONS") gate(exchange);
+    });
+  }
   sharedByApp.set(app, shared);
   return app;
 }

@@ -3,7 +3,8 @@ import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import { type Access, admit } from "../auth.ts";
+import { type Access, admit, admitAnyone } from "../auth.ts";
+import type { Exchange } from "../exchange.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import type { Profiles } from "./profiles.ts";
@@ -50,14 +51,21 @@ export const preflight = {
   "access-control-max-age": "86400",
 };
 
-/** The listener with its gate: a route says `access: "users:read"` or `access: "anyone"`. */
+/**
+ * The listener with its gate: a route says `access: "users:read"` or `access: "anyone"`. Without that it is limited by
+ * address, as is a path that does not exist; only `access: "unlimited"` is not.
+ */
 export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies" | "traffic">) {
   const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
-  return listener({ log, headers: crossOrigin, trustedProxies, traffic }).macro({
+  const gate = (exchange: Exchange) => admitAnyone(access, exchange);
+  return listener({ log, headers: crossOrigin, trustedProxies, traffic, gate }).macro({
     // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
-    access: (scope: Scope | "anyone") => ({
-      transform: ({ exchange, request }) =>
-        admit(access, exchange, request, scope === "anyone" ? null : scope),
+    access: (to: Scope | "anyone" | "unlimited") => ({
+      transform({ exchange, request }) {
+        if (to === "anyone") return admitAnyone(access, exchange);
+        if (to !== "unlimited") return admit(access, exchange, request, to);
+        exchange.isAdmitted = true;
+      },
     }),
   });
 }

@@ -16,6 +16,7 @@ import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import type { Store } from "./store/store.ts";
+import { connectionCapacity } from "./webhooks/capacity.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
 
 /** A running server. */
@@ -173,6 +174,13 @@ function affordable(config: Config, log: Log): Config {
   return { ...config, connectionLimit: most };
 }
 
+/** The connections that deliveries may have, beside those of the public listener. */
+function webhookConnections({ connectionLimit }: Config): number {
+  const descriptors = descriptorLimit();
+  const memory = process.constrainedMemory();
+  return connectionCapacity({ descriptors: descriptors && descriptors - connectionLimit, memory });
+}
+
 /** Named from here for the same reason as the engine's. */
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
@@ -181,13 +189,21 @@ export const databaseCheckProgram = new URL("./doctor/database-worker.ts", impor
 /** In a thread of its own, except with a clock of one's own. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]) {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
-  const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
+  const { data, allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
     failedMs: config.keepFailedDays * day,
     bodiesMs: config.keepBodiesDays * day,
   };
-  const settings = { data, allowPrivateWebhooks, webhookProxy, retention, attemptTimeoutMs };
+  const settings = {
+    data,
+    allowPrivateWebhooks,
+    webhookProxy,
+    webhookConcurrency,
+    webhookConnections: webhookConnections(config),
+    retention,
+    attemptTimeoutMs,
+  };
   if (now) {
     const { startEngine } = await import("./engine/engine.ts");
     const engine: Engine = await startEngine({ settings, log, now, steady: steady ?? now, random, onFault });

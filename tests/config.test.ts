@@ -27,6 +27,7 @@ describe("settings", () => {
       adminKey: null,
       allowPrivateWebhooks: false,
       webhookProxy: null,
+      webhookConcurrency: 128,
       rateLimit: 800,
       connectionLimit: 10_000,
       connectionMemory: 256,

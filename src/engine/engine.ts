@@ -26,6 +26,10 @@ export interface EngineSettings {
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy; null: none. */
   readonly webhookProxy: string | null;
+  /** Deliveries that may be under way to an endpoint at once, unless its application says so. */
+  readonly webhookConcurrency: number;
+  /** Connections that deliveries may have in all. */
+  readonly webhookConnections: number;
   readonly retention: Retention;
   /** The time allowed for an attempt, instead of the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
@@ -97,11 +101,22 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       now,
       proxy,
       timeoutMs: settings.attemptTimeoutMs,
+      connections: settings.webhookConnections,
     };
     const sender = createSender(sending);
     const stopping = new AbortController();
     const receiving = replacing(store, { applications: () => receivingOnly(store) });
-    const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
+    const dispatcher = createDispatcher({
+      store: receiving,
+      sender,
+      signingKey,
+      log,
+      now,
+      steady,
+      random,
+      concurrency: settings.webhookConcurrency,
+      connections: settings.webhookConnections,
+    });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },

@@ -23,6 +23,11 @@ export class LatencyTrend {
   #sum = 0;
   #squares = 0;
 
+  /** The geometric mean of the longer run; 0 where nothing is known. */
+  get usualMs(): number {
+    return this.#rounds === 0 ? 0 : Math.max(0, Math.exp(this.#mean) - offsetMs);
+  }
+
   /** Adds an answer to the present round. */
   add(latencyMs: number): void {
     const value = Math.log(Math.max(0, latencyMs) + offsetMs);

@@ -70,6 +70,11 @@ export class Pace {
     return Math.floor(Math.min(this.#limit, this.max));
   }
 
+  /** About how many end in a second when as many run as may; Infinity where nothing is known. */
+  get perSecond(): number {
+    return (this.limit * second) / this.#latency.usualMs;
+  }
+
   /** Nothing is sent before that; in the past when nothing holds it up. */
   get resumeAt(): number {
     return Math.max(this.#pausedUntil, this.#openUntil);

@@ -22,6 +22,7 @@ const application = {
   redirect_uris: [],
   rate_limit: null,
   subscription_limit: null,
+  webhook_concurrency: null,
   disabled: false,
   created_at: "",
   updated_at: "",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { minute, second } from "../../src/domain/time.ts";
 import { type Feedback, Pace } from "../../src/webhooks/pace.ts";
-import { latencies, Simulation, type SimulatedReceiver, workers } from "./fixtures/simulated-endpoint.ts";
+import { latencies, type SimulatedReceiver, Simulation, workers } from "./fixtures/simulated-endpoint.ts";
 
 const max = 128;
 
@@ -121,6 +121,13 @@ describe("concurrency", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(40, 20, refused);
     expect(endpoint.pace.limit).toBe(1);
+  });
+
+  test("and latency say how many end in a second", () => {
+    const endpoint = new Endpoint();
+    expect(endpoint.pace.perSecond).toBe(Number.POSITIVE_INFINITY);
+    endpoint.rounds(10, 500);
+    expect(endpoint.pace.perSecond).toBeCloseTo(256);
   });
 
   test("is what was set where that is less, at once", () => {

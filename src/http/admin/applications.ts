@@ -60,6 +60,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
         redirect_uris: checked.redirect_uris ?? [],
         rate_limit: checked.rate_limit ?? null,
         subscription_limit: checked.subscription_limit ?? null,
+        webhook_concurrency: checked.webhook_concurrency ?? null,
         created_at: at,
         updated_at: at,
       };

@@ -34,6 +34,7 @@ const application: Application = {
   redirect_uris: [],
   rate_limit: null,
   subscription_limit: null,
+  webhook_concurrency: null,
   retired_webhook_secrets: [],
   disabled: false,
   created_at: at,

@@ -1,6 +1,7 @@
 import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
+import { ownerGone } from "../domain/errors.ts";
 import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
@@ -142,7 +143,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       wake: async (id) => dispatcher.wake(id),
       async test(id, sample) {
         const application = await receiving.applications.find(id);
-        if (!application) throw noReceiver();
+        if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();
         // A sender of its own makes a new connection, whose every stage is then timed.
         const fresh = createSender(sending);
         const by = { sender: fresh, signingKey, now: now() };

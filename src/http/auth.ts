@@ -17,6 +17,12 @@ export function bearerToken(request: Asked): string | null {
   return isBearer ? header.slice(7).trim() : null;
 }
 
+/** The hash under which the token of an admitted request is kept; null for a JWT of the platform, which is not. */
+export function keptTokenOf({ grant, request }: Exchange): Uint8Array | null {
+  const token = bearerToken(request);
+  return grant === null || grant.isJwt || token === null ? null : secretHash(token);
+}
+
 /** A caller whose token was good. */
 export interface Caller {
   readonly grant: Grant;

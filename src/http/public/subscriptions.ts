@@ -6,6 +6,7 @@ import { Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import type { Grant } from "../../domain/tokens.ts";
+import { keptTokenOf } from "../auth.ts";
 import { readJson } from "../body.ts";
 import { type Exchange, reply, replyJson } from "../exchange.ts";
 import { readQuery } from "../query.ts";
@@ -161,7 +162,8 @@ export function subscriptionRoutes(
           event: name,
           version,
         }));
-      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now()))[
+      const token = keptTokenOf(exchange);
+      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now(), token))[
         Symbol.iterator
       ]();
       const data = wanted.map((item, i): Item => {

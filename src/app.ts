@@ -1,19 +1,21 @@
 import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import type { Config } from "./config.ts";
+import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import { newSecret, secretHash } from "./domain/tokens.ts";
 import type { Engine } from "./engine/engine.ts";
-import { signingKeySetting } from "./engine/setting.ts";
+import { cursorKeyOf, signingKeySetting } from "./engine/setting.ts";
 import { StorageWatch } from "./engine/storage-watch.ts";
 import { startEngineThread } from "./engine/thread.ts";
+import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
-import { Cursors } from "./ranking/cursor.ts";
 import type { Store } from "./store/store.ts";
+import { connectionCapacity } from "./webhooks/capacity.ts";
 import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
 
 /** A running server. */
@@ -55,7 +57,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const engine = await engineOf(options, storage.note);
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   try {
-    const cursorKey = await setting(engine.store, "cursor_key", randomKey);
+    const cursorKey = await cursorKeyOf(engine.store);
     const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
     const { hash: adminKeyHash, newAdminKey } = await adminKey(engine.store, config);
     const catalogue = await catalogueOf(await engine.store.eventTypes.all());
@@ -137,6 +139,13 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
+/** The connections that deliveries may have: a quarter of the descriptors is for those of the listeners and for files. */
+function webhookConnections(): number {
+  const descriptors = descriptorLimit();
+  const memory = process.constrainedMemory();
+  return connectionCapacity({ descriptors: descriptors && Math.floor(descriptors * 0.75), memory });
+}
+
 /** Named from here for the same reason as the engine's. */
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
@@ -145,13 +154,21 @@ export const databaseCheckProgram = new URL("./doctor/database-worker.ts", impor
 /** In a thread of its own, except with a clock of one's own. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
-  const { data, allowPrivateWebhooks, webhookProxy, logLevel } = config;
+  const { data, allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
     failedMs: config.keepFailedDays * day,
     bodiesMs: config.keepBodiesDays * day,
   };
-  const settings = { data, allowPrivateWebhooks, webhookProxy, retention, attemptTimeoutMs };
+  const settings = {
+    data,
+    allowPrivateWebhooks,
+    webhookProxy,
+    webhookConcurrency,
+    webhookConnections: webhookConnections(),
+    retention,
+    attemptTimeoutMs,
+  };
   if (now) {
     const { startEngine } = await import("./engine/engine.ts");
     return startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
@@ -164,17 +181,6 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
 /** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */
 function exits(log: Log): () => void {
   return () => void log.flush().then(() => process.exit(1));
-}
-
-const randomKey = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-
-/** A setting of the data directory, made at its first start. */
-async function setting(store: Store, key: string, make: () => string): Promise<string> {
-  const known = await store.settings.get(key);
-  if (known !== null) return known;
-  const made = make();
-  await store.settings.put(key, made);
-  return made;
 }
 
 async function adminKey(

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { maxWebhookConcurrency } from "./domain/applications.ts";
 import { type LogLevel, logLevels } from "./log.ts";
 import {
   adminKey,
@@ -27,6 +28,8 @@ export interface Config {
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy, which may hold a password; null: none. */
   readonly webhookProxy: string | null;
+  /** Deliveries that may be under way to an endpoint at once. */
+  readonly webhookConcurrency: number;
   /** Requests a minute; 0: no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
@@ -105,6 +108,12 @@ const settings: Settings = {
     default: null,
     help: "proxy that webhooks go through; where its URL holds a password, set the variable",
     read: proxyUrl,
+  },
+  webhookConcurrency: {
+    value: "N",
+    default: "128",
+    help: "deliveries to an endpoint at once, at most; an application may have a number of its own",
+    read: integer(1, maxWebhookConcurrency),
   },
   rateLimit: {
     value: "N",

@@ -25,6 +25,7 @@ describe("settings", () => {
       adminKey: null,
       allowPrivateWebhooks: false,
       webhookProxy: null,
+      webhookConcurrency: 128,
       rateLimit: 800,
       streamLimit: 100,
       subscriptionLimit: 10_000,

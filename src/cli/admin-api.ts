@@ -7,10 +7,11 @@ import { isLoopback } from "../doctor/ask.ts";
 import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret, secretHash } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
+import { cursorKeyOf } from "../engine/setting.ts";
 import { adminApp } from "../http/admin/app.ts";
+import { Cursors } from "../http/cursors.ts";
 import { Traffic } from "../http/traffic.ts";
 import { createLog, type Log } from "../log.ts";
-import { Cursors } from "../ranking/cursor.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { createPublisher } from "../webhooks/publisher.ts";
 import { UsageError } from "./command.ts";
@@ -64,7 +65,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       publisher: createPublisher(engine, { now: Date.now, catalogue }),
       backups,
       catalogue,
-      cursors: new Cursors(key),
+      cursors: new Cursors(await cursorKeyOf(store)),
       log,
       now: Date.now,
       adminKeyHash: secretHash(key),

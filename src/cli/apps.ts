@@ -24,6 +24,7 @@ The applications of third parties, at a running server or in a data directory th
   --public                      for create: it runs on its users' devices and has no client secret
   --rate-limit N                requests a minute, 0 for no limit; "default" for the server's
   --subscription-limit N        subscriptions that it may have; "default" for the server's
+  --webhook-concurrency N       deliveries to it at once, at most; "default" for the server's
   --disable, --enable           for change: refuse its tokens and send it nothing, or no more so
   --overlap SECONDS             for rotations (default: 86400)
 
@@ -43,6 +44,7 @@ const options = {
   "redirect-uri": { type: "string", multiple: true },
   "rate-limit": { type: "string" },
   "subscription-limit": { type: "string" },
+  "webhook-concurrency": { type: "string" },
   public: { type: "boolean" },
   disable: { type: "boolean" },
   enable: { type: "boolean" },
@@ -58,6 +60,7 @@ const fieldOptions = [
   "redirect-uri",
   "rate-limit",
   "subscription-limit",
+  "webhook-concurrency",
 ] as const;
 
 /** What an action takes beside its target. */
@@ -119,6 +122,7 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   if (disable && enable) mistakes.push("--disable and --enable exclude each other");
   const rate = limitOf("rate-limit", values["rate-limit"], mistakes);
   const subscriptions = limitOf("subscription-limit", values["subscription-limit"], mistakes);
+  const concurrency = limitOf("webhook-concurrency", values["webhook-concurrency"], mistakes);
   const uris = values["redirect-uri"];
   const url = values["webhook-url"];
   return {
@@ -130,6 +134,7 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
     ...(values.public && { client_type: "public" }),
     ...(rate !== undefined && { rate_limit: rate }),
     ...(subscriptions !== undefined && { subscription_limit: subscriptions }),
+    ...(concurrency !== undefined && { webhook_concurrency: concurrency }),
     ...((disable || enable) && { disabled: disable }),
   };
 }

@@ -35,16 +35,16 @@ export class StreamRefused extends Error {}
  */
 export async function* followStream(options: EventStreamOptions): AsyncGenerator<Streamed> {
   const { signal } = options;
-  let lastId = options.lastId ?? "";
+  const place: Place = { lastId: options.lastId ?? "", since: null };
   let retryMs = second;
   for (let failures = 0; !signal.aborted; ) {
     let reason = "The stream ended";
     try {
-      for await (const event of connection(options, lastId)) {
+      for await (const event of connection(options, place)) {
         failures = 0;
-        lastId = event.lastId || lastId;
+        place.lastId = event.lastId || place.lastId;
         retryMs = event.retryMs ?? retryMs;
-        if (event.data !== null) yield { type: event.type, id: lastId, data: event.data };
+        if (event.data !== null) yield { type: event.type, id: place.lastId, data: event.data };
       }
     } catch (error) {
       if (error instanceof StreamRefused) throw error;
@@ -57,7 +57,15 @@ export async function* followStream(options: EventStreamOptions): AsyncGenerator
   }
 }
 
-async function* connection(options: EventStreamOptions, lastId: string): AsyncGenerator<ServerSentEvent> {
+/** Where to go on. */
+interface Place {
+  /** "" before the first event. */
+  lastId: string;
+  /** When the first connection was made, by the clock of the server: from then on nothing is to be missed. */
+  since: number | null;
+}
+
+async function* connection(options: EventStreamOptions, place: Place): AsyncGenerator<ServerSentEvent> {
   const silence = new AbortController();
   let timer: Timer | undefined;
   const heard = () => {
@@ -66,31 +74,41 @@ async function* connection(options: EventStreamOptions, lastId: string): AsyncGe
   };
   heard();
   try {
-    const answer = await connect(options, lastId, AbortSignal.any([options.signal, silence.signal]));
+    const answer = await connect(options, place, AbortSignal.any([options.signal, silence.signal]));
     options.connected();
-    for await (const event of serverSentEvents(answer)) {
-      heard();
-      yield event;
-    }
+    yield* serverSentEvents(noticed(answer, heard));
   } finally {
     clearTimeout(timer);
     silence.abort();
   }
 }
 
+/** Calls `notice` for each part, comments included, which are no events. */
+async function* noticed(parts: AsyncIterable<Uint8Array>, notice: () => void): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    notice();
+    yield part;
+  }
+}
+
 async function connect(
   { url, token }: EventStreamOptions,
-  lastId: string,
+  place: Place,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const response = await fetch(`${url}/public/v1/events/stream`, {
+  const { lastId, since } = place;
+  const after = lastId === "" && since !== null ? `?after=${new Date(since).toISOString()}` : "";
+  const response = await fetch(`${url}/public/v1/events/stream${after}`, {
     headers: { authorization: `Bearer ${token}`, ...(lastId && { "last-event-id": lastId }) },
     redirect: "manual",
     signal,
     timeout: false,
   });
   const type = response.headers.get("content-type") ?? "";
-  if (response.ok && response.body && type.startsWith("text/event-stream")) return response.body;
+  if (response.ok && response.body && type.startsWith("text/event-stream")) {
+    place.since ??= Date.parse(response.headers.get("date") ?? "") || null;
+    return response.body;
+  }
   const text = await response.text();
   const message = `${url} answered ${response.status}: ${messageOf(text) ?? "that is no event stream"}`;
   if (response.status === 429 || response.status >= 500) throw new Error(message);

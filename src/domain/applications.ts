@@ -16,6 +16,9 @@ export type ClientType = (typeof clientTypes)[number];
 export const deliveryModes = ["webhook", "stream", "both"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
+/** An application cannot have more deliveries under way at once. */
+export const maxWebhookConcurrency = 1_000;
+
 /** A third-party program that calls the API and receives webhooks. */
 export interface Application {
   readonly id: string;
@@ -33,6 +36,8 @@ export interface Application {
   readonly rate_limit: number | null;
   /** null: the server's default. */
   readonly subscription_limit: number | null;
+  /** Deliveries that may be under way to it at once; null: the server's default. */
+  readonly webhook_concurrency: number | null;
   /** Its tokens and its secret are refused, and nothing is delivered to it. */
   readonly disabled: boolean;
   readonly created_at: string;
@@ -41,7 +46,8 @@ export interface Application {
 
 /** The hash stays out of `Application`, so that no answer can carry it. */
 export interface NewApplication
-  extends Omit<Application, "delivery" | "retired_webhook_secrets" | "disabled"> {
+  extends Omit<Application, "delivery" | "retired_webhook_secrets" | "webhook_concurrency" | "disabled"> {
+  readonly webhook_concurrency?: number | null;
   /** `webhook` where left out. */
   readonly delivery?: DeliveryMode;
   /** null for a public client. */
@@ -59,6 +65,7 @@ export type ApplicationChanges = Partial<
     | "redirect_uris"
     | "rate_limit"
     | "subscription_limit"
+    | "webhook_concurrency"
     | "disabled"
   >
 >;
@@ -121,13 +128,13 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
 /** As much of an application as sending to it takes. */
 export type Recipient = Pick<
   Application,
-  "delivery" | "webhook_url" | "webhook_secret" | "retired_webhook_secrets"
+  "delivery" | "webhook_url" | "webhook_secret" | "retired_webhook_secrets" | "webhook_concurrency"
 >;
 
 /** Nothing but that, because ten thousand of them may be in memory. */
 export function recipientOf(application: Application): Recipient {
-  const { delivery, webhook_url, webhook_secret, retired_webhook_secrets } = application;
-  return { delivery, webhook_url, webhook_secret, retired_webhook_secrets };
+  const { delivery, webhook_url, webhook_secret, retired_webhook_secrets, webhook_concurrency } = application;
+  return { delivery, webhook_url, webhook_secret, retired_webhook_secrets, webhook_concurrency };
 }
 
 /** The secrets that sign a delivery at a time, the newest first. */

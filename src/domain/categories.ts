@@ -72,6 +72,5 @@ export const categoryLimits = {
   maxResults: 100,
   defaultResults: 25,
   maxName: 100,
-  maxCursor: 200,
   topChannels: 10,
 } as const;

@@ -68,7 +68,7 @@ export interface Backlog {
 /** Attempts of one delivery, those asked for by hand included. */
 export const maxAttempts = 100;
 
-export const deliveryPages = { maxResults: 100, defaultResults: 25, maxCursor: 200 } as const;
+export const deliveryPages = { maxResults: 100, defaultResults: 25 } as const;
 
 /** Nothing can be sent to the application. */
 export function noReceiver(): DomainError {

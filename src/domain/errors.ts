@@ -35,6 +35,8 @@ export interface ErrorDetails {
   readonly allow?: string;
   /** The size of that of which a part was asked for, with `range_not_satisfiable`. */
   readonly wholeBytes?: number;
+  /** The application or user for whom something was to be kept was deleted meanwhile. */
+  readonly isOwnerGone?: true;
   /** Results per item, with `subscription_failed`. */
   readonly data?: readonly unknown[];
 }
@@ -49,6 +51,12 @@ export class DomainError extends Error {
     super(message);
     this.name = "DomainError";
   }
+}
+
+/** The error where an application or a user was deleted while something was to be kept for it. */
+export function ownerGone(): DomainError {
+  const message = "The application or user that this belongs to does not exist any more";
+  return new DomainError("not_found", message, { isOwnerGone: true });
 }
 
 /** What an error says of all that is wrong, in one line. */

@@ -24,6 +24,8 @@ export interface Grant {
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+  /** Of a JWT of the platform, which is not kept here and cannot be revoked. */
+  readonly isJwt?: true;
 }
 
 /** Reads a scope parameter (RFC 6749, section 3.3). null: it names one that does not exist. */

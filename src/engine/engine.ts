@@ -1,6 +1,7 @@
 import { receives } from "../domain/applications.ts";
 import type { Retention } from "../domain/deliveries.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
+import { ownerGone } from "../domain/errors.ts";
 import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
@@ -26,6 +27,10 @@ export interface EngineSettings {
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy; null: none. */
   readonly webhookProxy: string | null;
+  /** Deliveries that may be under way to an endpoint at once, unless its application says so. */
+  readonly webhookConcurrency: number;
+  /** Connections that deliveries may have in all. */
+  readonly webhookConnections: number;
   readonly retention: Retention;
   /** The time allowed for an attempt, instead of the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
@@ -97,11 +102,22 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       now,
       proxy,
       timeoutMs: settings.attemptTimeoutMs,
+      connections: settings.webhookConnections,
     };
     const sender = createSender(sending);
     const stopping = new AbortController();
     const receiving = replacing(store, { applications: () => receivingOnly(store) });
-    const dispatcher = createDispatcher({ store: receiving, sender, signingKey, log, now, steady, random });
+    const dispatcher = createDispatcher({
+      store: receiving,
+      sender,
+      signingKey,
+      log,
+      now,
+      steady,
+      random,
+      concurrency: settings.webhookConcurrency,
+      connections: settings.webhookConnections,
+    });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
@@ -127,7 +143,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       wake: async (id) => dispatcher.wake(id),
       async test(id, sample) {
         const application = await receiving.applications.find(id);
-        if (!application) throw noReceiver();
+        if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();
         // A sender of its own makes a new connection, whose every stage is then timed.
         const fresh = createSender(sending);
         const by = { sender: fresh, signingKey, now: now() };

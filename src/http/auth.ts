@@ -9,19 +9,23 @@ import { clientNetworkOf, type Exchange } from "./exchange.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import type { Budget, RateLimiter } from "./rate-limit.ts";
 
-/** The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme. */
-export function bearerToken(request: Request): string | null {
-  const header = request.headers.get("authorization");
-  if (header === null || header.charCodeAt(6) !== 0x20) return null;
-  // The usual spelling first: the comparison without regard to case takes a tenth of a microsecond.
-  const isBearer = header.startsWith("Bearer") || header.slice(0, 6).toLowerCase() === "bearer";
-  return isBearer ? header.slice(7).trim() : null;
+/**
+ * The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme.
+ * @param bearer what `@elysiajs/bearer` found, which takes any scheme that begins with `Bearer`, and no other spelling
+ */
+export function tokenOf(bearer: string | undefined, authorization: string | undefined): string | null {
+  if (authorization === undefined || authorization.charCodeAt(6) !== 0x20) return null;
+  if (bearer !== undefined) return bearer.trim();
+  // The scheme is compared without regard to case (RFC 9110, section 11.1).
+  return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
 }
 
 /** A caller whose token was good. */
 export interface Caller {
   readonly grant: Grant;
   readonly application: Application;
+  /** The hash under which the token is kept; null for a JWT of the platform, which is not. */
+  readonly tokenHash: Uint8Array | null;
 }
 
 /** Callers that are remembered. */
@@ -34,12 +38,16 @@ interface Remembered {
   readonly caller: Caller;
   /** Remembered until then, in milliseconds since the epoch. */
   readonly until: number;
+  /** The count of changes before the caller was looked up. */
+  readonly goodAt: number;
 }
+
+const keyOf = (hash: Uint8Array) => hash.toBase64();
 
 /**
  * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their
- * SHA-256, so that no token is kept, and a comparison gives nothing of one away, until something is noted in
- * `changes`, as `notedStore` does.
+ * SHA-256, so that no token is kept and a comparison gives nothing of one away, until something is noted in `changes`,
+ * as `notedStore` does.
  */
 export function authenticator(
   store: Pick<Store, "tokens" | "applications">,
@@ -47,47 +55,40 @@ export function authenticator(
   readJwt: PlatformJwtReader | null = null,
   changes = new Changes(),
 ) {
-  const known = new LRUCache<string, Remembered>({ max: mostRemembered });
-  /** The count of changes up to which those in `known` were good. */
-  let goodAt = 0;
+  const remembered = new LRUCache<string, Remembered>({ max: mostRemembered });
 
-  const remembered = (hash: Uint8Array): Caller | null => {
-    if (goodAt !== changes.count) {
-      known.clear();
-      goodAt = changes.count;
-    }
-    const found = known.get(keyOf(hash));
-    return found && found.until > now() ? found.caller : null;
+  const known = (hash: Uint8Array): Caller | null => {
+    const found = remembered.get(keyOf(hash));
+    return found && found.until > now() && found.goodAt === changes.count ? found.caller : null;
   };
 
   const load = async (token: string, hash: Uint8Array): Promise<Caller | null> => {
-    const before = changes.count;
+    const goodAt = changes.count;
     const grant = await store.tokens.find(hash);
     const application = grant && (await store.applications.find(grant.applicationId));
     const own = grant && application && !application.disabled ? { grant, application } : null;
     const found = own ?? (await readJwt?.(token)) ?? null;
-    const caller = found && withinApplication(found);
-    if (!caller || caller.grant.expiresAt <= now()) return caller;
-    const { expiresAt } = caller.grant;
+    if (!found || found.grant.expiresAt <= now()) return null;
+    const caller = withinApplication(found, found.grant.isJwt ? null : hash);
+    const { expiresAt } = found.grant;
     const until = own ? expiresAt : Math.min(expiresAt, now() + jwtMemoryMs);
     // A token that was revoked during the look-up is not remembered.
-    if (goodAt === before && changes.count === before) known.set(keyOf(hash), { caller, until });
+    if (goodAt === changes.count) remembered.set(keyOf(hash), { caller, until, goodAt });
     return caller;
   };
 
   return {
-    /** The caller of a request; throws `missing_token` or `invalid_token`. */
-    async authenticate(request: Request): Promise<Caller> {
-      const token = bearerToken(request);
-      if (token === null) {
-        throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
-      }
+    /** The caller with a token that is remembered and still good; null: it takes `authenticate` to know. */
+    known: (token: string): Caller | null => known(secretHash(token)),
+    /** Whether a token was good the last time, whatever has changed since. */
+    wasGood: (token: string): boolean => remembered.has(keyOf(secretHash(token))),
+    /** The caller with a token; throws `invalid_token`. */
+    async authenticate(token: string): Promise<Caller> {
       const hash = secretHash(token);
-      const caller = remembered(hash) ?? (await load(token, hash));
-      if (!caller || caller.grant.expiresAt <= now()) {
-        throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
-      }
-      return caller;
+      const caller = known(hash) ?? (await load(token, hash));
+      if (caller) return caller;
+      remembered.delete(keyOf(hash));
+      throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
     },
     /** How many changes were noted: callers that were found good before one may be so no more. */
     get changeCount(): number {
@@ -96,15 +97,16 @@ export function authenticator(
   };
 }
 
-const keyOf = (hash: Uint8Array) => hash.toBase64();
+export type Authenticator = ReturnType<typeof authenticator>;
 
 /** What was taken from the application is taken from its tokens, too. */
-function withinApplication({ grant, application }: Caller): Caller {
+function withinApplication(
+  { grant, application }: Omit<Caller, "tokenHash">,
+  tokenHash: Uint8Array | null,
+): Caller {
   const scopes = grant.scopes.filter((scope) => application.scopes.includes(scope));
-  return { grant: { ...grant, scopes }, application };
+  return { grant: { ...grant, scopes }, application, tokenHash };
 }
-
-export type Authenticator = ReturnType<typeof authenticator>;
 
 /** The gate in front of the routes of the public API. */
 export interface Access {
@@ -114,34 +116,52 @@ export interface Access {
   readonly defaultRateLimit: number;
 }
 
+/** Admits a request that is within the limit of its address; else throws `rate_limited`. */
+export function admitAnyone({ limiter, defaultRateLimit }: Access, exchange: Exchange): void {
+  exchange.isAdmitted = true;
+  exchange.budget = limiter.take(clientNetworkOf(exchange), defaultRateLimit);
+  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
+}
+
 /**
- * Lets a request in or throws, in the order 401, 429, 403. Routes without a scope are open to everyone and limited
- * by address, and so is whoever sends a bad token.
+ * Admits a request of an application or throws, in the order 401, 429, 403. A token that was never good here takes from
+ * the address before it is looked up, verified, or a key fetched for it; a good one gives that back and takes from its
+ * application.
  */
 export async function admit(
   access: Access,
   exchange: Exchange,
-  request: Request,
-  scope: Scope | null,
-): Promise<void> {
-  const { authenticator, limiter, defaultRateLimit } = access;
-  const take = (key: string, limit: number) => {
-    exchange.budget = limiter.take(key, limit);
-  };
-  if (scope === null) take(clientNetworkOf(exchange), defaultRateLimit);
-  else {
-    try {
-      const { grant, application } = await authenticator.authenticate(request);
-      exchange.grant = grant;
-      take(application.id, application.rate_limit ?? defaultRateLimit);
-    } catch (error) {
-      take(clientNetworkOf(exchange), defaultRateLimit);
-      if (exchange.budget?.allowed !== false) throw error;
-    }
+  token: string | null,
+  scope: Scope,
+): Promise<Caller> {
+  if (token === null) {
+    admitAnyone(access, exchange);
+    throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
   }
+  const { limiter, defaultRateLimit } = access;
+  const caller = access.authenticator.known(token) ?? (await lookedUp(access, exchange, token));
+  const { grant, application } = caller;
+  exchange.isAdmitted = true;
+  exchange.grant = grant;
+  exchange.budget = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
   if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
-  if (scope !== null && !exchange.grant?.scopes.includes(scope)) {
+  if (!grant.scopes.includes(scope)) {
     throw new DomainError("insufficient_scope", `This needs a token with the scope ${scope}`, { scope });
+  }
+  return caller;
+}
+
+async function lookedUp(access: Access, exchange: Exchange, token: string): Promise<Caller> {
+  const { authenticator, limiter, defaultRateLimit } = access;
+  const wasGood = authenticator.wasGood(token);
+  if (!wasGood) admitAnyone(access, exchange);
+  try {
+    const caller = await authenticator.authenticate(token);
+    if (!wasGood) limiter.giveBack(clientNetworkOf(exchange), defaultRateLimit);
+    return caller;
+  } catch (error) {
+    if (wasGood) admitAnyone(access, exchange);
+    throw error;
   }
 }
 

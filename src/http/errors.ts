@@ -1,7 +1,8 @@
-import { DomainError, type ErrorCode } from "../domain/errors.ts";
+import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import { errorFields } from "../log.ts";
 import { ClientClosedRequest } from "./body.ts";
-import { type Exchange, reply, replyJson } from "./exchange.ts";
+import { type Exchange, type ExtraHeaders, reply, replyJson } from "./exchange.ts";
+import { clientGone, OAuthError, oauthCodeOf, oauthFields, speaksOAuth } from "./oauth/errors.ts";
 
 /** The one table from codes to statuses. */
 export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
@@ -32,35 +33,66 @@ export const tryAgainSeconds = 5;
 /** The status in the log and in the metrics of a request whose client hung up; it has no answer. As nginx has it. */
 const clientClosedRequest = 499;
 
-/** Answers with an error in the one shape of the contract. What is not a `DomainError` is logged and not told. */
+/** Answers with an error in the one shape of the contract. What is not an error for callers is logged and not told. */
 export function replyError(exchange: Exchange, thrown: unknown): Response {
   if (thrown instanceof ClientClosedRequest) return reply(exchange, clientClosedRequest, null);
-  if (!(thrown instanceof DomainError)) {
-    exchange.shared.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(thrown) });
-    return replyJson(exchange, 500, {
-      message: "Something went wrong on our side. The request id helps to find out what.",
-      code: "internal_error",
-      errors: [],
-      request_id: exchange.requestId,
-    });
+  const error = withOwnerGone(exchange, thrown);
+  if (error instanceof OAuthError) {
+    const { status, code, message, headers } = error;
+    return replyProblem(exchange, { status, code, error: code, message, headers });
   }
-  if (thrown.code === "unavailable") {
-    exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(thrown) });
+  if (!(error instanceof DomainError)) {
+    exchange.shared.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(error) });
+    const code = "internal_error";
+    const problem = { status: statusOf[code], code, error: oauthCodeOf(code), message: internalError };
+    return replyProblem(exchange, problem);
   }
-  return replyDomainError(exchange, thrown);
+  if (error.code === "unavailable") {
+    exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(error) });
+  }
+  return replyDomainError(exchange, error);
 }
 
 /** The same for an error that is expected, and has no line of its own in the log. */
 export function replyDomainError(exchange: Exchange, error: DomainError): Response {
   const { code, message, details } = error;
+  const common = { status: statusOf[code], code, error: oauthCodeOf(code) };
+  return replyProblem(exchange, { ...common, message, details, headers: errorHeaders(error) });
+}
+
+const internalError = "Something went wrong on our side. The request id helps to find out what.";
+
+interface Problem {
+  readonly status: number;
+  readonly code: string;
+  /** For the endpoints of OAuth. */
+  readonly error: string;
+  readonly message: string;
+  readonly details?: ErrorDetails;
+  readonly headers?: ExtraHeaders;
+}
+
+/** The one place where the body of an error is made. */
+export function replyProblem(exchange: Exchange, problem: Problem): Response {
+  const { status, code, error, message, details, headers } = problem;
   const body = {
-    ...(details.data && { data: details.data }),
+    ...(speaksOAuth(exchange.path) && oauthFields(error, message)),
+    ...(details?.data && { data: details.data }),
     message,
     code,
-    errors: details.errors ?? [],
+    errors: details?.errors ?? [],
     request_id: exchange.requestId,
   };
-  return replyJson(exchange, statusOf[code], body, errorHeaders(error));
+  return replyJson(exchange, status, body, headers);
+}
+
+/** Without its application or its user a token, or a client, is none. */
+function withOwnerGone({ path, grant }: Exchange, thrown: unknown): unknown {
+  if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
+  if (grant !== null) {
+    return new DomainError("invalid_token", "The access token is unknown, revoked or expired");
+  }
+  return speaksOAuth(path) ? clientGone() : thrown;
 }
 
 function errorHeaders({ code, message, details }: DomainError): Record<string, string> {

@@ -2,6 +2,7 @@ import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
+import type { Caller } from "./auth.ts";
 import type { Budget } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -17,6 +18,10 @@ export interface Exchange {
   /** Headers that its answer carries whatever becomes of it, beyond those of all answers. */
   headers: ExtraHeaders | null;
   grant: Grant | null;
+  /** Who sent it, once its token was found good. */
+  caller: Caller | null;
+  /** Whether a route has decided on it: let it in, or refused it. */
+  isAdmitted: boolean;
   /** What is left of the caller's rate limit, on limited routes. */
   budget: Budget | null;
 }
@@ -68,6 +73,8 @@ export function startExchange(request: Request, shared: Shared): Exchange {
     startedAt: performance.now(),
     headers: null,
     grant: null,
+    caller: null,
+    isAdmitted: false,
     budget: null,
   };
 }

@@ -48,6 +48,18 @@ export function inputReader(
   };
 }
 
+/** The input of one route, for the macro that is its gate: learns the route's schemas, and reads by them. */
+export function routeInput(maxBodyBytes?: number) {
+  let reader: InputReader | null = null;
+  return {
+    introspect(route: InputSchemas & { parse?: unknown }): void {
+      reader = inputReader(route, maxBodyBytes);
+      if (route.body) route.parse = [deferred.name];
+    },
+    read: (context: InputContext): Promise<void> | void => reader?.(context),
+  };
+}
+
 async function readBody(context: InputContext, schema: TSchema, maxBytes: number): Promise<void> {
   const read = OptionalKind in schema ? readOptionalJson : readJson;
   context.body = await read(context.request, schema, maxBytes);

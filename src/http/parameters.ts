@@ -46,7 +46,13 @@ export function ChoiceParameter<Word extends string>(
   options: TextOptions = {},
 ): TUnsafe<Word> {
   const errorMessage = `must be one of ${words.join(", ")}`;
-  return Type.Unsafe<Word>({ errorMessage, ...options, enum: words, [Kind]: "TextParameter", type: "string" });
+  return Type.Unsafe<Word>({
+    errorMessage,
+    ...options,
+    enum: words,
+    [Kind]: "TextParameter",
+    type: "string",
+  });
 }
 
 /** A decimal integer, without sign, exponent or leading zeros. */
@@ -76,7 +82,8 @@ export function textProblem(schema: TextOptions, text: string): string | null {
   const length = codePoints(text);
   if (length < minLength) return `must be at least ${minLength} characters`;
   if (length > maxLength) return `must be at most ${maxLength} characters`;
-  const fits = (pattern === undefined || compiled(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
+  const fits =
+    (pattern === undefined || compiled(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
   if (!fits) return schema.errorMessage ?? "does not have the right form";
   return refine?.(text) ?? null;
 }

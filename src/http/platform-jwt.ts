@@ -86,7 +86,12 @@ export function platformJwtReader({ settings, store, now, cooldownMs = 30 * seco
     const application = await store.applications.find(clientId);
     if (!application || application.disabled) return null;
     const expiresAt = payload.exp * 1000 + clockToleranceMs;
-    return { application, grant: { applicationId: clientId, userId, scopes: scopesOf(payload), expiresAt } };
+    const scopes = scopesOf(payload);
+    return {
+      application,
+      tokenHash: null,
+      grant: { applicationId: clientId, userId, scopes, expiresAt, isJwt: true },
+    };
   };
 }
 

@@ -56,6 +56,11 @@ export function rateLimiter(now: () => number) {
         retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
       };
     },
+    /** Puts back one request that was taken with the same `key` and `limit`. */
+    giveBack(key: string, limit: number): void {
+      const bucket = limit === 0 ? undefined : buckets.get(key);
+      if (bucket) bucket.taken = Math.max(0, bucket.taken - 1);
+    },
   };
 }
 

@@ -1,10 +1,18 @@
 import "./production.ts";
-import { type AnyElysia, Elysia } from "elysia";
+import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
-import { commonHeaders, type Exchange, reply, type Shared, startExchange } from "./exchange.ts";
+import {
+  commonHeaders,
+  type Exchange,
+  type ExtraHeaders,
+  reply,
+  type Shared,
+  startExchange,
+} from "./exchange.ts";
+import { deferred } from "./input.ts";
 import { Traffic } from "./traffic.ts";
 
 export const nothingHere = new DomainError("not_found", "There is nothing at this path");
@@ -22,19 +30,34 @@ export function listener(options: {
   trustedProxies?: TrustedProxies | null;
   /** Where its requests are counted; a counter of its own where left out. */
   traffic?: Traffic;
+  /** Limits a request on which no route has decided: throws `rate_limited`. */
+  gate?: (exchange: Exchange) => void;
 }) {
-  const none = null as unknown as Exchange; // set by onRequest before any handler reads it
-  const { log, headers, trustedProxies = null, traffic = new Traffic() } = options;
+  const none = null as unknown as Exchange; // set by onRequest before anything reads it
+  const { log, headers, trustedProxies = null, traffic = new Traffic(), gate } = options;
   const shared: Shared = { log, traffic, trustedProxies, common: commonHeaders(headers), server: null };
-  return new Elysia({ strictPath: true, normalize: false })
+  const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("shared", shared)
     .decorate("exchange", none)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
+      try {
+        if (!exchange.isAdmitted) gate?.(exchange);
+      } catch (refusal) {
+        return replyError(exchange, refusal);
+      }
       if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
       // Thrown by the router itself.
       if (error instanceof URIError) return replyError(exchange, undecodablePath);
+      // What the reader of a route's input let pass and Elysia does not: no known request, but no fault of ours either.
+      if (error instanceof ValidationError && error.type !== "response")
+        return replyError(exchange, new DomainError("invalid_parameter", `The ${error.type} is not valid`));
       return replyError(exchange, error);
     })
+    .parser(deferred.name, deferred.parse)
+    // The one place where a handler's value becomes an answer; what is a `Response` already was made by `reply`.
+    .mapResponse({ as: "global" }, ({ exchange, responseValue, set }) =>
+      responseValue instanceof Response ? responseValue : replyValue(exchange, responseValue, set),
+    )
     .onRequest((context) => {
       const { request } = context;
       context.exchange = startExchange(request, shared);
@@ -42,6 +65,13 @@ export function listener(options: {
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
+  // Also what is no route of the API, such as its document. A preflight asks for nothing yet.
+  if (gate) {
+    app.onBeforeHandle(({ exchange, request }) => {
+      if (!exchange.isAdmitted && request.method !== "OPTIONS") gate(exchange);
+    });
+  }
+  return app;
 }
 
 export type Listener = ReturnType<typeof listener>;
@@ -92,6 +122,19 @@ export interface Listening {
   readonly port: number;
   /** Stops accepting, lets requests in flight finish for up to `graceMs`, then cuts them off. */
   stop(graceMs: number): Promise<void>;
+}
+
+/** What a handler returned: a value, or one with a status of its own by `status(…)`; undefined has no body. */
+function replyValue(
+  exchange: Exchange,
+  returned: unknown,
+  set: { status?: number | string; headers: Readonly<Record<string, string | number>> },
+): Response {
+  const hasStatus = returned instanceof ElysiaCustomStatusResponse;
+  const status = Number(hasStatus ? returned.code : (set.status ?? 200));
+  const value = hasStatus ? returned.response : returned;
+  const body = status === 204 || value === undefined ? null : JSON.stringify(value);
+  return reply(exchange, status, body, set.headers as ExtraHeaders);
 }
 
 const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true } });

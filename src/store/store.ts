@@ -39,8 +39,9 @@ import type {
 
 /**
  * Where everything is kept. Each method is one atomic action: when its promise resolves, its effect is on disk
- * (synced) and every later read sees it. A full or failing disk rejects with the `unavailable` error, and then
- * nothing of that action has happened.
+ * (synced) and every later read sees it. A full or failing disk rejects with the `unavailable` error, and what would
+ * belong to an application or a user that does not exist (any more) with `ownerGone`; then nothing of that action has
+ * happened.
  */
 export interface Store {
   readonly users: {
@@ -180,8 +181,16 @@ export interface Store {
     revoke(userId: number, applicationId: string, now: number): Promise<void>;
   };
   readonly subscriptions: {
-    /** Gives what exists or creates it, one result per key; `limit` is the most that the application may have. */
-    subscribe(keys: readonly SubscriptionKey[], limit: number, now: number): Promise<SubscribeResult[]>;
+    /**
+     * Gives what exists or creates it, one result per key; `limit` is the most that the application may have. `token`:
+     * the hash of the access token that allows it; where that has ended, this rejects with `invalid_token`.
+     */
+    subscribe(
+      keys: readonly SubscriptionKey[],
+      limit: number,
+      now: number,
+      token?: Uint8Array | null,
+    ): Promise<SubscribeResult[]>;
     /** In the order in which they were made. */
     ofApplication(applicationId: string): Promise<Subscription[]>;
     /** The same, or of these the ones with this broadcaster, as they were at one moment, ready to be sent. */

@@ -24,6 +24,10 @@ export interface DispatcherOptions {
   readonly steady: () => number;
   /** From 0 to 1, for the jitter of retries. */
   readonly random: () => number;
+  /** How many attempts may run at once for an endpoint, unless its application says so. */
+  readonly concurrency?: number;
+  /** How many connections there may be for all of them. */
+  readonly connections?: number;
 }
 
 /** Room for the deliveries of one event that is being published. */
@@ -66,12 +70,6 @@ export interface Standing {
 const maxQueuedPerEndpoint = 256;
 /** With so many results not on disk nothing new is started: the disk is full or slow. */
 const maxUnrecorded = 4_096;
-/** With so many attempts under way an endpoint gets another one only when it has none, */
-const crowdedAt = 512;
-/** with so many nothing is started that waited in the store, */
-const fullAt = 1_024;
-/** and with so many nothing at all: each has a connection. */
-const overfullAt = 2_048;
 /** Endpoints that are remembered although they have nothing to do. */
 const maxLanes = 20_000;
 const claimAgainAfterMs = second;
@@ -83,7 +81,7 @@ const lookUpAgainAfterMs = second;
  * ends is pending still, and is sent again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, log, now, steady } = options;
+  const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
   const lanes = new Map<string, Lane>();
   const counts = newCounts();
   const clock = new ClockWatch(now, steady);
@@ -95,7 +93,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const laneOf = (applicationId: string): Lane => {
     let lane = lanes.get(applicationId);
     if (!lane) {
-      lane = new Lane(applicationId);
+      lane = new Lane(applicationId, concurrency);
       lanes.set(applicationId, lane);
     }
     return lane;
@@ -111,8 +109,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     if (lane.needsClaim(at) && room.canClaim(lane)) void claim(lane);
     if (lane.isClaiming && lane.queue.length === 0) return false;
-    // Beyond that more at once is no faster, but every endpoint may have one, so that slow ones hold up nobody.
-    const isCrowded = courier.inFlight >= crowdedAt && lane.pace.inFlight > 0;
+    // An endpoint may have half of what is left for others: however many are slow, there is room for one more.
+    const isCrowded = lane.pace.inFlight > 0 && lane.pace.inFlight * 2 >= connections - courier.inFlight;
     if (isCrowded || !lane.mayStart(at)) {
       sleep(lane, at);
       return false;
@@ -132,7 +130,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     isNew: (lane) => !lane.isBehind && lane.queue.firsts > 0,
     mayRun(isNew) {
       if (isStopping() || recorder.unrecorded >= maxUnrecorded) return false;
-      return courier.inFlight < (isNew ? overfullAt : fullAt);
+      // Half is for what is new: ten thousand retries that wait for slow endpoints do not hold it up.
+      return courier.inFlight < (isNew ? connections : connections / 2);
     },
   });
   const room = new Room<Lane>((lane) => turns.add(lane));
@@ -181,7 +180,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       const application = await store.applications.find(id);
       lane.endpoint ??= (await store.endpoints.find(id)) ?? newEndpoint(id);
-      if (lane.changes === changes) lane.recipient = application && recipientOf(application);
+      if (lane.changes === changes) lane.reach(application && recipientOf(application));
       turns.add(lane);
     } catch (error) {
       log.error("look_up_failed", { application_id: id, ...errorFields(error) });

@@ -101,6 +101,7 @@ export class Exchange implements User {
   readonly cancel = (): void => this.#fail(canceled);
 
   #connect(): void {
+    this.#sending.pool.makeRoom();
     try {
       this.#connection = new Connection(this.#order.target, this.#sending.connect, this);
     } catch (error) {

@@ -4,15 +4,17 @@ import { hour } from "../domain/time.ts";
 import { Pace } from "./pace.ts";
 import { Queue } from "./queue.ts";
 
-/** A lane claims twice as many as it may have under way, within these bounds. */
+/** A lane claims twice as many as it may have under way, within these bounds, */
 const [leastClaimed, mostClaimed] = [8, 128];
+/** and no more than leave in this time: what waits in memory for slow endpoints is room that others lack. */
+const claimedForSeconds = 0.25;
 /** Timers beyond this overflow; waking up early does no harm. */
 const longestTimerMs = hour;
 
 /** Everything that goes to the endpoint of one application, in its order. */
 export class Lane {
   readonly queue = new Queue();
-  pace = new Pace();
+  pace: Pace;
   /** null: it does not exist any more; undefined: it has to be looked up before anything starts. */
   recipient: Recipient | null | undefined = undefined;
   /** Counts up whenever the application changes, so that an older look-up is not taken for the newest. */
@@ -30,7 +32,13 @@ export class Lane {
   retryAt: number | null = null;
   #timer: Timer | null = null;
 
-  constructor(readonly applicationId: string) {}
+  /** @param concurrency how many attempts may run at once, unless the application says so itself */
+  constructor(
+    readonly applicationId: string,
+    readonly concurrency: number,
+  ) {
+    this.pace = new Pace({ max: concurrency });
+  }
 
   get isDisabled(): boolean {
     return this.recipient !== null && (this.endpoint?.disabled_at ?? null) !== null;
@@ -40,6 +48,12 @@ export class Lane {
   get isIdle(): boolean {
     const waits = this.isBehind || this.isClaiming || this.retryAt !== null || this.queue.length > 0;
     return !waits && this.pace.inFlight + this.unrecorded === 0 && !this.isDisabled;
+  }
+
+  /** Takes in what was looked up of the application. */
+  reach(recipient: Recipient | null): void {
+    this.recipient = recipient;
+    this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
   }
 
   /** Whether what is published now may be started without going through the store. */
@@ -57,7 +71,8 @@ export class Lane {
 
   /** How many it claims from the store at once. */
   get claimSize(): number {
-    return Math.min(mostClaimed, Math.max(leastClaimed, 2 * this.pace.limit));
+    const soon = Math.min(2 * this.pace.limit, Math.ceil(this.pace.perSecond * claimedForSeconds));
+    return Math.min(mostClaimed, Math.max(leastClaimed, soon));
   }
 
   mayStart(now: number): boolean {
@@ -85,8 +100,8 @@ export class Lane {
   /** The endpoint is to be tried anew, slowly at first. */
   restart(endpoint: Endpoint, now: number): void {
     this.endpoint = endpoint;
-    const { inFlight } = this.pace;
-    this.pace = new Pace(1);
+    const { inFlight, max } = this.pace;
+    this.pace = new Pace({ max, first: 1 });
     this.pace.inFlight = inFlight;
     this.retryBy(now);
   }

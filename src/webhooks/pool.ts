@@ -8,40 +8,66 @@ import type { Connection } from "./connection.ts";
  */
 const idleMs = 4_000;
 
-/** Unused connections kept per protocol, host and port, which many endpoints may share; those beyond are closed. */
-const maxIdlePerOrigin = 512;
-
 /** What is past its time is not used; how often it is also closed. */
 const sweepMs = 250;
 
-/** Times are on the clock of `performance.now`. */
+/**
+ * Times are on the clock of `performance.now`.
+ *
+ * Unused connections are bounded over all origins, together with those in use: one origin may be shared by thousands of
+ * endpoints, and as many connections as are used at once have to be kept, or each attempt makes a new one.
+ */
 export class Pool {
   readonly #idle = new Map<string, Connection[]>();
+  readonly #capacity: number;
+  readonly #inUse: () => number;
+  #count = 0;
   #sweeping: Timer | null = null;
+
+  /** @param options.capacity how many connections there may be in all, those in use included */
+  constructor({ capacity, inUse }: { readonly capacity: number; readonly inUse: () => number }) {
+    this.#capacity = capacity;
+    this.#inUse = inUse;
+  }
 
   /** The connection to `origin` that was used last, if there is one that is still good. */
   take(origin: string, now: number): Connection | null {
     const idle = this.#idle.get(origin);
     if (idle === undefined) return null;
     for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
+      this.#count--;
       if (found.isOpen && found.keptUntil > now) return found;
       found.destroy();
     }
     return null;
   }
 
+  /** Closes an unused connection to somewhere where a new one would be one too many. */
+  makeRoom(): void {
+    if (this.#count === 0 || this.#count + this.#inUse() <= this.#capacity) return;
+    for (const [origin, idle] of this.#idle) {
+      const oldest = idle.shift();
+      if (idle.length === 0) this.#idle.delete(origin);
+      if (oldest === undefined) continue;
+      this.#count--;
+      oldest.destroy();
+      return;
+    }
+  }
+
   /** Keeps a connection that nobody uses any more, at most for `keepMs`. */
   keep(connection: Connection, keepMs: number, now: number): void {
+    if (this.#count + this.#inUse() >= this.#capacity) {
+      connection.destroy();
+      return;
+    }
     const { origin } = connection.target;
     let idle = this.#idle.get(origin);
     if (idle === undefined) {
       idle = [];
       this.#idle.set(origin, idle);
     }
-    if (idle.length >= maxIdlePerOrigin) {
-      connection.destroy();
-      return;
-    }
+    this.#count++;
     connection.user = null;
     connection.keptUntil = now + Math.min(keepMs, idleMs);
     idle.push(connection);
@@ -52,6 +78,7 @@ export class Pool {
   close(): void {
     for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
     this.#idle.clear();
+    this.#count = 0;
     this.#stopSweeping();
   }
 
@@ -63,6 +90,7 @@ export class Pool {
         if (connection.isOpen && connection.keptUntil > now) good.push(connection);
         else connection.destroy();
       }
+      this.#count -= idle.length - good.length;
       if (good.length === 0) this.#idle.delete(origin);
       else this.#idle.set(origin, good);
     }

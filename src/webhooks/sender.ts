@@ -49,6 +49,8 @@ export interface SenderOptions {
   readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca?: string | undefined;
+  /** How many connections there may be, of which unused ones are kept for later: 1,024 unless given. */
+  readonly connections?: number | undefined;
   /** Milliseconds since the epoch, to read a date in `Retry-After`. */
   readonly now?: () => number;
 }
@@ -100,13 +102,14 @@ export function createSender(options: SenderOptions): Sender {
     keepBytes = 1_024,
   } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
+  const underWay = new Set<Exchange>();
   const sending: Sending = {
-    pool: new Pool(),
+    pool: new Pool({ capacity: options.connections ?? 1_024, inUse: () => underWay.size }),
     connect: { lookup: guardedLookup({ allowPrivate }, options.resolve), ca: options.ca, proxy },
     limits: { maxBodyBytes: maxResponseBytes, keepBytes },
     timeoutMs,
     now: options.now ?? Date.now,
-    underWay: new Set(),
+    underWay,
   };
   const common = commonLines(options.userAgent);
   let timer: Timer | null = null;

@@ -61,8 +61,15 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     ]);
     expect(made).toMatchObject({ name: "Bot", scopes: ["users:read"], rate_limit: 5, disabled: false });
     const { id } = made;
-    const changed = await answered<object>("apps", "change", id, "--rate-limit", "default", "--disable");
-    expect(changed).toMatchObject({ id, rate_limit: null, disabled: true, name: "Bot" });
+    const changes = ["--rate-limit", "default", "--webhook-concurrency", "300", "--disable"];
+    const changed = await answered<object>("apps", "change", id, ...changes);
+    expect(changed).toMatchObject({
+      id,
+      rate_limit: null,
+      webhook_concurrency: 300,
+      disabled: true,
+      name: "Bot",
+    });
     expect(await answered<object>("apps", "get", id)).toEqual(changed);
     expect(await answered<object[]>("apps", "list")).toContainEqual(changed);
     const listed = await onair("apps", "list");

@@ -116,7 +116,7 @@ test("--json: a line for each event with the answer of the local program, and it
   expect(lines).toMatchObject([
     {
       type: "channel.followed",
-      id: expect.stringMatching(/^[A-Za-z0-9_-]{22}$/),
+      id: expect.stringMatching(/^[A-Za-z0-9_-]{96}$/),
       verified: true,
       headers: { "onair-event-type": "channel.followed" },
       body: { type: "channel.followed", version: 1 },

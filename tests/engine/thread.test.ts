@@ -18,7 +18,14 @@ afterEach(() => directory.remove());
 
 function start(held?: boolean): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
-  const settings = { data: directory.path, allowPrivateWebhooks: true, webhookProxy: null, retention };
+  const settings = {
+    data: directory.path,
+    allowPrivateWebhooks: true,
+    webhookProxy: null,
+    webhookConcurrency: 8,
+    webhookConnections: 64,
+    retention,
+  };
   return startEngineThread({
     program,
     settings,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
+import { Cursors } from "../../src/http/cursors.ts";
 import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log.ts";
-import { Cursors } from "../../src/ranking/cursor.ts";
 import { backupsPath, madeBackup } from "../support/backups.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
 import {

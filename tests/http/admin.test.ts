@@ -287,6 +287,7 @@ describe("POST /admin/v1/applications", () => {
       redirect_uris: ["https://bot.example/cb"],
       rate_limit: null,
       subscription_limit: null,
+      webhook_concurrency: null,
       disabled: false,
       created_at: expect.any(String),
       updated_at: body["created_at"],

@@ -90,6 +90,7 @@ describe("listing", () => {
       redirect_uris: [],
       rate_limit: null,
       subscription_limit: null,
+      webhook_concurrency: null,
       disabled: false,
       created_at: "2026-01-14T16:00:00.000Z",
       updated_at: "2026-01-14T16:00:00.000Z",
@@ -136,6 +137,8 @@ describe("changing", () => {
   test.each<[object, string[]]>([
     [{ name: "" }, ["name"]],
     [{ name: null, rate_limit: -1, disabled: "yes" }, ["disabled", "name", "rate_limit"]],
+    [{ webhook_concurrency: 0 }, ["webhook_concurrency"]],
+    [{ webhook_concurrency: 1_001 }, ["webhook_concurrency"]],
     [{ webhook_url: "ftp://x.example/", scopes: ["none"] }, ["scopes", "webhook_url"]],
   ])("%j is refused whole", async (body, fields) => {
     const { id } = await server.application();

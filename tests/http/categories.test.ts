@@ -118,16 +118,7 @@ describe("GET /public/v1/categories", () => {
     });
     test("a forged cursor", async () => {
       const { cursor } = (await list("?limit=2")).pagination;
-      const [payload = "", signature = ""] = cursor.split(".");
-      const other = Buffer.from(`9${Buffer.from(payload, "base64url").toString()}`).toString("base64url");
-      for (const forged of [
-        "x",
-        `${other}.${signature}`,
-        payload,
-        `${payload}.`,
-        `${cursor}x`,
-        `${cursor}.x`,
-      ]) {
+      for (const forged of ["x", cursor.slice(4), `${cursor}x`, `${cursor}.x`, `AAAA${cursor.slice(4)}`]) {
         expect([forged, await code(`cursor=${forged}`)]).toEqual([forged, ["invalid_cursor", ["cursor"]]]);
       }
     });

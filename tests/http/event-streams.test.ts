@@ -1,15 +1,15 @@
 import { afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
+import { Cursors } from "../../src/http/cursors.ts";
 import { EventStreams } from "../../src/http/public/event-streams.ts";
 import { StreamPlaces } from "../../src/http/public/stream-places.ts";
-import { StreamPositions } from "../../src/http/public/stream-position.ts";
 import { createLog } from "../../src/log.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 import { until } from "../support/until.ts";
 
 const signingKey = readSigningKey(newSigningKey());
-const positions = new StreamPositions("secret");
+const cursors = new Cursors("secret");
 const application = {
   id: "01KATHZX5M9S3E6R8B2D4F7G1H",
   name: "Test",
@@ -22,6 +22,7 @@ const application = {
   redirect_uris: [],
   rate_limit: null,
   subscription_limit: null,
+  webhook_concurrency: null,
   disabled: false,
   created_at: "",
   updated_at: "",
@@ -57,8 +58,8 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
   const { log, store } = endlessLog(perRead);
   streams = new EventStreams({
     store,
-    authenticator: { authenticate: async () => ({ grant, application }), changeCount: 0 },
-    positions,
+    authenticator: { authenticate: async () => ({ grant, application, tokenHash: null }), changeCount: 0 },
+    cursors,
     signingKey: () => signingKey,
     log: createLog("off"),
     now: Date.now,
@@ -69,9 +70,10 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
   const cuts: number[] = [];
   const open = (i = 0, lastId: string | null = null) =>
     streams.open({
-      caller: { grant, application },
+      caller: { grant, application, tokenHash: null },
       lastId,
-      request: new Request("http://localhost/"),
+      after: null,
+      token: "token",
       cut: () => cuts.push(i),
     });
   const publish = (upTo: number) => {
@@ -86,7 +88,7 @@ const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 test("a reader that takes nothing is given nothing more, and is cut off", async () => {
   const { log, cuts, open, publish } = start(10, { stalledMs: 20 });
   const reader = (await open()).getReader();
-  expect(text((await reader.read()).value)).toStartWith("retry: 1000\nid: ");
+  expect(text((await reader.read()).value)).toBe("retry: 1000\n");
   publish(1_000_000);
   const { value } = await reader.read();
   expect(text(value)).toContain('"webhook-id":"d1"');
@@ -140,11 +142,20 @@ test("a slow reader does not hold up another one", async () => {
   expect(streams.count).toBe(1);
 });
 
-test("silence is broken by a heartbeat, which is no event but carries the position", async () => {
-  const { open } = start(10, { heartbeatMs: 5 });
+test("silence is broken by comments, and no frame is without data", async () => {
+  const { open, publish } = start(10, { heartbeatMs: 5 });
   const reader = (await open()).getReader();
-  await reader.read();
-  expect(text((await reader.read()).value)).toMatch(/^: heartbeat\nid: [A-Za-z0-9_-]{22}\n\n$/);
+  let all = text((await reader.read()).value);
+  for (let i = 0; i < 3; i++) {
+    const silence = text((await reader.read()).value);
+    expect(silence).toBe(":\n");
+    all += silence;
+  }
+  publish(2);
+  while (!all.includes('"webhook-id":"d2"')) all += text((await reader.read()).value);
+  const frames = all.split("\n\n").filter((frame) => frame !== "");
+  expect(frames).toHaveLength(2);
+  for (const frame of frames) expect(frame).toMatch(/^id: \S+\nevent: channel\.followed\ndata: \{/m);
 });
 
 test("streams at the same place share what is read for them", async () => {
@@ -164,10 +175,8 @@ test("streams at the same place share what is read for them", async () => {
 test("a position ahead of the log, as after a restore from a backup, is answered with a gap", async () => {
   const { open, publish } = start(10);
   publish(1);
-  const reader = (await open(0, positions.make({ seq: 99, at: Date.now() }, application.id))).getReader();
-  expect(text((await reader.read()).value)).toMatch(
-    /^retry: 1000\nid: \S+\n\nid: \S+\nevent: gap\ndata: \{"from":/,
-  );
+  const reader = (await open(0, cursors.make([99, Date.now()], `stream ${application.id} all`))).getReader();
+  expect(text((await reader.read()).value)).toMatch(/^retry: 1000\nid: \S+\nevent: gap\ndata: \{"from":/);
   expect(text((await reader.read()).value)).toContain('"webhook-id":"d1"');
 });
 
@@ -178,22 +187,4 @@ test("closing ends all streams and refuses new ones", async () => {
   streams.close();
   expect((await reader.read()).done).toBe(true);
   await expect(open()).rejects.toMatchObject({ code: "unavailable" });
-});
-
-test("a position is read only for the application that it was made for", () => {
-  const position = { seq: 2 ** 40 + 1, at: Date.parse("2026-01-14T16:00:00Z") };
-  const id = positions.make(position, application.id);
-  expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/);
-  expect(positions.read(id, application.id)).toEqual(position);
-  expect(positions.read(id, "another")).toBeNull();
-  expect(new StreamPositions("another secret").read(id, application.id)).toBeNull();
-  for (const wrong of [
-    "",
-    "x",
-    `${id}A`,
-    id.slice(1),
-    id.replace(/.$/, (end) => (end === "A" ? "B" : "A")),
-  ]) {
-    expect(positions.read(wrong, application.id)).toBeNull();
-  }
 });

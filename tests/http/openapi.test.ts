@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { authenticator } from "../../src/http/auth.ts";
+import { Cursors } from "../../src/http/cursors.ts";
 import { publicApp } from "../../src/http/public/app.ts";
 import { UserCache } from "../../src/http/public/user-cache.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log.ts";
-import { Cursors } from "../../src/ranking/cursor.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
 import { startServer, type TestServer } from "../support/server.ts";

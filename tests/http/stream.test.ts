@@ -34,8 +34,8 @@ describe("an EventSource on the event stream", () => {
   let app: TestApplication;
   const clients: StreamClient[] = [];
 
-  const open = (token = app.token, lastId?: string) => {
-    const client = new StreamClient(server, token, [followed, chat], lastId);
+  const open = (token = app.token, lastId?: string, path?: string) => {
+    const client = new StreamClient(server, token, [followed, chat], lastId, path);
     clients.push(client);
     return client;
   };
@@ -137,19 +137,48 @@ describe("an EventSource on the event stream", () => {
     });
     expect(answer.status).toBe(400);
     expect(await json(answer)).toMatchObject({
-      code: "invalid_parameter",
+      code: "invalid_cursor",
       errors: [{ in: "header", field: "Last-Event-ID" }],
     });
+  });
+
+  test("a program that has had no event yet misses none: `after` is where it begins each time", async () => {
+    const quiet = await server.application({ delivery: "stream" });
+    await subscribe(server, quiet, [chat]);
+    const path = `${streamPath}?after=${isoTime(Date.now())}`;
+    const first = await open(quiet.token, undefined, path).connected();
+    first.close();
+    await publish(server, event(chat));
+    const second = open(quiet.token, undefined, path);
+    const [missed] = await second.arrived(1);
+    second.close();
+    expect(missed?.type).toBe(chat);
+    await publish(server, event(chat));
+    const third = open(quiet.token, missed?.id, path);
+    const [next] = await third.arrived(1);
+    third.close();
+    expect(next?.data.headers["onair-sequence"]).toBe("2");
+  });
+
+  test("what is after a time to come begins now", async () => {
+    await publish(server, event(followed));
+    const path = `${streamPath}?after=${isoTime(Date.now() + day)}`;
+    const client = await open(app.token, undefined, path).connected();
+    await publish(server, event(chat));
+    expect((await client.arrived(1)).map(({ type }) => type)).toEqual([chat]);
+    client.close();
+  });
+
+  test.each(["now", "2026-02-30T00:00:00Z", "1768406886"])("?after=%s is refused", async (after) => {
+    const answer = await server.get(`${streamPath}?after=${after}`, app.token);
+    expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([400, "invalid_parameter"]);
   });
 
   test.each(["x", "AAAAAAAAAAAAAAAAAAAAAA", "%00", "1", "A".repeat(23)])(
     "Last-Event-ID %p is refused",
     async (id) => {
       const answer = await server.get(streamPath, app.token, { headers: { "last-event-id": id } });
-      expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([
-        400,
-        "invalid_parameter",
-      ]);
+      expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([400, "invalid_cursor"]);
     },
   );
 

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { Cursors } from "../../src/ranking/cursor.ts";
 import type { Order } from "../../src/ranking/order.ts";
 import { keepMs, maxKeptBytes, PastOrders } from "../../src/ranking/past-orders.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
@@ -290,26 +289,5 @@ describe("orders of the past", () => {
       for (let old = 0; old < room; old++) past.use(old, now);
     }
     for (let i = room; i < 2 * room; i++) expect(past.use(i, now)?.takenAt).toBe(i);
-  });
-});
-
-describe("a cursor", () => {
-  const cursors = new Cursors("key");
-
-  test("fits into 200 characters with the largest numbers there are", () => {
-    const largest = Number.MAX_SAFE_INTEGER;
-    const position = [largest, largest * 1e9, largest];
-    const cursor = cursors.make(position, "x".repeat(100));
-    expect(cursor.length).toBeLessThanOrEqual(200);
-    expect(cursors.read(cursor)).toMatchObject({ position });
-  });
-
-  test("of another key, or with one character changed, is none", () => {
-    const cursor = cursors.make([1, 2, 3], "");
-    expect(new Cursors("other").read(cursor)).toBeNull();
-    for (let i = 0; i < cursor.length; i++) {
-      const other = cursor[i] === "A" ? "B" : "A";
-      expect(cursors.read(cursor.slice(0, i) + other + cursor.slice(i + 1))).toBeNull();
-    }
   });
 });

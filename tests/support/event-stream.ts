@@ -20,8 +20,14 @@ export class StreamClient {
   readonly source: EventSource;
 
   /** @param types the events to listen to, beside `gap` */
-  constructor(server: TestServer, token: string, types: readonly string[], lastId?: string) {
-    this.source = new EventSource(server.app.publicUrl + streamPath, {
+  constructor(
+    server: TestServer,
+    token: string,
+    types: readonly string[],
+    lastId?: string,
+    path = streamPath,
+  ) {
+    this.source = new EventSource(server.app.publicUrl + path, {
       fetch: (url, init) => {
         const headers: Record<string, string> = { ...init.headers, authorization: `Bearer ${token}` };
         if (lastId !== undefined) headers["Last-Event-ID"] ??= lastId;

@@ -22,7 +22,7 @@ const outcomes: readonly [OutcomeClass, boolean][] = [
 ];
 
 test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p", (outcome, counts) => {
-  const lane = new Lane("app");
+  const lane = new Lane("app", 8);
   const kept: unknown[] = [];
   const recorder: Recorder = {
     unrecorded: 0,

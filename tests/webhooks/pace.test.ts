@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { minute, second } from "../../src/domain/time.ts";
-import { type Feedback, maxConcurrency, Pace } from "../../src/webhooks/pace.ts";
+import { type Feedback, Pace } from "../../src/webhooks/pace.ts";
+import { latencies, type SimulatedReceiver, Simulation, workers } from "./fixtures/simulated-endpoint.ts";
+
+const max = 128;
 
 /** An endpoint whose attempts take as long as the test says, on a clock that stands still otherwise. */
 class Endpoint {
-  readonly pace = new Pace();
+  readonly pace = new Pace({ max });
   at = 1_000_000;
 
   /** As many attempts at once as may run, each of which ends in the same way. */
@@ -12,7 +15,11 @@ class Endpoint {
     const startedAt = this.at;
     this.at += durationMs;
     const count = this.pace.limit;
-    for (let i = 0; i < count; i++) this.ends(startedAt, outcome);
+    this.pace.inFlight = count;
+    for (let i = 0; i < count; i++) {
+      this.pace.inFlight--;
+      this.ends(startedAt, outcome);
+    }
   }
   ends(startedAt: number, outcome: Partial<Feedback> = {}): void {
     const base = { isSuccess: true, isThrottled: false, retryAfterMs: null, random: 0.5 };
@@ -24,49 +31,213 @@ class Endpoint {
 }
 
 const failed = { isSuccess: false };
+const refused = { isSuccess: false, isThrottled: true };
 
 describe("concurrency", () => {
-  test("doubles with each round of fast answers, up to its bound", () => {
+  test("doubles with each round, up to its bound", () => {
     const endpoint = new Endpoint();
     const limits = [endpoint.pace.limit];
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 5; i++) {
       endpoint.round(20);
       limits.push(endpoint.pace.limit);
     }
-    expect(limits).toEqual([8, 16, 32, 64, maxConcurrency]);
+    expect(limits).toEqual([8, 16, 32, 64, max, max]);
   });
 
-  test("halves on a failure, once for what ran together, and then grows by one a round", () => {
+  test("does not grow while it is not used", () => {
     const endpoint = new Endpoint();
-    endpoint.rounds(4, 20);
+    for (let i = 0; i < 1_000; i++) endpoint.ends(endpoint.at++);
+    expect(endpoint.pace.limit).toBe(8);
+  });
+
+  test("halves when the endpoint refuses, once for what ran together", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
     const startedAt = endpoint.at;
     endpoint.at += 20;
-    for (let i = 0; i < 3; i++) endpoint.ends(startedAt, failed);
-    expect(endpoint.pace.limit).toBe(32);
-    endpoint.round(20);
-    expect(endpoint.pace.limit).toBe(32);
-    endpoint.round(20);
-    expect(endpoint.pace.limit).toBe(33);
+    endpoint.pace.inFlight = max;
+    for (let i = 0; i < 50; i++) {
+      endpoint.pace.inFlight--;
+      endpoint.ends(startedAt, refused);
+    }
+    expect(endpoint.pace.limit).toBe(max / 2);
+    expect(endpoint.pace.isOpen).toBe(false);
   });
 
-  test("shrinks while answers take more than twice as long as they did", () => {
+  test("then grows to nine tenths of what was refused, and slowly beyond that, at first", () => {
     const endpoint = new Endpoint();
-    endpoint.rounds(4, 20);
+    endpoint.rounds(5, 20);
+    endpoint.pace.inFlight = 99;
+    endpoint.ends(endpoint.at, refused);
+    const since = endpoint.at;
+    endpoint.rounds(40, 20);
+    expect(endpoint.pace.limit).toBe(90);
+    endpoint.at = since + 6 * second;
+    endpoint.rounds(3, 20);
+    expect(endpoint.pace.limit).toBe(93);
+    endpoint.at = since + 40 * second;
+    endpoint.rounds(10, 20);
+    expect(endpoint.pace.limit).toBe(max);
+  });
+
+  test.each<[string, number, number]>([
+    ["halves when more than a tenth of a round fails", 7, max / 2],
+    ["stays when less of it does", 13, max],
+  ])("%s", (_, oneIn, limit) => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
+    const startedAt = endpoint.at;
+    endpoint.at += 20;
+    for (let i = 1; i <= max; i++) endpoint.ends(startedAt, i % oneIn === 0 ? failed : {});
+    expect(endpoint.pace.limit).toBe(limit);
+  });
+
+  test("shrinks when a round as a whole is slower than those before", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(20, 20);
     endpoint.rounds(5, 500);
-    expect(endpoint.pace.limit).toBeLessThan(maxConcurrency / 2);
-    expect(endpoint.pace.limit).toBeGreaterThanOrEqual(1);
+    expect(endpoint.pace.limit).toBeLessThan(max / 2);
+    expect(endpoint.pace.limit).toBeGreaterThanOrEqual(8);
+  });
+
+  test("does not shrink for single answers that are slow", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(20, 20);
+    for (let i = 0; i < 40 * max; i++) {
+      endpoint.pace.inFlight = max - 1;
+      endpoint.at++;
+      endpoint.ends(endpoint.at - (i % 30 === 0 ? 5_000 : 20));
+    }
+    expect(endpoint.pace.limit).toBe(max);
   });
 
   test("does not shrink for answers that always take long", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(10, 2_000);
-    expect(endpoint.pace.limit).toBe(maxConcurrency);
+    expect(endpoint.pace.limit).toBe(max);
   });
 
   test("never is less than one", () => {
     const endpoint = new Endpoint();
-    endpoint.rounds(40, 20, { isSuccess: false, isThrottled: true });
+    endpoint.rounds(40, 20, refused);
     expect(endpoint.pace.limit).toBe(1);
+  });
+
+  test("and latency say how many end in a second", () => {
+    const endpoint = new Endpoint();
+    expect(endpoint.pace.perSecond).toBe(Number.POSITIVE_INFINITY);
+    endpoint.rounds(10, 500);
+    expect(endpoint.pace.perSecond).toBeCloseTo(256);
+  });
+
+  test("is what was set where that is less, at once", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
+    endpoint.pace.max = 3;
+    expect(endpoint.pace.limit).toBe(3);
+    endpoint.pace.max = 1_000;
+    endpoint.rounds(100, 20);
+    expect(endpoint.pace.limit).toBe(1_000);
+  });
+});
+
+/** Of the deliveries that a receiver of this mean latency would take with all concurrency always in use. */
+const shareOfPossible = (delivered: number, ms: number, meanLatencyMs: number) =>
+  delivered / ((max / meanLatencyMs) * ms);
+
+describe("a healthy receiver that is simulated for half a minute", () => {
+  test.each<[string, SimulatedReceiver]>([
+    ["at once", latencies.steady(1)],
+    ["steady, 125 ms", latencies.steady(125)],
+    ["uniform, 50 to 200 ms", latencies.uniform(50, 200)],
+    ["bimodal, 20 ms and every twentieth 400 ms", latencies.bimodal(20, 400)],
+    ["log-normal, median 80 ms, sigma 0.5", latencies.logNormal(80, 0.5)],
+    ["log-normal, median 80 ms, sigma 1", latencies.logNormal(80, 1)],
+    ["log-normal, median 50 ms, sigma 1.5", latencies.logNormal(50, 1.5)],
+    ["Pareto, from 50 ms, shape 2", latencies.pareto(50, 2)],
+    ["Pareto, from 50 ms, shape 1.5", latencies.pareto(50, 1.5)],
+    ["Pareto, from 30 ms, shape 1.1, some never in time", latencies.pareto(30, 1.1)],
+    ["uniform, of which one in a hundred fails", withFailures(latencies.uniform(50, 200), 0.01)],
+  ])("%s: gets seven tenths of what is possible", (_, receiver) => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const run = new Simulation(receiver, { seed }).run(30 * second);
+      expect(shareOfPossible(run.delivered, 30 * second, run.meanLatencyMs)).toBeGreaterThan(0.7);
+    }
+  });
+});
+
+function withFailures(receiver: SimulatedReceiver, share: number): SimulatedReceiver {
+  return (at, random) => ({ ...receiver(at, random), status: random() < share ? 500 : 204 });
+}
+
+describe("an overloaded receiver that is simulated for a minute", () => {
+  test.each([5, 20, 50, 200, 1_000])(
+    "4 at a time of %p ms and 503 beyond a queue of 40: refuses less than a tenth and is kept busy",
+    (ms) => {
+      for (const seed of [1, 2, 3]) {
+        const receiver = workers({ atOnce: 4, queue: 40, serviceMs: (random) => ms * (0.5 + random()) });
+        const run = new Simulation(receiver, { seed }).run(minute);
+        expect(run.refused / (run.refused + run.delivered)).toBeLessThan(0.1);
+        expect(run.delivered / ((4 / ms) * minute)).toBeGreaterThan(0.8);
+      }
+    },
+  );
+
+  test("does not refuse more in its first seconds", () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const receiver = workers({ atOnce: 4, queue: 40, serviceMs: (random) => 50 * (0.5 + random()) });
+      const run = new Simulation(receiver, { seed }).run(2 * second);
+      expect(run.refused / (run.refused + run.delivered)).toBeLessThan(0.1);
+    }
+  });
+
+  test("that refuses nothing but answers too late: is kept busy, and few are late", () => {
+    const queue = workers({ atOnce: 4, queue: 4_000, serviceMs: (random) => second * (0.5 + random()) });
+    const receiver: SimulatedReceiver = (at, random) => {
+      const reply = queue(at, random);
+      return reply.latencyMs > 15 * second ? { latencyMs: 15 * second, status: 0 } : reply;
+    };
+    const run = new Simulation(receiver).run(10 * minute);
+    expect(run.delivered / (4 * 600)).toBeGreaterThan(0.8);
+    expect(run.failed / (run.failed + run.delivered)).toBeLessThan(0.1);
+  });
+});
+
+describe("a receiver that changes", () => {
+  const changing = (latencyMs: (at: number) => number): SimulatedReceiver => {
+    return (at, random) => ({ latencyMs: latencyMs(at) * (0.7 + 0.6 * random()), status: 204 });
+  };
+  const changeAt = 1_000_000 + 20 * second;
+
+  test.each([
+    [20, 100],
+    [20, 200],
+    [50, 500],
+  ])("from %p ms to %p ms for good: has its full concurrency again within half a minute", (before, after) => {
+    const simulation = new Simulation(changing((at) => (at < changeAt ? before : after)));
+    simulation.run(50 * second);
+    const { delivered, meanLatencyMs } = simulation.run(10 * second);
+    expect(shareOfPossible(delivered, 10 * second, meanLatencyMs)).toBeGreaterThan(0.7);
+  });
+
+  test("to 500 ms for 10 s and back: is spared, and has its full concurrency again within three seconds", () => {
+    const simulation = new Simulation(
+      changing((at) => (at > changeAt && at < changeAt + 10 * second ? 500 : 20)),
+    );
+    simulation.run(24 * second);
+    expect(simulation.pace.limit).toBeLessThan(max / 2);
+    simulation.run(9 * second);
+    expect(simulation.pace.limit).toBe(max);
+  });
+
+  test("is down behind a proxy that answers 503: the circuit opens, and little is sent meanwhile", () => {
+    const simulation = new Simulation((at, random) =>
+      at > changeAt ? { latencyMs: 5, status: 503 } : latencies.uniform(50, 200)(at, random),
+    );
+    simulation.run(20 * second);
+    const { refused } = simulation.run(minute);
+    expect(simulation.pace.isOpen).toBe(true);
+    expect(refused).toBeLessThan(2 * max);
   });
 });
 

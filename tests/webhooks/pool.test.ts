@@ -18,8 +18,10 @@ function connectionTo(origin: string) {
 
 const unlimited = Number.POSITIVE_INFINITY;
 
+const poolOf = (capacity: number, inUse = 0) => new Pool({ capacity, inUse: () => inUse });
+
 function poolWith(...kept: [Connection, keepMs: number][]): Pool {
-  const pool = new Pool();
+  const pool = poolOf(8);
   for (const [connection, keepMs] of kept) pool.keep(connection, keepMs, 1_000);
   return pool;
 }
@@ -56,12 +58,28 @@ test("one that broke meanwhile is passed over", () => {
   pool.close();
 });
 
-test("of one protocol, host and port 512 are kept; those beyond are closed", () => {
-  const kept = Array.from({ length: 513 }, () => connectionTo("https://a"));
-  const other = connectionTo("https://b");
-  const pool = poolWith(...[...kept, other].map((one): [Connection, number] => [one, unlimited]));
-  expect(kept.findIndex(({ isOpen }) => !isOpen)).toBe(512);
-  expect(other.isOpen).toBe(true);
+test("as many are kept as there may be beside those in use, of all origins together", () => {
+  const kept = ["https://a", "https://a", "https://b", "https://a"].map(connectionTo);
+  const pool = poolOf(8, 5);
+  for (const one of kept) pool.keep(one, unlimited, 1_000);
+  expect(kept.map(({ isOpen }) => isOpen)).toEqual([true, true, true, false]);
+  expect(pool.take("https://b", 1_000)).toBe(kept[2] ?? null);
+  const next = connectionTo("https://c");
+  pool.keep(next, unlimited, 1_000);
+  expect(next.isOpen).toBe(true);
+  pool.close();
+});
+
+test("one that waits is closed where another one has to be made and there would be too many", () => {
+  const kept = ["https://a", "https://b", "https://b"].map(connectionTo);
+  let inUse = 0;
+  const pool = new Pool({ capacity: 4, inUse: () => inUse });
+  for (const one of kept) pool.keep(one, unlimited, 1_000);
+  for (const expected of [3, 2, 1, 0, 0]) {
+    inUse++;
+    pool.makeRoom();
+    expect(kept.filter(({ isOpen }) => isOpen).length).toBe(expected);
+  }
   pool.close();
 });
 

@@ -63,7 +63,7 @@ describe("a queue", () => {
 const at = 1_000_000;
 
 function laneWith(state: Partial<Lane>, queued: readonly DueDelivery[] = []): Lane {
-  const lane = Object.assign(new Lane("application"), state);
+  const lane = Object.assign(new Lane("application", 64), state);
   for (const one of queued) lane.queue.push(one);
   return lane;
 }

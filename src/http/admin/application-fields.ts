@@ -5,6 +5,7 @@ import {
   type ClientType,
   clientTypes,
   deliveryModes,
+  maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { nullable, oneLine } from "../../domain/fields.ts";
@@ -46,6 +47,10 @@ const fields = {
   subscription_limit: nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
     description: "How many subscriptions it may have; null: the server's default.",
   }),
+  webhook_concurrency: nullable(Type.Integer({ minimum: 1, maximum: maxWebhookConcurrency }), {
+    description:
+      "How many of its deliveries may be under way at once, at most: what its endpoint takes is found out; null: the server's default.",
+  }),
   disabled: Type.Boolean({
     description:
       "Its tokens and secrets are refused, its pending deliveries are canceled, and nothing is sent to it, nor is it later.",
@@ -81,6 +86,7 @@ const shownFields = {
   redirect_uris: Type.Array(Type.String()),
   rate_limit: others.rate_limit,
   subscription_limit: others.subscription_limit,
+  webhook_concurrency: others.webhook_concurrency,
   disabled,
   created_at: IsoTimestamp,
   updated_at: IsoTimestamp,
@@ -110,6 +116,7 @@ export const exampleApplication = {
   redirect_uris: [],
   rate_limit: null,
   subscription_limit: null,
+  webhook_concurrency: null,
   disabled: false,
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
@@ -139,7 +146,7 @@ export function checkFields(
   const wrong: FieldProblem[] = [];
   const refuse = (field: string, message: string) => wrong.push({ in: "body", field, message });
   const { name, delivery, webhook_url, scopes: asked, redirect_uris } = input;
-  const { rate_limit, subscription_limit, disabled } = input;
+  const { rate_limit, subscription_limit, webhook_concurrency, disabled } = input;
   const granted = asked && parseScopes(asked.join(" "));
   if (granted === null) refuse("scopes", `may hold ${scopes.join(" and ")}`);
   const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
@@ -157,6 +164,7 @@ export function checkFields(
     ...(redirect_uris && { redirect_uris }),
     ...(rate_limit !== undefined && { rate_limit }),
     ...(subscription_limit !== undefined && { subscription_limit }),
+    ...(webhook_concurrency !== undefined && { webhook_concurrency }),
     ...(disabled !== undefined && { disabled }),
   };
 }
@@ -166,7 +174,7 @@ type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets">;
 /** An application as it is told: none of its secrets. */
 export function shown(application: Shown) {
   const { id, name, client_type, delivery, webhook_url, scopes, redirect_uris, rate_limit } = application;
-  const { subscription_limit, disabled, created_at, updated_at } = application;
+  const { subscription_limit, webhook_concurrency, disabled, created_at, updated_at } = application;
   return {
     id,
     name,
@@ -178,6 +186,7 @@ export function shown(application: Shown) {
     redirect_uris,
     rate_limit,
     subscription_limit,
+    webhook_concurrency,
     disabled,
     created_at,
     updated_at,

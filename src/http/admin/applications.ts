@@ -5,9 +5,9 @@ import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { readJson } from "../body.ts";
+import { type Cursors, Pagination } from "../cursors.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, Message } from "../public/reference.ts";
-import { readQuery } from "../query.ts";
 import {
   ApplicationChangesInput,
   ApplicationId,
@@ -22,20 +22,21 @@ import {
   unknownApplication,
 } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { listQuery, Pagination } from "./paging.ts";
+import { idList } from "./paging.ts";
 import { adminOperation, closed } from "./reference.ts";
 
-const ListQuery = listQuery("applications");
+const list = idList("applications");
 
 export interface ApplicationRouteOptions {
   readonly store: Store;
+  readonly cursors: Cursors;
   readonly now: () => number;
   readonly allowPrivateWebhooks: boolean;
 }
 
 /** Create, list, get, change and delete applications of third parties. */
 export function applicationRoutes(app: AdminListener, options: ApplicationRouteOptions): void {
-  const { store, now, allowPrivateWebhooks } = options;
+  const { store, cursors, now, allowPrivateWebhooks } = options;
   const path = "/admin/v1/applications";
   const tag = "Applications";
 
@@ -59,6 +60,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
         redirect_uris: checked.redirect_uris ?? [],
         rate_limit: checked.rate_limit ?? null,
         subscription_limit: checked.subscription_limit ?? null,
+        webhook_concurrency: checked.webhook_concurrency ?? null,
         created_at: at,
         updated_at: at,
       };
@@ -97,19 +99,17 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
   app.get(
     path,
     async ({ exchange, request }) => {
-      const { limit = 25, cursor = "" } = readQuery(request.url, ListQuery);
-      const found = await store.applications.page(cursor, limit + 1);
-      const data = found.slice(0, limit).map(shown);
-      const hasMore = found.length > limit;
-      const pagination = { cursor: hasMore ? (data.at(-1)?.id ?? "") : "", has_more: hasMore };
-      return replyJson(exchange, 200, { data, pagination, message: "OK" });
+      const { limit, after } = list.read(request.url, cursors);
+      const found = await store.applications.page(after, limit + 1);
+      const { rows, pagination } = list.page(found, limit, cursors, ({ id }) => id);
+      return replyJson(exchange, 200, { data: rows.map(shown), pagination, message: "OK" });
     },
     adminOperation({
       id: "getApplications",
       tag,
       summary: "List Applications",
       description: "All applications, the oldest first. On the last page `cursor` is empty.",
-      query: ListQuery,
+      query: list.query,
       answers: {
         200: answer("A page of applications, without their secrets.", {
           schema: Type.Object(

@@ -3,13 +3,14 @@ import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
 import { nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
+import { type Cursors, Pagination } from "../cursors.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { fileStream, rangeOf } from "../file.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { header } from "../public/reference-errors.ts";
-import { readParam, readQuery } from "../query.ts";
+import { readParam } from "../query.ts";
 import type { AdminListener } from "./base.ts";
-import { listQuery, Pagination } from "./paging.ts";
+import { idList } from "./paging.ts";
 import { adminOperation, closed, contentRange } from "./reference.ts";
 
 const path = "/admin/v1/backups";
@@ -45,7 +46,7 @@ const BackupId = Type.Object({
 });
 const readBackupId = (text: string) => readParam("id", text, BackupId.properties.id);
 
-const ListQuery = listQuery("backups");
+const list = idList("backups");
 
 const ContentHeaders = Type.Object({
   Range: Type.Optional(
@@ -98,13 +99,19 @@ function shown({ created_at, finished_at, ...backup }: Backup): Static<typeof Ba
   };
 }
 
+interface BackupRouteOptions {
+  readonly backups: Backups;
+  readonly cursors: Cursors;
+}
+
 /** Online backups: make, list, get, download and delete. */
-export function backupRoutes(app: AdminListener, { backups }: { backups: Backups }): void {
-  recordRoutes(app, backups);
+export function backupRoutes(app: AdminListener, options: BackupRouteOptions): void {
+  const { backups } = options;
+  recordRoutes(app, options);
   contentRoute(app, backups);
 }
 
-function recordRoutes(app: AdminListener, backups: Backups): void {
+function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptions): void {
   app.post(
     path,
     async ({ exchange }) => replyJson(exchange, 202, shown(await backups.begin())),
@@ -124,12 +131,10 @@ function recordRoutes(app: AdminListener, backups: Backups): void {
   app.get(
     path,
     async ({ exchange, request }) => {
-      const { limit = 25, cursor = "" } = readQuery(request.url, ListQuery);
-      const found = await backups.page(cursor, limit + 1);
-      const data = found.slice(0, limit).map(shown);
-      const hasMore = found.length > limit;
-      const pagination = { cursor: hasMore ? (data.at(-1)?.id ?? "") : "", has_more: hasMore };
-      return replyJson(exchange, 200, { data, pagination, message: "OK" });
+      const { limit, after } = list.read(request.url, cursors);
+      const found = await backups.page(after, limit + 1);
+      const { rows, pagination } = list.page(found, limit, cursors, ({ id }) => id);
+      return replyJson(exchange, 200, { data: rows.map(shown), pagination, message: "OK" });
     },
     adminOperation({
       id: "getBackups",
@@ -137,7 +142,7 @@ function recordRoutes(app: AdminListener, backups: Backups): void {
       summary: "List Backups",
       description:
         "All backups, the newest first. Those that failed are remembered until the server stops. On the last page `cursor` is empty.",
-      query: ListQuery,
+      query: list.query,
       answers: {
         200: answer("A page of backups.", {
           schema: Type.Object(

@@ -1,12 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import type { DeliveryRecord } from "../../domain/delivery-log.ts";
-import type { Cursors } from "../../ranking/cursor.ts";
 import type { Store } from "../../store/store.ts";
+import { type Cursors, Pagination } from "../cursors.ts";
 import { replyJson } from "../exchange.ts";
 import { unknownDelivery } from "../public/deliveries.ts";
 import {
   DeliveryId,
-  DeliveryPagination,
   DeliveryQuery,
   exampleDelivery,
   exampleSentDelivery,
@@ -80,7 +79,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Deli
       answers: {
         200: answer("A page of deliveries.", {
           schema: Type.Object(
-            { data: Type.Array(OperatorDeliverySchema), pagination: DeliveryPagination, message: Message },
+            { data: Type.Array(OperatorDeliverySchema), pagination: Pagination, message: Message },
             closed,
           ),
           example: {

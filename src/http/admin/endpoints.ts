@@ -4,12 +4,12 @@ import { nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
+import { type Cursors, Pagination } from "../cursors.ts";
 import { replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import { readQuery } from "../query.ts";
 import { ApplicationId, exampleApplication, existing, readApplicationId } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { listQuery, Pagination } from "./paging.ts";
+import { idList } from "./paging.ts";
 import { adminOperation, closed } from "./reference.ts";
 
 const tag = "Deliveries";
@@ -49,7 +49,7 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   last_failure: { at: "2026-01-15T16:08:06.123Z", status: 503, error: "The answer was 503." },
 };
 
-const ListQuery = listQuery("endpoints");
+const list = idList("endpoints");
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
 
@@ -68,23 +68,22 @@ function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
 }
 
 export interface EndpointRouteOptions {
+  readonly cursors: Cursors;
   readonly store: Store;
   readonly engine: Pick<Engine, "enable">;
 }
 
 /** Endpoints that are not well, and the way back. */
-export function endpointRoutes(app: AdminListener, { store, engine }: EndpointRouteOptions): void {
+export function endpointRoutes(app: AdminListener, { store, engine, cursors }: EndpointRouteOptions): void {
   app.get(
     "/admin/v1/endpoints",
     async ({ exchange, request }) => {
-      const { limit = 25, cursor = "" } = readQuery(request.url, ListQuery);
+      const { limit, after } = list.read(request.url, cursors);
       const all = (await store.endpoints.failing())
-        .filter(({ application_id }) => application_id > cursor)
+        .filter(({ application_id }) => application_id > after)
         .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));
-      const data = all.slice(0, limit).map(shown);
-      const hasMore = all.length > limit;
-      const pagination = { cursor: hasMore ? (data.at(-1)?.app_id ?? "") : "", has_more: hasMore };
-      return replyJson(exchange, 200, { data, pagination, message: "OK" });
+      const { rows, pagination } = list.page(all, limit, cursors, ({ application_id }) => application_id);
+      return replyJson(exchange, 200, { data: rows.map(shown), pagination, message: "OK" });
     },
     adminOperation({
       id: "getEndpoints",
@@ -92,7 +91,7 @@ export function endpointRoutes(app: AdminListener, { store, engine }: EndpointRo
       summary: "List Endpoints",
       description:
         "The endpoints of applications that are failing or disabled, by application. On the last page `cursor` is empty.",
-      query: ListQuery,
+      query: list.query,
       answers: {
         200: answer("A page of endpoints.", {
           schema: Type.Object(

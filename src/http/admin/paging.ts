@@ -1,22 +1,37 @@
 import { Type } from "@sinclair/typebox";
-import { ulidPattern } from "../../domain/ids.ts";
-import { closed } from "./reference.ts";
+import { CursorParameter, type Cursors, cursorCheck, positionOf } from "../cursors.ts";
+import { readQuery } from "../query.ts";
 
-/** The query of a list in the order of ids, whose cursor is the last id of a page. */
-export function listQuery(what: string) {
-  return Type.Object({
+const defaultResults = 25;
+
+/** A list in the order of ids, of things that are called `what`. */
+export function idList(what: string) {
+  const query = Type.Object({
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, default: 25, description: `How many ${what} to return.` }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        allowEmptyValue: true,
-        pattern: ulidPattern,
-        errorMessage: "is not one of this list",
-        description: "The `cursor` of the page before.",
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        default: defaultResults,
+        description: `How many ${what} to return.`,
       }),
     ),
+    cursor: CursorParameter,
   });
+  return {
+    query,
+    /** What a request asks for: how many, and behind which id, "" for the beginning. */
+    read(url: string, cursors: Cursors): { readonly limit: number; readonly after: string } {
+      const { limit = defaultResults, cursor } = readQuery(url, query, { cursor: cursorCheck(cursors) });
+      const [after = ""] = positionOf<[string]>(cursors, cursor, what, "another list") ?? [];
+      return { limit, after };
+    },
+    /** The page of what was found, of which one more than `limit` was asked for. */
+    page<T>(found: readonly T[], limit: number, cursors: Cursors, idOf: (one: T) => string) {
+      const rows = found.slice(0, limit);
+      const last = rows.at(-1);
+      const hasMore = found.length > limit;
+      const cursor = hasMore && last !== undefined ? cursors.make([idOf(last)], what) : "";
+      return { rows, pagination: { cursor, has_more: hasMore } };
+    },
+  };
 }
-
-export const Pagination = Type.Object({ cursor: Type.String(), has_more: Type.Boolean() }, closed);

@@ -1,11 +1,12 @@
 import type { Application } from "../../domain/applications.ts";
 import { loginLimits } from "../../domain/authorizations.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
 import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
 import { clientNetworkOf, type Exchange } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { browserCookie, redirect, replyToPerson } from "./browser.ts";
-import { OAuthError } from "./errors.ts";
+import { OAuthError, oauthPaths } from "./errors.ts";
 import { type Parameters, readParameters, readScopes } from "./parameters.ts";
 
 /** RFC 6749, section 4.1.2.1. */
@@ -31,6 +32,7 @@ class AuthorizationError extends Error {
 class UndeliverableError extends Error {}
 
 const maxQueryLength = 8192;
+const noApplication = "There is no application with this client_id";
 
 /**
  * `GET /oauth/authorize` (RFC 6749, section 4.1.1): keeps the request, and sends the browser to the platform's login
@@ -39,7 +41,7 @@ const maxQueryLength = 8192;
  */
 export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
   app.get(
-    "/oauth/authorize",
+    oauthPaths.authorize,
     async ({ exchange, request }) => {
       try {
         const at = request.url.indexOf("?");
@@ -51,8 +53,9 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
           ? await startLogin(deps, exchange, parameters, repeated)
           : await finishLogin(deps, exchange, verifier);
       } catch (error) {
-        if (!(error instanceof UndeliverableError)) throw error;
-        return replyToPerson(exchange, "invalid_request", error.message);
+        const isGone = error instanceof DomainError && error.details.isOwnerGone;
+        if (!isGone && !(error instanceof UndeliverableError)) throw error;
+        return replyToPerson(exchange, "invalid_request", isGone ? noApplication : error.message);
       }
     },
     // Not in the OpenAPI document, which is for programs: browsers come here, and get no answer but redirects.
@@ -105,8 +108,7 @@ async function requestingApplication(
   const id = parameters.get("client_id");
   if (id === undefined) throw new UndeliverableError("The request does not name its application (client_id)");
   const application = repeated.has("client_id") ? null : await store.applications.find(id);
-  if (!application || application.disabled)
-    throw new UndeliverableError("There is no application with this client_id");
+  if (!application || application.disabled) throw new UndeliverableError(noApplication);
   return application;
 }
 

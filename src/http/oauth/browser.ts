@@ -1,5 +1,6 @@
 import { newSecret } from "../../domain/tokens.ts";
-import { type Exchange, reply, replyJson } from "../exchange.ts";
+import { replyProblem } from "../errors.ts";
+import { type Exchange, reply } from "../exchange.ts";
 
 /*
  * What the authorization endpoint says to a browser. Addresses here carry codes and challenges: no page on the way
@@ -19,7 +20,8 @@ export function redirect(exchange: Exchange, location: string, cookie?: string):
  */
 export function replyToPerson(exchange: Exchange, error: string, description: string): Response {
   if (!(exchange.request.headers.get("accept") ?? "").includes("text/html")) {
-    return replyJson(exchange, 400, { error, error_description: description }, privately);
+    const problem = { status: 400, code: error, error, message: description, headers: privately };
+    return replyProblem(exchange, problem);
   }
   const body = `<h1>This sign-in does not work</h1><p>${escapeHtml(description)}.</p>
 <p>Go back to the application and try again. If that does not help, tell those who made it:

@@ -1,4 +1,4 @@
-import { type Exchange, replyJson } from "../exchange.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
 
 /** RFC 6749, section 5.2, for every endpoint that clients call. */
 export type OAuthErrorCode =
@@ -9,7 +9,7 @@ export type OAuthErrorCode =
   | "unsupported_grant_type"
   | "invalid_scope";
 
-/** An error of an endpoint that clients call, which has a shape of its own. */
+/** An error of an endpoint that clients call; it is its `error` and its `code`. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -17,20 +17,50 @@ export class OAuthError extends Error {
   ) {
     super(message);
   }
+
+  get status(): 400 | 401 {
+    return this.code === "invalid_client" ? 401 : 400;
+  }
+
+  get headers(): Record<string, string> {
+    return this.status === 401 ? { ...uncached, "www-authenticate": `Basic realm="onair"` } : uncached;
+  }
 }
 
 /** Never kept by anybody, also not by caches of HTTP/1.0 (RFC 6749, section 5.1). */
 export const uncached = { pragma: "no-cache" };
 
-/** Runs the handler of such an endpoint; its `OAuthError` becomes the answer. */
-export async function answeringOAuth(exchange: Exchange, handle: () => Promise<Response>): Promise<Response> {
-  try {
-    return await handle();
-  } catch (error) {
-    if (!(error instanceof OAuthError)) throw error;
-    const isClient = error.code === "invalid_client";
-    const body = { error: error.code, error_description: error.message };
-    const challenge = isClient && { "www-authenticate": `Basic realm="onair"` };
-    return replyJson(exchange, isClient ? 401 : 400, body, { ...uncached, ...challenge });
-  }
+export const oauthPaths = {
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  revoke: "/oauth/revoke",
+  introspect: "/oauth/introspect",
+} as const;
+const paths: ReadonlySet<string> = new Set(Object.values(oauthPaths));
+
+/** Whether errors of a path have the fields of RFC 6749 beside the usual ones. */
+export function speaksOAuth(path: string): boolean {
+  return paths.has(path);
+}
+
+/** Codes of section 4.1.2.1, which clients take for what may be tried again, too. */
+const otherCodes: Partial<Record<ErrorCode | "internal_error", string>> = {
+  rate_limited: "temporarily_unavailable",
+  unavailable: "temporarily_unavailable",
+  internal_error: "server_error",
+};
+
+/** What the `error` of these endpoints is for an error of the whole API. */
+export function oauthCodeOf(code: ErrorCode | "internal_error"): string {
+  return otherCodes[code] ?? "invalid_request";
+}
+
+/** The fields that every error of these endpoints has beside the usual ones (RFC 6749, section 5.2). */
+export function oauthFields(error: string, message: string) {
+  return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
+}
+
+/** The error where the application was deleted while its request was under way. */
+export function clientGone(): OAuthError {
+  return new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }

@@ -3,7 +3,7 @@ import type { TokenRecord } from "../../store/results.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";
-import { answeringOAuth, OAuthError, uncached } from "./errors.ts";
+import { OAuthError, oauthPaths, uncached } from "./errors.ts";
 import { readForm, required } from "./parameters.ts";
 
 /**
@@ -23,18 +23,17 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps, detail: o
   });
 
   app.post(
-    "/oauth/introspect",
-    ({ exchange, request }) =>
-      answeringOAuth(exchange, async () => {
-        const form = await readForm(request);
-        const application = await authenticateClient(deps, exchange, form);
-        if (application.client_type === "public") {
-          throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
-        }
-        const token = await store.tokens.inspect(secretHash(required(form, "token")), now());
-        const isOwn = token?.applicationId === application.id;
-        return replyJson(exchange, 200, isOwn ? describe(token) : { active: false }, uncached);
-      }),
+    oauthPaths.introspect,
+    async ({ exchange, request }) => {
+      const form = await readForm(request);
+      const application = await authenticateClient(deps, exchange, form);
+      if (application.client_type === "public") {
+        throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
+      }
+      const token = await store.tokens.inspect(secretHash(required(form, "token")), now());
+      const isOwn = token?.applicationId === application.id;
+      return replyJson(exchange, 200, isOwn ? describe(token) : { active: false }, uncached);
+    },
     { access: "anyone", parse: "none", detail },
   );
 }

@@ -2,7 +2,7 @@ import { secretHash } from "../../domain/tokens.ts";
 import { reply } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";
-import { answeringOAuth, OAuthError, uncached } from "./errors.ts";
+import { OAuthError, oauthPaths, uncached } from "./errors.ts";
 import { readForm, required } from "./parameters.ts";
 
 /**
@@ -11,18 +11,17 @@ import { readForm, required } from "./parameters.ts";
  */
 export function revokeRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
   app.post(
-    "/oauth/revoke",
-    ({ exchange, request }) =>
-      answeringOAuth(exchange, async () => {
-        const form = await readForm(request);
-        const application = await authenticateClient(deps, exchange, form);
-        const token = required(form, "token");
-        const result = await deps.store.tokens.revoke(secretHash(token), application.id);
-        if (result === "foreign") {
-          throw new OAuthError("invalid_grant", "The token was issued to another client");
-        }
-        return reply(exchange, 200, null, uncached);
-      }),
+    oauthPaths.revoke,
+    async ({ exchange, request }) => {
+      const form = await readForm(request);
+      const application = await authenticateClient(deps, exchange, form);
+      const token = required(form, "token");
+      const result = await deps.store.tokens.revoke(secretHash(token), application.id);
+      if (result === "foreign") {
+        throw new OAuthError("invalid_grant", "The token was issued to another client");
+      }
+      return reply(exchange, 200, null, uncached);
+    },
     { access: "anyone", parse: "none", detail },
   );
 }

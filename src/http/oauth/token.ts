@@ -10,7 +10,7 @@ import type { Exchanged, NewTokens } from "../../store/results.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";
-import { answeringOAuth, OAuthError, uncached } from "./errors.ts";
+import { OAuthError, oauthPaths, uncached } from "./errors.ts";
 import { type Parameters, readForm, readScopes, required } from "./parameters.ts";
 
 /** RFC 6749, section 5.1. */
@@ -34,19 +34,18 @@ const grants: Readonly<Record<string, GrantHandler>> = {
 /** `POST /oauth/token` (RFC 6749, section 3.2). */
 export function tokenRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
   app.post(
-    "/oauth/token",
-    ({ exchange, request }) =>
-      answeringOAuth(exchange, async () => {
-        const form = await readForm(request);
-        const application = await authenticateClient(deps, exchange, form);
-        const grantType = required(form, "grant_type");
-        const grant = Object.hasOwn(grants, grantType) ? grants[grantType] : undefined;
-        if (!grant) {
-          const known = Object.keys(grants).join(", ");
-          throw new OAuthError("unsupported_grant_type", `The supported grant types are ${known}`);
-        }
-        return replyJson(exchange, 200, await grant(deps, application, form), uncached);
-      }),
+    oauthPaths.token,
+    async ({ exchange, request }) => {
+      const form = await readForm(request);
+      const application = await authenticateClient(deps, exchange, form);
+      const grantType = required(form, "grant_type");
+      const grant = Object.hasOwn(grants, grantType) ? grants[grantType] : undefined;
+      if (!grant) {
+        const known = Object.keys(grants).join(", ");
+        throw new OAuthError("unsupported_grant_type", `The supported grant types are ${known}`);
+      }
+      return replyJson(exchange, 200, await grant(deps, application, form), uncached);
+    },
     { access: "anyone", parse: "none", detail },
   );
 }

@@ -1,7 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
-import type { Cursors } from "../../ranking/cursor.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
+import type { Cursors } from "../cursors.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
 import { introspectRoute } from "../oauth/introspect.ts";
 import { metadataRoute } from "../oauth/metadata.ts";

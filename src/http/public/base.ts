@@ -1,9 +1,12 @@
+import { bearer } from "@elysiajs/bearer";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import { type Access, admit } from "../auth.ts";
+import { type Access, admit, admitAnyone, type Caller, tokenOf } from "../auth.ts";
+import type { Exchange } from "../exchange.ts";
+import { routeInput } from "../input.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import type { UserCache } from "./user-cache.ts";
@@ -49,16 +52,59 @@ export const preflight = {
   "access-control-max-age": "86400",
 };
 
-/** The listener with its gate: a route says `access: "users:read"` or `access: "anyone"`. */
+/** The names of the query and body parameters that the bearer plugin reads tokens from: nobody can guess them. */
+const unguessable = crypto.randomUUID();
+
+/**
+ * The listener with its gate. A route says `scope: "users:read"` to need a token with that scope, and its handler gets
+ * the `caller`; `anyone: true` is limited by address. Without either a route is limited by address, too, as is a path
+ * that does not exist; only `unlimited: true` is not. The input that a route declares is read behind its gate, so that
+ * 401, 429 and 403 go before 400.
+ */
 export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies" | "traffic">) {
   const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
-  return listener({ log, headers: crossOrigin, trustedProxies, traffic }).macro({
-    // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
-    access: (scope: Scope | "anyone") => ({
-      transform: ({ exchange, request }) =>
-        admit(access, exchange, request, scope === "anyone" ? null : scope),
-    }),
-  });
+  const gate = (exchange: Exchange) => admitAnyone(access, exchange);
+  return listener({ log, headers: crossOrigin, trustedProxies, traffic, gate })
+    .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
+    .macro("scope", (scope: Scope) => {
+      const input = routeInput();
+      return {
+        introspect: input.introspect,
+        async transform(context) {
+          const { exchange, bearer, headers } = context;
+          exchange.caller = await admit(access, exchange, tokenOf(bearer, headers["authorization"]), scope);
+          await input.read(context);
+        },
+        resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
+      };
+    })
+    .macro("anyone", (_: true) => {
+      const input = routeInput();
+      return {
+        introspect: input.introspect,
+        transform(context) {
+          admitAnyone(access, context.exchange);
+          return input.read(context);
+        },
+      };
+    })
+    .macro("unlimited", (_: true) => ({
+      transform({ exchange }) {
+        exchange.isAdmitted = true;
+      },
+    }))
+    .macro({
+      access: (to: Scope | "anyone" | "unlimited") => ({
+        transform({ exchange, bearer, headers }) {
+          if (to === "anyone") return admitAnyone(access, exchange);
+          if (to !== "unlimited")
+            return admit(access, exchange, tokenOf(bearer, headers["authorization"]), to).then((caller) => {
+              exchange.caller = caller;
+            });
+          exchange.isAdmitted = true;
+        },
+      }),
+    });
 }
 
 export type PublicListener = ReturnType<typeof publicListener>;

@@ -3,9 +3,8 @@ import { categoryLimits } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
-import type { Cursors } from "../../ranking/cursor.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
-import { cursorCheck, positionOf } from "../cursors.ts";
+import { CursorParameter, type Cursors, cursorCheck, Pagination, positionOf } from "../cursors.ts";
 import { readParam, readQuery } from "../query.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -48,14 +47,6 @@ const CategoryDetailSchema = Type.Object(
   { $id: "CategoryDetail", ...closed },
 );
 
-const PaginationSchema = Type.Object(
-  {
-    cursor: Type.String({ description: 'Pass it as `cursor` for the next page; "" on the last one.' }),
-    has_more: Type.Boolean(),
-  },
-  { $id: "Pagination", ...closed },
-);
-
 const NameFilter = Type.String({
   trim: true,
   allowEmptyValue: true,
@@ -72,13 +63,7 @@ const ListQuery = Type.Object({
       description: "How many categories to return.",
     }),
   ),
-  cursor: Type.Optional(
-    Type.String({
-      allowEmptyValue: true,
-      maxLength: categoryLimits.maxCursor,
-      description: "The cursor of the previous page.",
-    }),
-  ),
+  cursor: CursorParameter,
   name: Type.Optional(NameFilter),
   q: Type.Optional(Type.String({ ...NameFilter, description: "Another word for `name`, which wins." })),
 });
@@ -121,7 +106,8 @@ export function categoryRoutes(
   const list = (url: string) => {
     const query = readQuery(url, ListQuery, { cursor: cursorCheck(cursors) });
     const filter = fold(query.name ?? query.q ?? "");
-    const place = positionOf(cursors, query.cursor, filter, "another name filter");
+    const bound = `categories ${filter}`;
+    const place = positionOf<[number, number, number]>(cursors, query.cursor, bound, "another name filter");
     const limit = query.limit ?? categoryLimits.defaultResults;
     const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
     const order = place ? ranking.orderOf(takenAt) : ranking.current().order;
@@ -133,7 +119,7 @@ export function categoryRoutes(
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit;
-    const next = hasMore && last ? cursors.make([order.takenAt, last.viewers, last.category.id], filter) : "";
+    const next = hasMore && last ? cursors.make([order.takenAt, last.viewers, last.category.id], bound) : "";
     return {
       order,
       page: pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } }),
@@ -181,10 +167,7 @@ export function categoryRoutes(
       notModified: true,
       answers: {
         200: answer("A page of categories.", {
-          schema: Type.Object(
-            { categories: Type.Array(CategorySchema), pagination: PaginationSchema },
-            closed,
-          ),
+          schema: Type.Object({ categories: Type.Array(CategorySchema), pagination: Pagination }, closed),
           example: { categories: [exampleCategory], pagination: { cursor: "", has_more: false } },
         }),
       },

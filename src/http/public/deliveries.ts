@@ -1,12 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import type { Cursors } from "../../ranking/cursor.ts";
+import { type Cursors, Pagination } from "../cursors.ts";
 import { type Exchange, replyJson } from "../exchange.ts";
 import { readParam } from "../query.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import {
   DeliveryId,
-  DeliveryPagination,
   DeliveryQuery,
   DeliverySchema,
   exampleDelivery,
@@ -56,7 +55,7 @@ export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, 
       answers: {
         200: answer("A page of deliveries.", {
           schema: Type.Object(
-            { data: Type.Array(DeliverySchema), pagination: DeliveryPagination, message: Message },
+            { data: Type.Array(DeliverySchema), pagination: Pagination, message: Message },
             closed,
           ),
           example: {

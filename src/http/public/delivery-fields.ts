@@ -10,10 +10,9 @@ import {
 } from "../../domain/delivery-log.ts";
 import { nullable, Timestamp } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Cursors } from "../../ranking/cursor.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
-import { cursorCheck, positionOf } from "../cursors.ts";
-import { readQuery } from "../query.ts";
+import { CursorParameter, type Cursors, cursorCheck, positionOf } from "../cursors.ts";
+import { calendarDate, readQuery } from "../query.ts";
 import { IsoTimestamp } from "./reference.ts";
 
 /*
@@ -92,14 +91,6 @@ export const OperatorSentDeliverySchema = Type.Object(
   { $id: "SentDelivery", ...closed },
 );
 
-export const DeliveryPagination = Type.Object(
-  {
-    cursor: Type.String({ description: 'For the next page; "" on the last one.' }),
-    has_more: Type.Boolean(),
-  },
-  closed,
-);
-
 export const DeliveryQuery = Type.Object({
   subscription_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
@@ -142,13 +133,7 @@ export const DeliveryQuery = Type.Object({
       description: "How many deliveries to return.",
     }),
   ),
-  cursor: Type.Optional(
-    Type.String({
-      allowEmptyValue: true,
-      maxLength: deliveryPages.maxCursor,
-      description: "The cursor of the previous page.",
-    }),
-  ),
+  cursor: CursorParameter,
 });
 
 export const DeliveryId = Type.Object({
@@ -170,11 +155,10 @@ export interface DeliveryQuestion {
 
 /** Reads the query of a list of deliveries within a scope; throws one error with everything that is wrong. */
 export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cursors): DeliveryQuestion {
-  const isTime = (text: string) => (Number.isNaN(Date.parse(text)) ? "is not a date of the calendar" : null);
   const query = readQuery(url, DeliveryQuery, {
     cursor: cursorCheck(cursors),
-    after: isTime,
-    before: isTime,
+    after: calendarDate,
+    before: calendarDate,
   });
   const filter: DeliveryFilter = {
     ...scope,
@@ -185,7 +169,7 @@ export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cu
     before: query.before === undefined ? null : Date.parse(query.before),
   };
   const bound = `deliveries ${JSON.stringify(Object.entries(filter).sort())}`;
-  const [below = null] = positionOf(cursors, query.cursor, bound, "another filter") ?? [];
+  const [below = null] = positionOf<[number]>(cursors, query.cursor, bound, "another filter") ?? [];
   return {
     filter,
     below,

@@ -1,4 +1,10 @@
-import type { StreamPosition } from "./stream-position.ts";
+/** A place in the event stream of an application: it has everything up to a delivery, as of a time. */
+export interface StreamPosition {
+  /** The number of the delivery. */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
 
 /** Why a stream ended. */
 export type Ending = "client" | "stalled" | "not_allowed" | "failed" | "stopping";

@@ -6,15 +6,15 @@ import { second } from "../../domain/time.ts";
 import { errorFields, type Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticator, Caller } from "../auth.ts";
-import { type Ending, EventStream, type StreamPart } from "./event-stream.ts";
-import { deliveryFrame, gapFrame, heartbeatFrame, openingFrame } from "./stream-frames.ts";
+import type { Cursors } from "../cursors.ts";
+import { type Ending, EventStream, type StreamPart, type StreamPosition } from "./event-stream.ts";
+import { deliveryFrame, gapFrame, heartbeat, opening } from "./stream-frames.ts";
 import { type StreamPlaces, tryAgainLater } from "./stream-places.ts";
-import type { StreamPosition, StreamPositions } from "./stream-position.ts";
 
 export interface EventStreamsOptions {
   readonly store: Pick<Store, "deliveries">;
   readonly authenticator: Pick<Authenticator, "authenticate" | "changeCount">;
-  readonly positions: StreamPositions;
+  readonly cursors: Cursors;
   /** The platform's Ed25519 key. */
   readonly signingKey: () => KeyObject;
   readonly log: Log;
@@ -31,16 +31,19 @@ export interface EventStreamsOptions {
 /** Who opens a stream, and from where. */
 export interface StreamRequest {
   readonly caller: Caller;
-  /** The header `Last-Event-ID`; null begins now. */
+  /** The header `Last-Event-ID`. */
   readonly lastId: string | null;
+  /** Without an id it begins with what was published then or later; null begins now. */
+  readonly after: number | null;
   /** It is asked again for its token before anything is sent. */
-  readonly request: Request;
+  readonly token: string;
   /** Has the connection closed soon, although its peer does not take what was sent. */
   cut(): void;
 }
 
 /** What was read for the streams of an application that stand at one place. */
 interface StreamRead {
+  readonly owner: StreamOwner;
   readonly deliveries: readonly StreamedDelivery[];
   /** What is missing before them. */
   readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
@@ -85,22 +88,23 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream. Throws `stream_disabled` where the application does not use it, `invalid_parameter` for an id that
-   * was not made here, `rate_limited` where the application has too many open, `unavailable` while the server stops.
+   * Opens a stream. Throws `stream_disabled` where the application does not use it, `invalid_cursor` for an id that is
+   * not one of this stream, `rate_limited` where the application has too many open, `unavailable` while the server stops.
    */
-  async open({ caller, lastId, request, cut }: StreamRequest): Promise<ReadableStream<Uint8Array>> {
+  async open(asked: StreamRequest): Promise<ReadableStream<Uint8Array>> {
+    const { caller, token, cut } = asked;
     const { application } = caller;
     if (application.delivery === "webhook") {
       const message = "This application gets its events by webhook only; ask the platform for its stream";
       throw new DomainError("stream_disabled", message);
     }
-    const { position, frames } = await this.#start(application.id, lastId);
+    const { position, frames } = await this.#start(asked);
     await this.#takePlace(application.id);
     const streams = this.#open.get(application.id) ?? new Set();
     const stream = new EventStream({
       position,
       opening: encoder.encode(frames),
-      next: (from, isReminded) => this.#next(request, from, isReminded),
+      next: (from, isReminded) => this.#next(token, from, isReminded),
       ended: (reason) => {
         this.#ended(stream, application.id, reason);
         if (reason === "stalled") cut();
@@ -174,64 +178,69 @@ export class EventStreams {
   }
 
   /** Where a stream begins, and the frames that say so. */
-  async #start(
-    applicationId: string,
-    lastId: string | null,
-  ): Promise<{ position: StreamPosition; frames: string }> {
-    const { store, positions, keptMs, now: clock } = this.#options;
+  async #start(asked: StreamRequest): Promise<{ position: StreamPosition; frames: string }> {
+    const { store, keptMs, now: clock } = this.#options;
     const now = clock();
     const last = await store.deliveries.last();
-    if (lastId === null) {
-      const position = { seq: last, at: now };
-      return { position, frames: openingFrame(positions.make(position, applicationId)) };
-    }
-    const known = positions.read(lastId, applicationId);
-    if (!known) throw unknownId();
+    const known = this.#known(asked);
     const keptSince = now - keptMs;
     // A number that was not given yet is of a database that was since restored from a backup.
-    if (known.at >= keptSince && known.seq <= last) return { position: known, frames: openingFrame(lastId) };
-    const at = Math.max(known.at, keptSince);
+    if (known && known.at >= keptSince && known.seq <= last) return { position: known, frames: opening };
+    const from = known?.at ?? asked.after ?? now;
+    if (!known && from >= now) return { position: { seq: last, at: now }, frames: opening };
+    const at = Math.max(from, keptSince);
     const position = { seq: await store.deliveries.lastBefore(at), at };
-    const id = positions.make(position, applicationId);
-    return { position, frames: openingFrame(id) + gapFrame(id, known.at, Math.max(at, known.at)) };
+    if (!known && from === at) return { position, frames: opening };
+    return { position, frames: opening + gapFrame(this.#idOf(position, asked.caller.grant), from, at) };
+  }
+
+  /** The position of the id that a stream goes on behind; null where there is none. */
+  #known({ lastId, caller }: StreamRequest): StreamPosition | null {
+    if (lastId === null) return null;
+    const found = this.#options.cursors.read(lastId);
+    if (!found?.isFor(filterOf(caller.grant))) throw unknownId();
+    const [seq, at] = found.position as [number, number];
+    return { seq, at };
+  }
+
+  #idOf({ seq, at }: StreamPosition, grant: StreamOwner): string {
+    return this.#options.cursors.make([seq, at], filterOf(grant));
   }
 
   /** What comes behind a position; null where nothing more may be sent. */
-  async #next(request: Request, from: StreamPosition, isReminded: boolean): Promise<StreamPart | null> {
-    const asked = await this.#allowed(request);
+  async #next(token: string, from: StreamPosition, isReminded: boolean): Promise<StreamPart | null> {
+    const asked = await this.#allowed(token);
     if (!asked) return null;
-    const read = await this.#readShared(asked.application.id, asked.grant.userId, from);
+    const read = await this.#readShared(asked.grant, from);
     // Once more: what has changed during the read holds for what is sent now.
-    const caller = await this.#allowed(request);
+    const caller = await this.#allowed(token);
     if (!caller) return null;
-    const { application } = caller;
     const { position, isAll } = read;
-    const bytes = this.#signed(read, application);
-    if (bytes || !isReminded) return { bytes, position, isAll };
-    const frame = heartbeatFrame(this.#options.positions.make(position, application.id));
-    return { bytes: encoder.encode(frame), position, isAll };
+    const bytes = this.#signed(read, caller.application);
+    return { bytes: bytes ?? (isReminded ? encoder.encode(heartbeat) : null), position, isAll };
   }
 
   /** The caller as it is now; null where it may not read the stream any more. */
-  async #allowed(request: Request): Promise<Caller | null> {
-    const caller = await this.#options.authenticator.authenticate(request).catch(() => null);
+  async #allowed(token: string): Promise<Caller | null> {
+    const caller = await this.#options.authenticator.authenticate(token).catch(() => null);
     if (!caller?.grant.scopes.includes("events:subscribe")) return null;
     return caller.application.delivery === "webhook" ? null : caller;
   }
 
-  #readShared(applicationId: string, userId: number | null, from: StreamPosition): Promise<StreamRead> {
-    const key = `${applicationId} ${userId} ${from.seq}`;
+  #readShared(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
+    const key = `${filterOf(owner)} ${from.seq}`;
     let read = this.#reads.get(key);
     if (!read) {
       if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
-      read = this.#read(applicationId, userId, from);
+      read = this.#read(owner, from);
       this.#reads.set(key, read);
     }
     return read;
   }
 
-  async #read(applicationId: string, userId: number | null, from: StreamPosition): Promise<StreamRead> {
+  async #read(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
     const { store, log, now: clock } = this.#options;
+    const { applicationId, userId } = owner;
     const now = clock();
     try {
       const { deliveries, lost, upTo, isAll } = await store.deliveries.streamed(
@@ -242,7 +251,7 @@ export class EventStreams {
       const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
       // Only where retention has overtaken a reader that was on its way.
       const gap = lost > 0 ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
-      return { deliveries, gap, position: { seq: upTo, at }, isAll, signed: new Map() };
+      return { owner, deliveries, gap, position: { seq: upTo, at }, isAll, signed: new Map() };
     } catch (error) {
       log.error("stream_failed", { application_id: applicationId, ...errorFields(error) });
       throw error;
@@ -250,26 +259,34 @@ export class EventStreams {
   }
 
   /** The frames of what was read; null where there are none. */
-  #signed({ deliveries, gap, signed }: StreamRead, application: Application): Uint8Array | null {
+  #signed({ owner, deliveries, gap, signed }: StreamRead, application: Application): Uint8Array | null {
     if (deliveries.length === 0 && !gap) return null;
-    const { positions, signingKey, now: clock } = this.#options;
+    const { signingKey, now: clock } = this.#options;
     const now = clock();
     const secrets = webhookSecrets(application, now).join(" ");
     const known = signed.get(secrets);
     if (known) return known;
     const frames = deliveries.map((delivery) => {
-      const id = positions.make({ seq: delivery.seq, at: delivery.published_at }, application.id);
+      const id = this.#idOf({ seq: delivery.seq, at: delivery.published_at }, owner);
       return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
     });
-    if (gap) frames.unshift(gapFrame(positions.make(gap.from, application.id), gap.from.at, gap.to));
+    if (gap) frames.unshift(gapFrame(this.#idOf(gap.from, owner), gap.from.at, gap.to));
     const bytes = encoder.encode(frames.join(""));
     signed.set(secrets, bytes);
     return bytes;
   }
 }
 
+/** Whose events a stream has: those of an application, or with the token of a user those for that user. */
+type StreamOwner = Pick<Caller["grant"], "applicationId" | "userId">;
+
+/** What an id is bound to. */
+function filterOf({ applicationId, userId }: StreamOwner): string {
+  return `stream ${applicationId} ${userId ?? "all"}`;
+}
+
 function unknownId(): DomainError {
   const message = "is not an id of this stream; leave it out to begin now";
   const errors = [{ in: "header" as const, field: "Last-Event-ID", message }];
-  return new DomainError("invalid_parameter", `Last-Event-ID ${message}`, { errors });
+  return new DomainError("invalid_cursor", `Last-Event-ID ${message}`, { errors });
 }

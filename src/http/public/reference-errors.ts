@@ -183,6 +183,11 @@ function errorResponse(status: number, codes: readonly PublicErrorCode[]): Json 
   });
 }
 
+/** What an error says, and when it comes. */
+export function messageOf(code: PublicErrorCode): { readonly message: string; readonly description: string } {
+  return { message: samples[code].message, description: statusDescriptions[statusOf[code]] ?? "" };
+}
+
 function exampleOf(code: PublicErrorCode): Json {
   const { message, errors = [], data } = samples[code];
   return { ...(data && { data }), message, code, errors, request_id: exampleRequestId };

@@ -2,8 +2,8 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { appTokenLifetimeMs, appTokensKept, scopes, userTokenLifetimeMs } from "../../domain/tokens.ts";
 import { metadata } from "../oauth/metadata.ts";
 import { type Answer, answer, type Operation, operationDetail } from "./reference.ts";
-import { commonHeaders } from "./reference-errors.ts";
-import { documentSchema, type Json } from "./reference-schemas.ts";
+import { type Failure, oauthErrorResponses } from "./reference-oauth-errors.ts";
+import type { Json } from "./reference-schemas.ts";
 
 const closed = { additionalProperties: false };
 const tag = "Tokens";
@@ -64,40 +64,6 @@ const AccessTokenSchema = Type.Object(
   { $id: "AccessToken", ...closed },
 );
 
-const failures = {
-  invalid_request: "grant_type is required",
-  invalid_client: "The client_id or client_secret is wrong",
-  invalid_grant:
-    "The code or refresh token is unknown, expired or revoked, or does not belong to this request",
-  unauthorized_client: "A public client cannot get a token of its own",
-  unsupported_grant_type:
-    "The supported grant types are client_credentials, authorization_code, refresh_token",
-  invalid_scope: "The application may not have all of these scopes",
-} as const;
-type Failure = keyof typeof failures;
-
-const OAuthErrorSchema = Type.Object(
-  {
-    error: Type.Union(Object.keys(failures).map((code) => Type.Literal(code))),
-    error_description: text("What went wrong, for people to read."),
-  },
-  { $id: "OAuthError", description: "RFC 6749, section 5.2.", ...closed },
-);
-
-function failure(description: string, codes: readonly Failure[], headers: Json = {}): Json {
-  const examples = codes.map((code) => [code, { value: { error: code, error_description: failures[code] } }]);
-  return {
-    description,
-    headers: { ...commonHeaders, ...headers },
-    content: {
-      "application/json": {
-        schema: documentSchema(OAuthErrorSchema),
-        examples: Object.fromEntries(examples),
-      },
-    },
-  };
-}
-
 interface ClientEndpoint {
   readonly form: TSchema;
   readonly example: object;
@@ -119,14 +85,7 @@ function clientEndpoint(of: Pick<Operation, "id" | "summary" | "description"> & 
     security: [{ [clientScheme]: [] }, {}],
     responses: {
       ...detail.responses,
-      400: failure("Something in the request is wrong.", of.failures),
-      401: failure("The application could not be authenticated.", ["invalid_client"], {
-        "WWW-Authenticate": {
-          description: "How an application authenticates.",
-          schema: { type: "string" },
-          example: 'Basic realm="onair"',
-        },
-      }),
+      ...oauthErrorResponses(of.failures),
     },
   };
 }
@@ -136,7 +95,7 @@ export const tokenDetail = clientEndpoint({
   id: "createToken",
   summary: "Get an access token",
   description:
-    "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both. A public client sends its `client_id` alone. Errors of the request itself have the shape of RFC 6749, all others the usual one.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in.",
+    "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in.",
   form: TokenForm,
   example: {
     grant_type: "authorization_code",

@@ -7,6 +7,7 @@ import { checkRange, type NewReplay, type Replay, replayLimits } from "../../dom
 import { day, isoTime, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
 import { readJson } from "../body.ts";
+import { calendarDate } from "../query.ts";
 import { statuses } from "./delivery-fields.ts";
 import { IsoTimestamp } from "./reference.ts";
 
@@ -165,9 +166,9 @@ export async function readReplay(
 }
 
 function timeOf(field: string, text: string): number {
-  const time = Date.parse(text);
-  if (!Number.isNaN(time)) return time;
-  throw invalidFields([{ in: "body", field, message: "is not a date of the calendar" }]);
+  const message = calendarDate(text);
+  if (message === null) return Date.parse(text);
+  throw invalidFields([{ in: "body", field, message }]);
 }
 
 /** How long an answer waits for a dry run to be through, and how often it looks. */

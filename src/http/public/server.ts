@@ -5,12 +5,12 @@ import { day } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { trustedProxies } from "../../proxies.ts";
-import { Cursors } from "../../ranking/cursor.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import { authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
+import { Cursors } from "../cursors.ts";
 import { notedStore } from "../noted-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { rateLimiter } from "../rate-limit.ts";
@@ -19,12 +19,11 @@ import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
 import { EventStreams } from "./event-streams.ts";
 import { StreamPlaces } from "./stream-places.ts";
-import { StreamPositions } from "./stream-position.ts";
 import { UserCache } from "./user-cache.ts";
 
 export interface PublicServerOptions {
   readonly config: Config;
-  /** Signs cursors and positions of streams. */
+  /** Encrypts cursors and the ids of streams. */
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
@@ -69,10 +68,11 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     signing: () => readSigningKey(options.signingKey),
     public: () => publicKeyForms(options.signingKey),
   });
+  const cursors = new Cursors(cursorKey);
   const streams = new EventStreams({
     store,
     authenticator: access.authenticator,
-    positions: new StreamPositions(cursorKey),
+    cursors,
     signingKey: () => keys.signing,
     log,
     now,
@@ -92,7 +92,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     users,
     trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
     traffic,
-    cursors: new Cursors(cursorKey),
+    cursors,
     access,
     defaultSubscriptionLimit: config.subscriptionLimit,
     streams,

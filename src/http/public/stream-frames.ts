@@ -6,21 +6,22 @@ import { signedHeaders } from "../../webhooks/attempt.ts";
 
 /*
  * The frames of the event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). A blank line ends a
- * frame; one without `data` is no event, but its `id` is remembered.
+ * frame. Each frame has data: many client libraries hand a frame without data to the application as an event with empty
+ * data, although the specification forbids that. So what is no event has no blank line behind it and is, for a client
+ * that splits the stream into frames, the beginning of the next event.
  */
 
 /** How soon a client is asked to come back when its stream has ended. */
 const retryMs = 1_000;
 
-/** The first frame: from here on. */
-export function openingFrame(id: string): string {
-  return `retry: ${retryMs}\nid: ${id}\n\n`;
-}
+/** The first line of a stream. */
+export const opening = `retry: ${retryMs}\n`;
 
-/** Says that the stream is alive, and that there was nothing up to here. */
-export function heartbeatFrame(id: string): string {
-  return `: heartbeat\nid: ${id}\n\n`;
-}
+/**
+ * Shows that the connection is alive: an empty comment. It is short because it counts towards the length of the next
+ * event, which some clients bound at 64 KiB.
+ */
+export const heartbeat = ":\n";
 
 /**
  * A delivery: the headers that its webhook would have now, and the very text of its body, so that whatever verifies a

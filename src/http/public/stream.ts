@@ -1,20 +1,35 @@
 import { Type } from "@sinclair/typebox";
+import { Timestamp } from "../../domain/fields.ts";
+import { tokenOf } from "../auth.ts";
 import { reply } from "../exchange.ts";
+import { calendarDate, readQuery } from "../query.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import type { EventStreams } from "./event-streams.ts";
 import { answer, operation } from "./reference.ts";
 
+const exampleId =
+  "mHqk5s2Wb8cZtQ3fYx0oJ1Kd0zq3GmVt8w1LrXy5uNsAeK0qS7vXo2dT4iPzR9cBnLw6jYhUaF1gM3kE8rVtDpQxCyZ5bWsJ";
+
 const StreamHeaders = Type.Object({
   "Last-Event-ID": Type.Optional(
     Type.String({
-      pattern: "^[A-Za-z0-9_-]{22}$",
-      description:
-        "The last `id` that you got: the stream goes on behind it. Without it the stream begins now.",
+      maxLength: 200,
+      description: "The last `id` that you got: the stream goes on behind it.",
+      examples: [exampleId],
     }),
   ),
 });
 
-const exampleId = "3fYx0oJ1mHqk5s2Wb8cZtQ";
+const StreamQuery = Type.Object({
+  after: Type.Optional(
+    Type.String({
+      ...Timestamp,
+      description:
+        "Without `Last-Event-ID` the stream begins with what was published then or later. Without either it begins now.",
+      examples: ["2026-01-14T16:00:00Z"],
+    }),
+  ),
+});
 const exampleBody = {
   type: "channel.followed",
   version: 1,
@@ -33,7 +48,7 @@ const exampleHeaders = {
   "onair-attempt": "1",
 };
 const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringify(exampleBody) });
-const example = `retry: 1000\nid: ${exampleId}\n\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
+const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
 
 const headers = {
   "content-type": "text/event-stream",
@@ -49,14 +64,17 @@ export function streamRoute(
 ): void {
   app.get(
     "/public/v1/events/stream",
-    async ({ exchange, request }) => {
-      const caller = await access.authenticator.authenticate(request);
+    async ({ exchange, request, bearer, headers: { authorization } }) => {
+      const { after } = readQuery(request.url, StreamQuery, { after: calendarDate });
+      const token = tokenOf(bearer, authorization) ?? "";
+      const caller = await access.authenticator.authenticate(token);
       // HEAD must not hold a stream open, and says as little of its length as GET.
       if (exchange.method === "HEAD") return reply(exchange, 200, new ReadableStream(), headers);
       const stream = await streams.open({
         caller,
         lastId: request.headers.get("last-event-id") || null,
-        request,
+        after: after === undefined ? null : Date.parse(after),
+        token,
         cut: () => exchange.shared.server?.timeout(request, 1),
       });
       // Otherwise the listener's idle timeout would end a quiet stream.
@@ -68,11 +86,12 @@ export function streamRoute(
       tag: "Events",
       summary: "Stream Events",
       description:
-        "The events of your subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks; with a user token, those whose broadcaster is that user. The platform has to allow your application the stream.\n\n`event` is the type and `data` a JSON object: `headers`, exactly as a webhook would have them, and `body`, the exact text of a webhook's body, so that what verifies webhooks verifies this. `id` is where to go on: send the last one as `Last-Event-ID` when you connect again. Delivery is at least once, and `webhook-id` tells what you have already. An event `gap` with `from` and `to` says that what was published between them is no longer kept. A comment comes after some 15 seconds of silence. A reader that takes nothing for 30 seconds is cut off, and a stream whose token ends is ended.",
+        "The events of your subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks; with a user token, those whose broadcaster is that user. The platform has to allow your application the stream.\n\n`event` is the type and `data` a JSON object: `headers`, exactly as a webhook would have them, and `body`, the exact text of a webhook's body, so that what verifies webhooks verifies this. `id` is where to go on: send the last one as `Last-Event-ID` when you connect again. A program that has had no event yet has no id: `after` with the time of its start misses nothing. Delivery is at least once, and `webhook-id` tells what you have already. An event `gap` with `from` and `to` says that what was published between them is no longer kept. Only events have an `id`, and after some 15 seconds of silence there is a comment. A reader that takes nothing for 30 seconds is cut off, and a stream whose token ends is ended.",
       access: "events:subscribe",
+      query: StreamQuery,
       headers: StreamHeaders,
       answers: { 200: answer("The stream.", { eventStream: example }) },
-      errors: ["stream_disabled"],
+      errors: ["invalid_cursor", "stream_disabled"],
     }),
   );
 }

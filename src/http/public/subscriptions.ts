@@ -161,7 +161,8 @@ export function subscriptionRoutes(
           event: name,
           version,
         }));
-      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now()))[
+      const token = exchange.caller?.tokenHash ?? null;
+      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now(), token))[
         Symbol.iterator
       ]();
       const data = wanted.map((item, i): Item => {

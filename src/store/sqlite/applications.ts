@@ -33,6 +33,7 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   redirect_uris: applications.redirect_uris,
   rate_limit: applications.rate_limit,
   subscription_limit: applications.subscription_limit,
+  webhook_concurrency: applications.webhook_concurrency,
   disabled: applications.disabled,
   created_at: applications.created_at,
   updated_at: applications.updated_at,

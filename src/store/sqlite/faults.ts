@@ -1,7 +1,7 @@
 import { SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { DrizzleQueryError } from "drizzle-orm";
-import { DomainError } from "../../domain/errors.ts";
+import { DomainError, ownerGone } from "../../domain/errors.ts";
 import { type StorageFault, StoreError } from "../results.ts";
 
 /** SQLite's name of what went wrong, like SQLITE_CORRUPT; "" for an error that is not its own. */
@@ -22,8 +22,12 @@ export function isForeignKeyViolation(error: unknown): boolean {
 
 const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 
-/** The error for the caller: a full, busy or failing disk is `unavailable`, anything else stays what it is. */
+/**
+ * The error for the caller: a full, busy or failing disk is `unavailable`; a row that the new one refers to and that is
+ * missing was deleted since the caller looked, unless the verb itself knows better; anything else stays what it is.
+ */
 export function storeFault(error: unknown): unknown {
+  if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
   if (!passing.test(codeOf(error))) return error;
   const message = "The storage cannot take this now; nothing was changed. Try again in a moment.";
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });

@@ -10,6 +10,7 @@ import wasItSent from "../../../drizzle/0007_was_it_sent.sql" with { type: "text
 import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type: "text" };
 import searchRuns from "../../../drizzle/0009_search_runs.sql" with { type: "text" };
 import accessBounds from "../../../drizzle/0010_access_bounds.sql" with { type: "text" };
+import webhookConcurrency from "../../../drizzle/0011_webhook_concurrency.sql" with { type: "text" };
 import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   { name: "0008_subscriptions", sql: subscriptions },
   { name: "0009_search_runs", sql: searchRuns },
   { name: "0010_access_bounds", sql: accessBounds },
+  { name: "0011_webhook_concurrency", sql: webhookConcurrency },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
 import { type DeliveryScope, maxAttempts, noReceiver } from "../../domain/delivery-log.ts";
-import { DomainError } from "../../domain/errors.ts";
+import { DomainError, ownerGone } from "../../domain/errors.ts";
 import type { ReplaySkips } from "../../domain/replays.ts";
 
 interface State {
@@ -56,7 +56,8 @@ export function receiverCheck(db: Database) {
   );
   return (applicationId: string): void => {
     const found = find.get(applicationId);
-    if (!found?.receives) throw noReceiver();
+    if (!found) throw ownerGone();
+    if (!found.receives) throw noReceiver();
     if (found.disabled_reason === null) return;
     const why = found.disabled_reason === "gone" ? "it answered 410" : "it failed for too long";
     throw new DomainError(

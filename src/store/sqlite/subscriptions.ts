@@ -2,6 +2,7 @@ import type { Database, SQLQueryBindings } from "bun:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -56,6 +57,13 @@ export function subscriptionStore(
   const count = (applicationId: string) => kept.get(applicationId)?.subscriptions ?? 0;
   const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
   const remove = subscriptionRemover(db);
+  const isGood = db.prepare<{ good: 1 }, [Uint8Array]>("SELECT 1 AS good FROM tokens WHERE hash = ?");
+
+  /** In the commit that creates, so that nothing is created after the token, its consent or its application ended. */
+  const requireToken = (hash: Uint8Array) => {
+    if (isGood.get(hash)) return;
+    throw new DomainError("invalid_token", "The access token was revoked");
+  };
 
   const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
     const { app_id, broadcaster_user_id, event, version } = key;
@@ -75,7 +83,11 @@ export function subscriptionStore(
   };
 
   return {
-    subscribe: (keys, limit, now) => commit(() => keys.map((key) => subscribe(key, limit, isoTime(now)))),
+    subscribe: (keys, limit, now, token = null) =>
+      commit(() => {
+        if (token) requireToken(token);
+        return keys.map((key) => subscribe(key, limit, isoTime(now)));
+      }),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     list: (applicationId, broadcasterId) =>
       snapshots.during((moment) => readList(moment, applicationId, broadcasterId)),

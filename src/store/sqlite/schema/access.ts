@@ -22,6 +22,7 @@ export const applications = sqliteTable("applications", {
   redirect_uris: text({ mode: "json" }).$type<readonly string[]>().notNull(),
   rate_limit: integer(),
   subscription_limit: integer(),
+  webhook_concurrency: integer(),
   created_at: text().notNull(),
   updated_at: text().notNull(),
 });

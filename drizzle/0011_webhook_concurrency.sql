@@ -1,0 +1,1 @@
+ALTER TABLE `applications` ADD `webhook_concurrency` integer;

@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { users } from "../support/real-data.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+/** Nothing is looked up, verified or fetched for a caller who has used up the limit of the address. */
+const limit = 8;
+const issuer = "https://platform.example";
+const audience = "https://api.example";
+const clock = new Clock();
+let keys: JWK[] = [];
+let areKeysThere = true;
+let fetches = 0;
+const keyServer = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch() {
+    fetches++;
+    return areKeysThere ? Response.json({ keys }) : new Response("down", { status: 500 });
+  },
+});
+
+let server: TestServer;
+let app: TestApplication;
+let lookUps = 0;
+
+/** A server that has fetched no keys yet. */
+const start = () =>
+  startServer({
+    clock,
+    args: [
+      ...["--rate-limit", String(limit), "--jwks-url", `http://127.0.0.1:${keyServer.port}/`],
+      ...["--jwt-issuer", issuer, "--jwt-audience", audience],
+    ],
+  });
+
+beforeAll(async () => {
+  server = await start();
+  await server.load("users", users);
+  app = await server.application({ rate_limit: 100 });
+  const { tokens } = server.app.store;
+  const { find } = tokens;
+  Object.assign(tokens, {
+    find(hash: Uint8Array) {
+      lookUps++;
+      return find(hash);
+    },
+  });
+});
+beforeEach(() => {
+  areKeysThere = true;
+  // The bucket of the address is full again, and the keys are fetched again.
+  clock.advance(20 * 60_000);
+  lookUps = 0;
+  fetches = 0;
+});
+afterAll(async () => {
+  await server.stop();
+  await keyServer.stop(true);
+});
+
+const path = "/public/v1/users/xqcow";
+const limitsOf = ({ status, headers }: Response) => [
+  status,
+  ...["limit", "remaining"].map((name) => Number(headers.get(`ratelimit-${name}`) ?? Number.NaN)),
+];
+
+async function useUp(): Promise<void> {
+  for (let i = 0; i < limit; i++) await server.get("/public/v1/categories");
+  expect((await server.get("/public/v1/categories")).status).toBe(429);
+}
+
+/** A token as long as ours, or one of three parts. */
+const unknown = (i: number) => `onair_at_${String(i).padStart(43, "x")}`;
+const jwtLike = (i: number) =>
+  [{ alg: "ES256", kid: `k${i}`, typ: "at+jwt" }, { iss: issuer, aud: audience, exp: 1e10, i }, "x"]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
+
+describe("a token that is not known", () => {
+  test.each([
+    ["opaque", unknown],
+    ["JWT-shaped", jwtLike],
+  ])("%s: takes from the address before it is looked up", async (_, make) => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 3 * limit; i++) statuses.push((await server.get(path, make(i))).status);
+    expect(statuses).toEqual([...Array(limit).fill(401), ...Array(2 * limit).fill(429)]);
+    expect(lookUps).toBe(limit);
+    expect(fetches).toBeLessThanOrEqual(limit);
+  });
+
+  test("has no key fetched for it, with the key server down and the address over its limit", async () => {
+    areKeysThere = false;
+    const cold = await start();
+    try {
+      for (let i = 0; i < limit; i++) expect((await cold.get(path, jwtLike(i))).status).toBe(503);
+      const before = fetches;
+      for (let i = 0; i < limit; i++) {
+        const answer = await cold.get(path, jwtLike(i));
+        expect(limitsOf(answer)).toEqual([429, limit, 0]);
+        expect(answer.headers.get("retry-after")).not.toBeNull();
+      }
+      expect(fetches).toBe(before);
+    } finally {
+      await cold.stop();
+    }
+  });
+
+  test("that is good gives back what it took from the address", async () => {
+    for (let i = 0; i < 3; i++) {
+      const { token } = await server.application({ rate_limit: 100 });
+      clock.advance(60_000);
+      expect(limitsOf(await server.get(path, token))).toEqual([200, 100, 99]);
+      // Taken by this request alone.
+      expect(limitsOf(await server.get("/public/v1/categories"))).toEqual([200, limit, limit - 1]);
+    }
+  });
+
+  test("of the platform likewise", async () => {
+    const pair = await generateKeyPair("ES256", { extractable: true });
+    keys = [{ ...(await exportJWK(pair.publicKey)), kid: "first", alg: "ES256", use: "sig" }];
+    const cold = await start();
+    try {
+      await cold.load("users", users);
+      const { client_id } = await cold.application({ rate_limit: 100 });
+      clock.advance(60_000);
+      const token = await new SignJWT({ client_id, scope: "users:read", sub: "1001" })
+        .setProtectedHeader({ alg: "ES256", kid: "first", typ: "at+jwt" })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setExpirationTime(Math.floor(clock.ms / 1000) + 600)
+        .sign(pair.privateKey);
+      expect(limitsOf(await cold.get(path, token))).toEqual([200, 100, 99]);
+      expect(limitsOf(await cold.get("/public/v1/categories"))).toEqual([200, limit, limit - 1]);
+    } finally {
+      await cold.stop();
+    }
+  });
+});
+
+describe("a token that was good", () => {
+  test("goes on being let in where the address is used up, also when something was changed meanwhile", async () => {
+    expect((await server.get(path, app.token)).status).toBe(200);
+    await useUp();
+    expect((await server.get(path, app.token)).status).toBe(200);
+    const other = `/admin/v1/applications/${app.id}`;
+    expect((await server.admin("PATCH", other, { name: "Changed" })).status).toBe(200);
+    expect((await server.get(path, app.token)).status).toBe(200);
+    // A new one has to wait.
+    expect((await server.get(path, unknown(1))).status).toBe(429);
+  });
+
+  test("and is revoked takes from the address, and is then unknown", async () => {
+    const gone = await server.application({ rate_limit: 100 });
+    clock.advance(60_000);
+    expect((await server.get(path, gone.token)).status).toBe(200);
+    await server.admin("DELETE", `/admin/v1/applications/${gone.id}/tokens`);
+    for (let i = 1; i <= limit; i++) {
+      expect(limitsOf(await server.get(path, gone.token))).toEqual([401, limit, limit - i]);
+    }
+    lookUps = 0;
+    expect(limitsOf(await server.get(path, gone.token))).toEqual([429, limit, 0]);
+    expect(lookUps).toBe(0);
+  });
+});
+
+describe("what is no route of the API", () => {
+  const cases: [string, string, RequestInit, number][] = [
+    ["a path that there is not", "/nothing", {}, 404],
+    ["one with a slash at its end", "/public/v1/categories/", {}, 404],
+    ["a preflight of a path that there is not", "/nothing", { method: "OPTIONS" }, 404],
+    ["a wrong method", "/public/v1/categories", { method: "POST" }, 405],
+    ["a wrong method where a token is needed", path, { method: "PUT" }, 405],
+    ["percent-encoding that does not decode", "/public/v1/categories/%E0%A4%A", {}, 400],
+    ["the reference", "/docs", {}, 200],
+    ["the document", "/openapi.json", {}, 200],
+    ["the metadata", "/.well-known/oauth-authorization-server", {}, 200],
+  ];
+  test.each(cases)("%s is limited by address", async (_, to, init, status) => {
+    for (let i = 1; i <= limit; i++) {
+      expect(limitsOf(await server.get(to, undefined, init))).toEqual([status, limit, limit - i]);
+    }
+    const refused = await server.get(to, undefined, init);
+    expect(limitsOf(refused)).toEqual([429, limit, 0]);
+    expect(refused.headers.get("retry-after")).toBe("8");
+    expect(await json<object>(refused)).toMatchObject({ code: "rate_limited" });
+  });
+
+  test("a preflight of what there is and a default picture have no limit", async () => {
+    for (let i = 0; i < 2 * limit; i++) {
+      expect((await server.get(path, undefined, { method: "OPTIONS" })).status).toBe(204);
+      expect((await server.get("/assets/profile-picture.png")).status).toBe(200);
+    }
+    expect(limitsOf(await server.get("/public/v1/categories"))).toEqual([200, limit, limit - 1]);
+  });
+
+  test("every operation of the document carries the headers of the limit", async () => {
+    const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
+    for (const { name } of operations(document)) {
+      clock.advance(60_000);
+      const [method = "", template = ""] = name.split(" ");
+      const answer = await server.get(template.replace(/\{[a-z_]+\}/g, "x"), app.token, { method });
+      await answer.body?.cancel();
+      expect([name, answer.headers.has("ratelimit-remaining")]).toEqual([name, true]);
+    }
+  });
+});

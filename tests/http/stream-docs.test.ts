@@ -1,0 +1,116 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { startServer, temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/* The programs in docs/stream.md are run as they stand, those of languages that this machine has. */
+
+const root = join(import.meta.dir, "../..");
+const docs = await Bun.file(join(root, "docs/stream.md")).text();
+
+/** The program of this language. */
+function program(language: string): string {
+  const found = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(docs)?.[1];
+  if (!found) throw new Error(`docs/stream.md has no program in ${language}`);
+  return found;
+}
+
+async function command(language: string, directory: string): Promise<string[]> {
+  const file = join(directory, `main.${language === "python" ? "py" : language}`);
+  await Bun.write(file, program(language));
+  if (language === "python") return ["python3", file];
+  if (language === "js") {
+    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
+    return [process.execPath, file];
+  }
+  const built = join(directory, "main");
+  const env = { ...process.env, GOFLAGS: "-mod=mod", GO111MODULE: "off" };
+  const { exitCode, stderr } = Bun.spawnSync(["go", "build", "-o", built, file], { env, stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(stderr.toString());
+  return [built];
+}
+
+/** A way to the server that counts the streams that began, also to one that listens elsewhere after a restart. */
+async function wayTo(server: () => { readonly port: string }) {
+  const way = { streams: 0, url: "", close: () => {} };
+  const sockets = new Set<Socket>();
+  const listener = createServer((client) => {
+    const upstream = connect(Number(server().port), "127.0.0.1");
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("error", () => {});
+      from.on("close", () => to.destroy());
+      from.pipe(to);
+    }
+    upstream.on("data", (bytes) => {
+      if (bytes.includes("retry: ")) way.streams++;
+    });
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const address = listener.address();
+  way.url = `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
+  way.close = () => {
+    listener.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return way;
+}
+
+test.each([
+  ["js", "bun"],
+  ["python", "python3"],
+  ["go", "go"],
+])("the program in %s verifies events and goes on when the server was away", async (language, tool) => {
+  // Without the tool there is nothing to try.
+  if (tool !== "bun" && Bun.which(tool) === null) return;
+  const directory = temporaryDirectory();
+  const data = join(directory.path, "data");
+  mkdirSync(data);
+  const run = await command(language, directory.path);
+  let server = await startServer({ data });
+  const way = await wayTo(() => new URL(server.app.publicUrl));
+  await server.load("users", users);
+  const app = await server.application({ delivery: "stream" });
+  await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
+  const child = Bun.spawn(run, {
+    env: { ...process.env, TOKEN: app.token, SECRET: app.webhook_secret, ONAIR_URL: way.url },
+    stderr: "inherit",
+  });
+  let output = "";
+  const reading = (async () => {
+    for await (const part of child.stdout) output += new TextDecoder().decode(part);
+  })();
+  const lines = (count: number) =>
+    until(
+      () => output.split("\n").length > count,
+      () => `${count} lines did not come, but ${output}`,
+    );
+  try {
+    await until(() => way.streams > 0);
+    await server.stop();
+    server = await startServer({ data });
+    // It had no event yet, and is not connected again.
+    await publish(server, event("channel.followed"));
+    await lines(1);
+    await server.stop();
+    server = await startServer({ data });
+    await publish(server, event("channel.followed"));
+    await lines(2);
+  } finally {
+    child.kill();
+    await Promise.all([child.exited, reading]);
+    way.close();
+    await server.stop();
+    directory.remove();
+  }
+  const printed = output.trim().split("\n");
+  expect(printed).toHaveLength(2);
+  for (const line of printed) expect(line).toMatch(/^channel\.followed \{.*"follower"/);
+});

@@ -48,7 +48,17 @@ const TestSchema = Type.Object(
       closed,
     ),
     response: nullable(
-      Type.Object({ status: Type.Integer(), body: Type.String({ description: "Its first KiB." }) }, closed),
+      Type.Object(
+        {
+          status: Type.Integer({ description: "Its status." }),
+          headers: Type.Record(Type.String(), Type.String(), {
+            description:
+              "By name in lower case: the first 40, each value up to 500 characters. Without cookies, and without what an egress proxy may have added.",
+          }),
+          body: Type.String({ description: "Its first KiB." }),
+        },
+        closed,
+      ),
       { description: "null where no answer arrived." },
     ),
     outcome: Type.String({ description: "As of an attempt." }),
@@ -96,14 +106,14 @@ export function testRoute(
             data: {
               delivered: false,
               problem:
-                "It answered 302, a redirect, which is not followed: set the webhook URL to where it leads.",
+                "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
               request: {
                 method: "POST",
                 url: "https://bot.example/webhook",
                 headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
                 body: exampleSentDelivery.request?.body,
               },
-              response: { status: 302, body: "" },
+              response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
               outcome: "status",
               error: "The answer was 302. Redirects are not followed.",
               duration_ms: 143,
@@ -118,13 +128,13 @@ export function testRoute(
   );
 }
 
-function shown({ url, headers, body, result }: SampleExchange) {
-  const { class: outcome, status, error, durationMs, responseBody, timings } = result;
+function shown({ url, headers, body, result, answer: { status, ...answered } }: SampleExchange) {
+  const { class: outcome, error, durationMs, timings } = result;
   return {
     delivered: outcome === "ok",
-    problem: diagnose(result),
+    problem: diagnose({ ...result, url, location: answered.headers["location"] ?? null }),
     request: { method: "POST", url, headers, body },
-    response: status === null ? null : { status, body: responseBody },
+    response: status === null ? null : { status, ...answered },
     outcome,
     error,
     duration_ms: durationMs,

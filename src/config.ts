@@ -143,7 +143,7 @@ const settings: Settings = {
   streamLimit: {
     value: "N",
     default: "100",
-    help: "event streams that an application may have open at the same time",
+    help: "event streams that an application may have open at the same time, and its users together; one user has 5 % of it",
     read: integer(1, 10_000),
   },
   connectionLimit: {

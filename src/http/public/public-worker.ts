@@ -32,8 +32,8 @@ runThread<PublicThreadStart>(async ({ start, link, log }) => {
     tally: new Tally(start.counted.tally),
     threads: start.threads,
     places: {
-      take: (applicationId) => link.call("take", applicationId),
-      leave: (applicationId) => link.tell("leave", applicationId),
+      take: (owner) => link.call("take", owner),
+      leave: (owner) => link.tell("leave", owner),
     },
     log,
     now: Date.now,

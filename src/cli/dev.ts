@@ -48,7 +48,6 @@ ${settingsHelp({ ...defaults })}
     const output = heldBack(process.stdout);
     const terminal = terminalOn(output, env);
     const now = Date.now;
-    process.umask(0o077);
     const credentials = openCredentials(config.data);
     const log = devLog({ terminal, level: config.logLevel, now, applicationId: credentials.client_id });
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "missing_token"
   | "invalid_token"
   | "insufficient_scope"
+  | "insufficient_role"
   | "stream_disabled"
   | "user_not_found"
   | "category_not_found"

@@ -13,6 +13,7 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   missing_token: 401,
   invalid_token: 401,
   insufficient_scope: 403,
+  insufficient_role: 403,
   stream_disabled: 403,
   user_not_found: 404,
   category_not_found: 404,

@@ -24,9 +24,11 @@ import { endpointRoutes } from "./endpoints.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { keyRoutes } from "./keys.ts";
 import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
 import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 
@@ -43,7 +45,9 @@ export interface AdminDeps {
   /** To be told of every change of an application, a token or a user. */
   readonly log: Log;
   readonly now: () => number;
-  readonly adminKeyHash: Uint8Array;
+  readonly operatorKeys: OperatorKeys;
+  /** Instead of the usual number of wrong keys a minute for each address; 0: no limit. */
+  readonly wrongKeyLimit?: number | undefined;
   readonly allowPrivateWebhooks: boolean;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies;
@@ -77,6 +81,7 @@ export function adminApp(deps: AdminDeps) {
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
   backupRoutes(app, deps);
+  keyRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, async (...of) => (await import("./document.ts")).adminDocument(...of));
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

@@ -1,29 +1,21 @@
-import { DomainError } from "../../domain/errors.ts";
-import { secretHash } from "../../domain/tokens.ts";
-import type { Log } from "../../log.ts";
+import type { Role } from "../../domain/operator-keys.ts";
 import type { TrustedProxies } from "../../proxies.ts";
-import { bearerToken } from "../auth.ts";
 import { listener } from "../server.ts";
+import { type GateOptions, operatorGate } from "./access.ts";
 
-/** The listener of the platform's own backend: a route says `operator: true` to need the operator key. */
-export function adminListener(options: {
-  log: Log;
-  adminKeyHash: Uint8Array;
-  trustedProxies?: TrustedProxies | null;
-}) {
-  const { log, trustedProxies = null } = options;
-  return listener({ log, headers: {}, trustedProxies }).macro({
-    operator: {
-      transform: ({ request }: { request: Request }) => {
-        const key = bearerToken(request);
-        if (key === null) {
-          throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
-        }
-        if (!crypto.timingSafeEqual(secretHash(key), options.adminKeyHash)) {
-          throw new DomainError("invalid_token", "The operator key is wrong");
-        }
-      },
-    },
+export interface AdminListenerOptions extends GateOptions {
+  /** Proxies in front, whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: TrustedProxies | null;
+}
+
+/** The listener of the platform's own backend: a route says `roles: […]` to need a key with one of these roles. */
+export function adminListener({ trustedProxies = null, ...options }: AdminListenerOptions) {
+  const admit = operatorGate(options);
+  return listener({ log: options.log, headers: {}, trustedProxies }).macro({
+    // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
+    roles: (allowed: readonly Role[]) => ({
+      transform: ({ exchange, request }) => admit(exchange, request, allowed),
+    }),
   });
 }
 

@@ -112,6 +112,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       log,
       now,
       operatorKeys,
+      hosts: [config.adminHost, ...config.adminHosts],
       wrongKeyLimit: options.wrongKeyLimit,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       trustedProxies: trustedProxies(config.trustedProxies),

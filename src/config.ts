@@ -7,6 +7,7 @@ import {
   baseUrl,
   filled,
   hostName,
+  hostNames,
   integer,
   networks,
   oneOf,
@@ -23,6 +24,8 @@ export interface Config {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** Names by which the admin listener is known, beside `adminHost`, `localhost` and addresses. */
+  readonly adminHosts: readonly string[];
   /** That serve the public listener. */
   readonly threads: number;
   /** null: the address of the public listener. */
@@ -93,6 +96,12 @@ const settings: Settings = {
     default: "8081",
     help: "its port; 0 picks a free one",
     read: integer(0, 65_535),
+  },
+  adminHosts: {
+    value: "LIST",
+    default: "",
+    help: "names by which it may be asked, separated by commas, beside --admin-host, localhost and addresses",
+    read: hostNames,
   },
   threads: {
     value: "N",

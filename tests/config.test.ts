@@ -22,6 +22,7 @@ describe("settings", () => {
       port: 8080,
       adminHost: "127.0.0.1",
       adminPort: 8081,
+      adminHosts: [],
       threads: 1,
       publicUrl: null,
       adminKey: null,

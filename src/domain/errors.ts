@@ -22,6 +22,7 @@ export type ErrorCode =
   | "conflict"
   | "body_too_large"
   | "unsupported_media_type"
+  | "unknown_host"
   | "range_not_satisfiable"
   | "rate_limited"
   | "unavailable";

@@ -23,6 +23,7 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   body_too_large: 413,
   unsupported_media_type: 415,
   range_not_satisfiable: 416,
+  unknown_host: 421,
   rate_limited: 429,
   unavailable: 503,
   internal_error: 500,

@@ -42,12 +42,13 @@ export interface AdminDeps {
   /** Those that serve the public listener beside this one. */
   readonly threads: PublicThreads;
   readonly cursors: Cursors;
-  /** To be told of every change of an application, a token or a user. */
   readonly log: Log;
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
   /** Instead of the usual number of wrong keys a minute for each address; 0: no limit. */
   readonly wrongKeyLimit?: number | undefined;
+  /** Names by which the listener is known, beside `localhost` and addresses; none where left out. */
+  readonly hosts?: readonly string[];
   readonly allowPrivateWebhooks: boolean;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies;

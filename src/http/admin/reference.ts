@@ -138,7 +138,7 @@ function errorsOf(of: AdminOperation): AdminErrorCode[] {
   // Without parameters, too: a Host header that is too short is refused before the router.
   if (of.params || of.query || of.headers || of.body?.json || of.open) codes.push("invalid_parameter");
   if (of.body?.json) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
-  if (!of.open) codes.push("missing_token", "invalid_token", "rate_limited");
+  if (!of.open) codes.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
   if (!of.open && rolesOf(of.id).length < roles.length) codes.push("insufficient_role");
   return [...codes, ...(of.errors ?? []), "internal_error", "unavailable"];
 }
@@ -156,6 +156,10 @@ const samples: Readonly<Record<AdminErrorCode, { message: string; errors?: reado
   missing_token: { message: "This needs the operator key: Authorization: Bearer <key>" },
   invalid_token: { message: "The operator key is wrong, revoked or expired" },
   insufficient_role: { message: "This needs a key with the role operator; this one is a reader" },
+  unknown_host: {
+    message:
+      "This listener is not known by the name in the Host header. Add that name to --admin-hosts (ONAIR_ADMIN_HOSTS), or use an address",
+  },
   rate_limited: { message: "Too many wrong operator keys from this address; try again in 3 seconds" },
   user_not_found: { message: "There is no user with this id" },
   category_not_found: { message: "There is no category with this id" },
@@ -177,6 +181,7 @@ const statusDescriptions: Readonly<Record<number, string>> = {
   413: "The body is too large.",
   415: "The body has another media type.",
   416: "There is no such part.",
+  421: "The listener is not known by the name in the `Host` header; `--admin-hosts` adds names.",
   429: "Too many wrong keys came from this address. `Retry-After` says when the next one is looked at; a right key is always let in.",
   500: "Something went wrong on our side; the request id helps to find out what.",
   503: "The server cannot answer just now, for example because it is shutting down or the disk is full.",

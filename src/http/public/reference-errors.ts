@@ -5,7 +5,7 @@ import { statusOf } from "../errors.ts";
 import { component, documentSchema, type Json } from "./reference-schemas.ts";
 
 export type PublicErrorCode =
-  | Exclude<ErrorCode, "range_not_satisfiable" | "insufficient_role">
+  | Exclude<ErrorCode, "range_not_satisfiable" | "insufficient_role" | "unknown_host">
   | "internal_error";
 
 const closed = { additionalProperties: false };

@@ -23,7 +23,7 @@ import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.t
 import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
-import type { Grant, Scope } from "../domain/tokens.ts";
+import type { AskedGrant, Grant, ScopeName } from "../domain/tokens.ts";
 import type { NewUser, Profile, ProfileForm, User, UserSummary } from "../domain/users.ts";
 import type {
   AnsweredLogin,
@@ -117,7 +117,7 @@ export interface Store {
      * Keeps a new access token. Of those of an application itself only the newest are good: gives whether this one
      * ended others.
      */
-    create(hash: Uint8Array, grant: Grant): Promise<boolean>;
+    create(hash: Uint8Array, grant: AskedGrant): Promise<boolean>;
     find(hash: Uint8Array): Promise<Grant | null>;
     /** An access or refresh token that still works, also within the grace of a refresh token. */
     inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
@@ -129,7 +129,7 @@ export interface Store {
      */
     refresh(
       hash: Uint8Array,
-      given: { readonly applicationId: string; readonly scopes: readonly Scope[] | null },
+      given: { readonly applicationId: string; readonly scopes: readonly ScopeName[] | null },
       tokens: NewTokens,
       now: number,
     ): Promise<Exchanged>;

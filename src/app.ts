@@ -4,11 +4,11 @@ import type { Config } from "./config.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
-import { newSecret, secretHash } from "./domain/tokens.ts";
 import type { Engine } from "./engine/engine.ts";
 import { cursorKeyOf, signingKeySetting } from "./engine/setting.ts";
 import { StorageWatch } from "./engine/storage-watch.ts";
 import { startEngineThread } from "./engine/thread.ts";
+import type { ShowKey } from "./first-key.ts";
 import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
@@ -22,8 +22,6 @@ import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
 export interface App {
   readonly publicUrl: string;
   readonly adminUrl: string;
-  /** The operator key, where it was made by this start; it cannot be had again. */
-  readonly newAdminKey: string | null;
   readonly store: Store;
   readonly data: PlatformData;
   readonly engine: Engine;
@@ -46,6 +44,10 @@ export interface AppOptions {
   readonly random?: (() => number) | undefined;
   /** Instead of the 15 seconds that an attempt to deliver may take. */
   readonly attemptTimeoutMs?: number;
+  /** Shows the operator key of a first start; where left out, it is written into a file of the data directory. */
+  readonly showAdminKey?: ShowKey | undefined;
+  /** Wrong operator keys a minute from one address, instead of the usual number; 0: no limit. */
+  readonly wrongKeyLimit?: number | undefined;
 }
 
 const drainMs = 10 * second;
@@ -59,7 +61,6 @@ export async function startApp(options: AppOptions): Promise<App> {
   try {
     const cursorKey = await cursorKeyOf(engine.store);
     const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
-    const { hash: adminKeyHash, newAdminKey } = await adminKey(engine.store, config);
     const catalogue = await catalogueOf(await engine.store.eventTypes.all());
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
@@ -73,8 +74,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     const publicListening = api.listen();
     const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
+    const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
     await engineStarted;
     const { store, ranking, users, traffic, publicUrl } = api;
+    const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey });
+    await operatorKeys.load();
     const data = platformData({
       store,
       ranking,
@@ -93,7 +97,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       cursors: new Cursors(cursorKey),
       log,
       now,
-      adminKeyHash,
+      operatorKeys,
+      hosts: [config.adminHost, ...config.adminHosts],
+      wrongKeyLimit: options.wrongKeyLimit,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       trustedProxies: trustedProxies(config.trustedProxies),
       async whyNotReady() {
@@ -108,13 +114,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     const adminListening = listen(admin, config.adminHost, config.adminPort);
     started.push(adminListening);
     adminUrl = adminListening.url;
+    const { keyFile, settleOperatorKeys } = await import("./first-key.ts");
+    const show = options.showAdminKey ?? keyFile(config.data, log);
+    await settleOperatorKeys({ store, operatorKeys, show, now, log });
     phase = "serving";
     storage.start(engine.checkStorage);
 
     return {
       publicUrl: publicListening.url,
       adminUrl,
-      newAdminKey,
       store,
       data,
       engine,
@@ -181,16 +189,4 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
 /** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */
 function exits(log: Log): () => void {
   return () => void log.flush().then(() => process.exit(1));
-}
-
-async function adminKey(
-  store: Store,
-  config: Config,
-): Promise<{ hash: Uint8Array; newAdminKey: string | null }> {
-  if (config.adminKey !== null) return { hash: secretHash(config.adminKey), newAdminKey: null };
-  const known = await store.settings.get("admin_key_hash");
-  if (known !== null) return { hash: Buffer.from(known, "base64"), newAdminKey: null };
-  const made = newSecret("onair_admin_");
-  await store.settings.put("admin_key_hash", secretHash(made).toString("base64"));
-  return { hash: secretHash(made), newAdminKey: made };
 }

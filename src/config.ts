@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { maxWebhookConcurrency } from "./domain/applications.ts";
 import { type LogLevel, logLevels } from "./log.ts";
@@ -6,6 +7,7 @@ import {
   baseUrl,
   filled,
   hostName,
+  hostNames,
   integer,
   networks,
   oneOf,
@@ -21,9 +23,11 @@ export interface Config {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** Names by which the admin listener is known, beside `adminHost`, `localhost` and addresses. */
+  readonly adminHosts: readonly string[];
   /** null: the address of the public listener. */
   readonly publicUrl: string | null;
-  /** null: the key made at the first start. */
+  /** null: the keys of the data directory, of which the first start makes one. */
   readonly adminKey: string | null;
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy, which may hold a password; null: none. */
@@ -86,6 +90,12 @@ const settings: Settings = {
     help: "its port; 0 picks a free one",
     read: integer(0, 65_535),
   },
+  adminHosts: {
+    value: "LIST",
+    default: "",
+    help: "names by which it may be asked, separated by commas, beside --admin-host, localhost and addresses",
+    read: hostNames,
+  },
   publicUrl: {
     value: "URL",
     default: null,
@@ -95,7 +105,7 @@ const settings: Settings = {
   adminKey: {
     default: null,
     secret: true,
-    help: "the operator key (default: one made at the first start and shown once)",
+    help: "an operator key; ONAIR_ADMIN_KEY_FILE names a file with it (default: one made at the first start and shown once)",
     read: adminKey,
   },
   allowPrivateWebhooks: {
@@ -130,7 +140,7 @@ const settings: Settings = {
   streamLimit: {
     value: "N",
     default: "100",
-    help: "event streams that an application may have open at the same time",
+    help: "event streams that an application may have open at the same time, and its users together; one user has 5 % of it",
     read: integer(1, 10_000),
   },
   trustedProxies: {
@@ -247,8 +257,9 @@ export function checkConfig(
   for (const name of names) {
     const setting: Setting<unknown> = settings[name];
     const flag = flags[flagOf(name)];
-    const given = flag ?? env[variableOf(name)] ?? defaults[name] ?? setting.default;
     try {
+      const variable = setting.secret ? readSecret(env, variableOf(name)) : env[variableOf(name)];
+      const given = flag ?? variable ?? defaults[name] ?? setting.default;
       config[name] = given === null ? null : setting.read(String(given));
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
@@ -266,6 +277,28 @@ export function checkConfig(
   }
   return { config: Object.freeze(config as unknown as Config), mistakes };
 }
+
+/**
+ * A secret of the environment: the variable itself, or the content of the file that its namesake with `_FILE` names.
+ * Throws a `TypeError` where that cannot be read.
+ */
+export function readSecret(env: Environment, variable: string): string | undefined {
+  const file = env[`${variable}_FILE`];
+  if (file === undefined) return env[variable];
+  if (env[variable] !== undefined) throw new TypeError(`and ${variable}_FILE exclude each other`);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile())
+    throw new TypeError(`cannot be read: ${variable}_FILE names ${file}, which is no file`);
+  if (stats.size > longestSecretBytes)
+    throw new TypeError(`cannot be read: ${file} has more than ${longestSecretBytes} bytes`);
+  try {
+    return readFileSync(file, "utf8").replace(/\r?\n$/, "");
+  } catch {
+    throw new TypeError(`cannot be read: this user may not read ${file}`);
+  }
+}
+
+const longestSecretBytes = 4096;
 
 function readFlags(args: readonly string[], mistakes: string[]): Record<string, unknown> {
   const options: Record<string, { type: "string" | "boolean" }> = {};
@@ -294,7 +327,12 @@ function readFlags(args: readonly string[], mistakes: string[]): Record<string, 
 const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
 
 /** All variables that mean something to one command or another. */
-export const knownVariables: readonly string[] = [...names.map(variableOf), ...commandVariables];
+export const knownVariables: readonly string[] = [
+  ...names.flatMap((name) =>
+    settings[name].secret ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
+  ),
+  ...commandVariables,
+];
 
 /** Names in the environment that look like settings and are none, most likely misspelt. */
 export function unknownVariables(env: Environment): string[] {

@@ -10,6 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import("./cli/export.ts")).exportCommand,
   apps: async () => (await import("./cli/apps.ts")).apps,
   tokens: async () => (await import("./cli/tokens.ts")).tokens,
+  "admin-key": async () => (await import("./cli/admin-key.ts")).adminKey,
   listen: async () => (await import("./cli/listen.ts")).listen,
   events: async () => (await import("./cli/events.ts")).events,
   deliveries: async () => (await import("./cli/deliveries.ts")).deliveries,

@@ -36,6 +36,17 @@ export function hostName(text: string): string {
   throw new TypeError("must be an address or a name, like 127.0.0.1 or [::1], without a port");
 }
 
+/** Names of hosts, separated by commas. */
+export function hostNames(text: string): string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const wrong = names.find((name) => !/^[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/i.test(name));
+  if (wrong === undefined) return names;
+  throw new TypeError(`must be names like admin.example.com, without a port, and "${wrong}" is not one`);
+}
+
 /** A URL before which others stand, without a slash at its end. */
 export function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -21,6 +21,7 @@ describe("settings", () => {
       port: 8080,
       adminHost: "127.0.0.1",
       adminPort: 8081,
+      adminHosts: [],
       publicUrl: null,
       adminKey: null,
       allowPrivateWebhooks: false,

@@ -5,10 +5,11 @@ import { Backups } from "../backups/backups.ts";
 import { platformData } from "../batch/platform-data.ts";
 import { isLoopback } from "../doctor/ask.ts";
 import { catalogueOf } from "../domain/events/registered.ts";
-import { newSecret, secretHash } from "../domain/tokens.ts";
+import { newSecret } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
 import { cursorKeyOf } from "../engine/setting.ts";
 import { adminApp } from "../http/admin/app.ts";
+import { OperatorKeys } from "../http/admin/operator-keys.ts";
 import { Cursors } from "../http/cursors.ts";
 import { Traffic } from "../http/traffic.ts";
 import { createLog, type Log } from "../log.ts";
@@ -57,6 +58,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const backups = new Backups({ data, keep, program: backupProgram, now: Date.now, log });
   try {
     const key = newSecret("onair_admin_");
+    const operatorKeys = new OperatorKeys({ store, now: Date.now, own: key });
+    await operatorKeys.load();
     const catalogue = await catalogueOf(await store.eventTypes.all());
     const app = adminApp({
       store,
@@ -68,7 +71,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       cursors: new Cursors(await cursorKeyOf(store)),
       log,
       now: Date.now,
-      adminKeyHash: secretHash(key),
+      operatorKeys,
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       whyNotReady: async () => null,
       publicTraffic: new Traffic(),

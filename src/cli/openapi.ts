@@ -121,7 +121,7 @@ function adminRoutes(url: string) {
     whyNotReady: absent,
     publicUrl: absent,
     log: createLog("off"),
-    adminKeyHash: new Uint8Array(32),
+    operatorKeys: absent,
     allowPrivateWebhooks: false,
     publicTraffic: absent,
     adminUrl: () => url,

@@ -25,6 +25,9 @@ Runs the server on the data of the data directory. Options win over environment 
 
 ${settingsHelp()}
 
+The first start makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown on the terminal; where standard output
+is none, it is in the file onair.admin-key of the data directory. "onair admin-key" makes more, and one in place of a lost.
+
 SIGTERM and SIGINT stop it, a second one at once; SIGHUP opens the log file again; SIGUSR1 and SIGUSR2 are ignored.
 `;
   },
@@ -36,15 +39,13 @@ SIGTERM and SIGINT stop it, a second one at once; SIGHUP opens the log file agai
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
     log.info("starting", { version, pid: process.pid, settings: shownSettings(config) });
     warnOfExposure(config, log);
-    const app = await startApp({ config, log }).catch(async (error) => {
+    const showAdminKey = process.stdout.isTTY ? printKey : undefined;
+    const app = await startApp({ config, log, showAdminKey }).catch(async (error) => {
       // Standard error has it anyway.
       if (config.logFile !== null) log.error("start_failed", errorFields(error));
       await log.flush();
       throw error;
     });
-    if (app.newAdminKey) {
-      process.stderr.write(`Operator key, shown only this once: ${app.newAdminKey}\n`);
-    }
     log.info("started", { version, public: app.publicUrl, admin: app.adminUrl });
     process.stdout.write(`onair ready public=${app.publicUrl} admin=${app.adminUrl}\n`);
     const signal = await terminated;
@@ -55,6 +56,14 @@ SIGTERM and SIGINT stop it, a second one at once; SIGHUP opens the log file agai
     return 0;
   },
 };
+
+/** Not on standard error, which carries the log. */
+function printKey(secret: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const line = `Operator key, shown only this once: ${secret}\n`;
+    process.stdout.write(line, (error) => (error ? reject(error) : resolve()));
+  });
+}
 
 /** The log of the settings, whose file SIGHUP opens again; signals that mean nothing here no longer end the process. */
 function logOf({ logLevel, logFile }: Config): Log {

@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { type Environment, readConfig } from "../config.ts";
+import { type Environment, readConfig, readSecret } from "../config.ts";
 import { UsageError } from "./command.ts";
 
 /** What a command works on: a running server, or a data directory that nobody serves. */
@@ -15,7 +15,7 @@ export interface Target {
 export const targetOptions = { url: { type: "string" }, data: { type: "string" } } as const;
 
 export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081; the operator key is
-                 taken from ONAIR_ADMIN_KEY
+                 taken from ONAIR_ADMIN_KEY, or from the file that ONAIR_ADMIN_KEY_FILE names
   --data DIR     without --url: the data directory, as of "onair serve" (ONAIR_DATA, default: onair-data);
                  refused while a server uses it`;
 
@@ -29,11 +29,12 @@ export function readTarget(
   mistakes: string[],
 ): Target {
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
-  const key = env["ONAIR_ADMIN_KEY"];
+  const key = address === undefined ? undefined : adminKeyOf(env, mistakes);
   if (address !== undefined) {
     if (!url || !/^https?:$/.test(url.protocol)) mistakes.push("--url must be an http URL");
     if (directory !== undefined) mistakes.push("--url and --data exclude each other");
-    if (!key) mistakes.push("--url needs the operator key in ONAIR_ADMIN_KEY");
+    if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
+      mistakes.push("--url needs the operator key in ONAIR_ADMIN_KEY");
   }
   const { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS } = env;
   const { data, allowPrivateWebhooks, keepBackups } = readConfig(
@@ -41,6 +42,17 @@ export function readTarget(
     { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS },
   );
   return { server: url && key ? { url, key } : null, data, allowPrivateWebhooks, keepBackups };
+}
+
+/** The key for requests to a server; undefined where there is none. */
+function adminKeyOf(env: Environment, mistakes: string[]): string | undefined {
+  try {
+    return readSecret(env, "ONAIR_ADMIN_KEY");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`ONAIR_ADMIN_KEY ${error.message}`);
+    return undefined;
+  }
 }
 
 /** Reads the words and options of a command; throws `UsageError`. */

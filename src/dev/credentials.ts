@@ -39,7 +39,7 @@ export function openCredentials(directory: string): DevCredentials {
   }
   const isNew = makeDirectory(directory);
   // Everything in it is secret or can be made again: it does not belong in anybody's repository.
-  if (isNew) writeFileSync(join(directory, ".gitignore"), "*\n");
+  if (isNew) writeFileSync(join(directory, ".gitignore"), "*\n", { mode: 0o600 });
   const credentials: DevCredentials = {
     admin_key: newSecret("onair_admin_"),
     client_id: newId(),

@@ -1,10 +1,10 @@
-import { refreshGraceMs, type Scope } from "./tokens.ts";
+import { refreshGraceMs, type Scope, type ScopeName } from "./tokens.ts";
 
 /** A browser that was sent to the platform to log in and to consent, until it comes back with the answer. */
 export interface LoginRequest {
   readonly applicationId: string;
   readonly redirectUri: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ScopeName[];
   readonly state: string | null;
   /** PKCE with S256 (RFC 7636, section 4.2). */
   readonly codeChallenge: string;
@@ -67,8 +67,14 @@ export function judgeCode(
   if (!code || code.applicationId !== given.applicationId || code.expiresAt <= now) return "invalid";
   // OAuth 2.1 has no redirect_uri here; one that is given must be that of the request (RFC 6749, section 4.1.3).
   if (given.redirectUri !== null && given.redirectUri !== code.redirectUri) return "invalid";
+  if (!isCodeVerifier(given.codeVerifier)) return "invalid";
   if (codeChallenge(given.codeVerifier) !== code.codeChallenge) return "invalid";
   return code.usedAt === null ? "good" : "reused";
+}
+
+/** Whether a verifier is long enough not to be guessed from its challenge (RFC 7636, section 4.1). */
+export function isCodeVerifier(text: string): boolean {
+  return text.length >= 43 && text.length <= 128 && !/[^A-Za-z0-9\-._~]/.test(text);
 }
 
 /** The S256 challenge of a verifier (RFC 7636, section 4.2). */
@@ -79,7 +85,7 @@ export function codeChallenge(verifier: string): string {
 /** A refresh token as it is kept, until it ends. */
 export interface RefreshToken {
   readonly applicationId: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ScopeName[];
   readonly expiresAt: number;
   /** When it was first used and so replaced. */
   readonly rotatedAt: number | null;

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "missing_token"
   | "invalid_token"
   | "insufficient_scope"
+  | "insufficient_role"
   | "stream_disabled"
   | "user_not_found"
   | "category_not_found"
@@ -21,6 +22,7 @@ export type ErrorCode =
   | "conflict"
   | "body_too_large"
   | "unsupported_media_type"
+  | "unknown_host"
   | "range_not_satisfiable"
   | "rate_limited"
   | "unavailable";

@@ -48,10 +48,10 @@ export interface ReplaySkips {
 
 export const replayLimits = {
   maxRangeMs: 31 * day,
-  /** At the same time, for one application. */
-  maxRunning: 3,
-  /** So many of an application are remembered. */
-  maxListed: 100,
+  /** At the same time: an application's own, those of one of its users, and those of all its users. */
+  maxRunning: { application: 3, user: 1, users: 10 },
+  /** So many are remembered, likewise. */
+  maxListed: { application: 100, user: 10, users: 1_000 },
   /** One that has not come to its end by then is canceled: its endpoint takes nothing. */
   maxAgeMs: 7 * day,
 } as const;
@@ -73,21 +73,32 @@ export function overlap(a: ReplayRange, b: ReplayRange): boolean {
 }
 
 /**
- * Throws `conflict` where an application cannot have another replay beside those that run. Dry runs change nothing and
- * may overlap.
+ * Throws `conflict` where there cannot be another replay beside those of the application that run. What its users have
+ * running is no obstacle to the application, nor one user's to another. Dry runs change nothing and may overlap.
  */
 export function checkBeside(replay: NewReplay, running: readonly Replay[]): void {
-  if (running.length >= replayLimits.maxRunning) {
-    throw new DomainError(
-      "conflict",
-      `${running.length} replays of this application are running; wait for one of them or cancel it`,
-    );
+  const { broadcaster_user_id: user } = replay;
+  const { maxRunning } = replayLimits;
+  const own = running.filter((one) => one.broadcaster_user_id === null);
+  const ofUsers = running.filter((one) => one.broadcaster_user_id !== null);
+  const ofUser = ofUsers.filter((one) => one.broadcaster_user_id === user);
+  if (user === null) atMost(maxRunning.application, own, "this application");
+  else {
+    atMost(maxRunning.user, ofUser, "this user");
+    atMost(maxRunning.users, ofUsers, "users of this application");
   }
-  const other = running.find((one) => !one.dry_run && !replay.dry_run && overlap(one, replay));
-  if (other) {
-    throw new DomainError(
-      "conflict",
-      `The replay ${other.id} is running over a part of the same deliveries; wait for it or cancel it`,
-    );
-  }
+  const other = [...own, ...ofUser].find((one) => !one.dry_run && !replay.dry_run && overlap(one, replay));
+  if (!other) return;
+  const whose =
+    other.broadcaster_user_id === user ? `The replay ${other.id}` : "A replay of the application itself";
+  throw new DomainError(
+    "conflict",
+    `${whose} is running over a part of the same deliveries; wait for it or cancel it`,
+  );
+}
+
+function atMost(limit: number, running: readonly Replay[], of: string): void {
+  if (running.length < limit) return;
+  const message = `${running.length} ${running.length === 1 ? "replay" : "replays"} of ${of} ${running.length === 1 ? "is" : "are"} running; wait for one of them or cancel it`;
+  throw new DomainError("conflict", message);
 }

@@ -4,7 +4,10 @@ export const scopes = ["users:read", "events:subscribe"] as const;
 export type Scope = (typeof scopes)[number];
 
 /** Other spellings that are taken as the same scope. */
-const aliases: Readonly<Record<string, Scope>> = { "user:read": "users:read" };
+const aliases = { "user:read": "users:read" } as const satisfies Readonly<Record<string, Scope>>;
+
+/** A scope as applications may name it. It is kept and told them as they named it, for libraries that compare. */
+export type ScopeName = Scope | keyof typeof aliases;
 
 export const appTokenLifetimeMs = 60 * day;
 /** So many tokens of an application itself are good, the newest: a program that gets one for each request has no more. */
@@ -28,16 +31,44 @@ export interface Grant {
   readonly isJwt?: true;
 }
 
-/** Reads a scope parameter (RFC 6749, section 3.3). null: it names one that does not exist. */
+/** A grant with its scopes as they were asked for. */
+export interface AskedGrant extends Omit<Grant, "scopes"> {
+  readonly scopes: readonly ScopeName[];
+}
+
+/** Reads a scope parameter (RFC 6749, section 3.3), each name once. null: it names one that does not exist. */
+export function parseScopeNames(text: string): readonly ScopeName[] | null {
+  const words = new Set(text.split(" ").filter((part) => part !== ""));
+  const names = [...words].filter(isScopeName);
+  return names.length === words.size ? names : null;
+}
+
+/** The same, as scopes. */
 export function parseScopes(text: string): readonly Scope[] | null {
-  const found = new Set<Scope>();
-  for (const word of text.split(" ").filter((part) => part !== "")) {
-    const scope =
-      scopes.find((known) => known === word) ?? (Object.hasOwn(aliases, word) ? aliases[word] : undefined);
-    if (!scope) return null;
-    found.add(scope);
-  }
-  return [...found];
+  const names = parseScopeNames(text);
+  return names && scopesNamed(names);
+}
+
+function isAlias(word: string): word is keyof typeof aliases {
+  return Object.hasOwn(aliases, word);
+}
+
+function isScopeName(word: string): word is ScopeName {
+  return scopes.some((scope) => scope === word) || isAlias(word);
+}
+
+function scopeNamed(name: ScopeName): Scope {
+  return isAlias(name) ? aliases[name] : name;
+}
+
+/** The scopes that are named, each once. */
+export function scopesNamed(names: readonly ScopeName[]): readonly Scope[] {
+  return [...new Set(names.map(scopeNamed))];
+}
+
+/** Those of the names whose scopes are allowed. */
+export function scopesWithin(names: readonly ScopeName[], allowed: readonly Scope[]): readonly ScopeName[] {
+  return names.filter((name) => allowed.includes(scopeNamed(name)));
 }
 
 /** Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key. */

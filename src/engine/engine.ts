@@ -15,7 +15,7 @@ import { version } from "../version.ts";
 import { createDispatcher, type Dispatcher, type Standing } from "../webhooks/dispatcher.ts";
 import { type Publishing, publishing } from "../webhooks/publisher.ts";
 import { replaying } from "../webhooks/replays.ts";
-import { type Sample, type SampleExchange, sendSample } from "../webhooks/sample.ts";
+import { type Sample, type SampleExchange, sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { createSender } from "../webhooks/sender.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 import { signingKeySetting } from "./setting.ts";
@@ -145,8 +145,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         const application = await receiving.applications.find(id);
         if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();
         // A sender of its own makes a new connection, whose every stage is then timed.
-        const fresh = createSender(sending);
-        const by = { sender: fresh, signingKey, now: now() };
+        const fresh = createSender({ ...sending, ...sampleLimits });
+        const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined };
         return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
       },
       standing: async () => dispatcher.standing,

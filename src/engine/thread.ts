@@ -37,6 +37,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   deliveries: ["page", "find", "backlog", "last", "lastBefore", "streamed"],
   replays: ["find", "page"],
   endpoints: ["find", "failing"],
+  operatorKeys: ["all"],
   settings: ["get"],
 };
 

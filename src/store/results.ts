@@ -1,6 +1,6 @@
 import type { LoginAnswer, LoginRequest } from "../domain/authorizations.ts";
 import type { DueDelivery, PublishedEvent, StreamedDelivery } from "../domain/deliveries.ts";
-import type { Grant } from "../domain/tokens.ts";
+import type { AskedGrant } from "../domain/tokens.ts";
 
 /** The data directory cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
@@ -67,10 +67,12 @@ export interface NewTokens {
  * What came of such an exchange. `refused`: the code or token is `invalid`, or it was used before (`reused`) and now
  * everything that came of it is revoked, or it never had these scopes (`exceeded`).
  */
-export type Exchanged = { readonly grant: Grant } | { readonly refused: "invalid" | "reused" | "exceeded" };
+export type Exchanged =
+  | { readonly grant: AskedGrant }
+  | { readonly refused: "invalid" | "reused" | "exceeded" };
 
 /** A token that still lives. */
-export interface TokenRecord extends Grant {
+export interface TokenRecord extends AskedGrant {
   readonly kind: "access_token" | "refresh_token";
 }
 

@@ -20,9 +20,10 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import type { NewEventType, RegisteredEventType } from "../domain/events/registered.ts";
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 import type { Channel, Livestream, NewLivestream } from "../domain/livestreams.ts";
+import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
-import type { Grant, Scope } from "../domain/tokens.ts";
+import type { AskedGrant, Grant, ScopeName } from "../domain/tokens.ts";
 import type { NewUser, User, UserSummary } from "../domain/users.ts";
 import type {
   AnsweredLogin,
@@ -116,7 +117,7 @@ export interface Store {
      * Keeps a new access token. Of those of an application itself only the newest are good: gives whether this one
      * ended others.
      */
-    create(hash: Uint8Array, grant: Grant): Promise<boolean>;
+    create(hash: Uint8Array, grant: AskedGrant): Promise<boolean>;
     find(hash: Uint8Array): Promise<Grant | null>;
     /** An access or refresh token that still works, also within the grace of a refresh token. */
     inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
@@ -128,7 +129,7 @@ export interface Store {
      */
     refresh(
       hash: Uint8Array,
-      given: { readonly applicationId: string; readonly scopes: readonly Scope[] | null },
+      given: { readonly applicationId: string; readonly scopes: readonly ScopeName[] | null },
       tokens: NewTokens,
       now: number,
     ): Promise<Exchanged>;
@@ -307,6 +308,26 @@ export interface Store {
     release(key: string): Promise<void>;
     /** Returns how many were removed. */
     removeExpired(now: number): Promise<number>;
+  };
+  readonly operatorKeys: {
+    /** The oldest first. */
+    all(): Promise<OperatorKey[]>;
+    /** Rejects with `conflict` where the name is taken or there are too many keys. */
+    create(key: OperatorKey): Promise<void>;
+    /** Keeps the key of a first start, in place of those that were never shown. */
+    generate(key: OperatorKey): Promise<void>;
+    markShown(id: string, now: number): Promise<void>;
+    /** Ends every generated key. */
+    endGenerated(): Promise<void>;
+    /** Keeps this key in place of every key with the role `operator`; returns how many there were. */
+    reset(key: OperatorKey): Promise<number>;
+    /**
+     * Ends a key. Rejects with `not_found`, and with `conflict` where no operator key would be left, unless
+     * `hasOther` says that there is one beside those in the store.
+     */
+    revoke(id: string, now: number, hasOther: boolean): Promise<void>;
+    /** Notes the hour in which it was last used. */
+    noteUse(id: string, at: number): Promise<void>;
   };
   readonly settings: {
     get(key: string): Promise<string | null>;

@@ -6,7 +6,8 @@
  * the body, or with telling where it ends, only ends the reading and the use of the connection.
  */
 
-import { type Failure, invalidAnswer, switchedProtocols, tooLarge } from "./outcome.ts";
+import { type AnswerHeaders, HeaderLines } from "./answer-headers.ts";
+import { type Failure, invalidAnswer, speaksTls, switchedProtocols, tooLarge } from "./outcome.ts";
 
 /**
  * Bytes of blank lines, interim answers and head together; beyond, the answer is too large. As much again is read
@@ -45,6 +46,8 @@ export interface AnswerLimits {
   readonly maxBodyBytes: number;
   /** How much of that is kept at most. */
   readonly keepBytes: number;
+  /** Whether the headers are kept; not unless given. */
+  readonly keepHeaders?: boolean;
 }
 
 export class Answer {
@@ -66,6 +69,7 @@ export class Answer {
   #lineBytes = 0;
   #code = 0;
   #http11 = true;
+  readonly #headers: HeaderLines | null;
   #kept: Uint8Array[] | null = null;
   #bodyBytes = 0;
   /** Of the sized body, or of the chunk. */
@@ -82,6 +86,7 @@ export class Answer {
   /** @param tunnel whether this is the answer to CONNECT, of which a 2xx has no body (RFC 9110, section 9.3.6) */
   constructor(limits: AnswerLimits, { tunnel = false } = {}) {
     this.#limits = limits;
+    this.#headers = limits.keepHeaders ? new HeaderLines() : null;
     this.#tunnel = tunnel;
   }
 
@@ -108,6 +113,11 @@ export class Answer {
     return true;
   }
 
+  /** The headers of the final answer, where they are kept. */
+  get headers(): AnswerHeaders {
+    return this.#headers?.all ?? [];
+  }
+
   /** The beginning of the body, read as UTF-8, NUL replaced. */
   text(): string {
     const first = this.#kept?.[0];
@@ -132,7 +142,7 @@ export class Answer {
       const line = this.#line + bytes.toString("latin1", from, end);
       this.#line = "";
       if (line.endsWith("\r\n")) this.#readLine(line.slice(0, -2));
-      else this.#refuse(invalidAnswer);
+      else this.#refuse(noHttp(line));
     }
     return end;
   }
@@ -142,7 +152,7 @@ export class Answer {
     if (this.#part !== "status line" || this.#line === "\r") return;
     // Another protocol may never end its line, nor say more until it is spoken to.
     const start = this.#line.slice(0, protocolName.length);
-    if (start !== protocolName.slice(0, start.length)) this.#refuse(invalidAnswer);
+    if (start !== protocolName.slice(0, start.length)) this.#refuse(noHttp(this.#line));
   }
 
   #readLine(line: string): void {
@@ -187,6 +197,7 @@ export class Answer {
       else this.#refuse(invalidAnswer);
       return;
     }
+    this.#headers?.add(line);
     // Of all names of these lengths only the five below matter.
     const length = line.indexOf(":");
     if (length !== 10 && length !== 11 && length !== 14 && length !== 17) return;
@@ -255,6 +266,7 @@ export class Answer {
   }
 
   #expectFinal(): void {
+    this.#headers?.clear();
     this.#part = "status line";
     this.#mayKeep = true;
     this.#announcedMs = unlimited;
@@ -305,5 +317,8 @@ export class Answer {
     else this.#stop();
   }
 }
+
+/** What begins like an alert of TLS (RFC 8446, section 5.1) comes from a receiver that was spoken to without it. */
+const noHttp = (line: string): Failure => (line.startsWith("\x15") ? speaksTls : invalidAnswer);
 
 const utf8 = new TextDecoder();

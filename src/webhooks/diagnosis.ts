@@ -1,4 +1,5 @@
 import { second } from "../domain/time.ts";
+import { cut } from "./answer-headers.ts";
 import type { OutcomeClass } from "./retry.ts";
 import type { SendResult } from "./sender.ts";
 
@@ -35,19 +36,25 @@ const statuses: Readonly<Record<number, string>> = {
   429: "the receiver has too much to do, and slows down what is sent to it.",
 };
 
+/** An attempt as far as it is judged here. */
+export interface Diagnosed
+  extends Pick<SendResult, "class" | "status" | "durationMs" | "responseBody" | "timings" | "speaks"> {
+  /** The webhook URL. */
+  readonly url: string;
+  /** The header of the answer; null where it had none. */
+  readonly location: string | null;
+}
+
 /** What the receiver did wrong, in a sentence or two for its developer; null when it did all right. */
-export function diagnose({
-  class: outcome,
-  status,
-  durationMs,
-  responseBody,
-}: Pick<SendResult, "class" | "status" | "durationMs" | "responseBody">): string | null {
-  if (status === null) return unreached[outcome] ?? "No answer arrived.";
+export function diagnose(attempt: Diagnosed): string | null {
+  const { class: outcome, status, durationMs, responseBody } = attempt;
+  if (status === null) return schemeAdvice(attempt) ?? unreached[outcome] ?? "No answer arrived.";
   const answered = `It answered ${status}`;
-  if (status >= 300 && status < 400)
-    return `${answered}, a redirect, which is not followed: set the webhook URL to where it leads.`;
+  if (status >= 300 && status < 400) return `${answered}, ${redirectAdvice(attempt)}`;
   if (status < 200 || status >= 300) {
     const advice =
+      schemeAdvice(attempt) ??
+      verificationAdvice(status, responseBody) ??
       statuses[status] ??
       (status >= 500
         ? "the program failed or is not behind its proxy: look into its log."
@@ -59,4 +66,66 @@ export function diagnose({
   if (/^\s*<(!doctype|html)/i.test(responseBody))
     return `${answered} with a web page: is the webhook URL that of the receiver, or does a login page stand in front?`;
   return null;
+}
+
+const beginsWithHttps = "it must begin with https:// where the receiver speaks TLS";
+const beginsWithHttp = "it must begin with http:// where the receiver speaks no TLS";
+
+/** What servers say that expect TLS and can tell that they were spoken to without it. */
+const saysHttps = /HTTPS (server|port)|SSL-enabled server|plain HTTP request/i;
+
+/** Where the scheme of the webhook URL is, or may be, the wrong one. */
+function schemeAdvice({
+  class: outcome,
+  status,
+  responseBody,
+  timings,
+  speaks,
+  url,
+}: Diagnosed): string | null {
+  const isHttps = url.startsWith("https:");
+  if (status === 400 && !isHttps && saysHttps.test(responseBody))
+    return `http or https? The receiver says that it speaks TLS there: the webhook URL must begin with https://.`;
+  if (status !== null) return null;
+  if (speaks === "http" && isHttps)
+    return `http or https? The receiver speaks no TLS on that port: look at scheme and port of the webhook URL; ${beginsWithHttp}.`;
+  if (speaks === "https" && !isHttps)
+    return `http or https? The receiver speaks TLS on that port: the webhook URL must begin with https://.`;
+  if (!isHttps && outcome === "reset")
+    return `The receiver closed the connection without an answer. http or https? Look at the webhook URL: ${beginsWithHttps}. If it is right, look for a crash, or a limit on the size of requests.`;
+  const isUnencrypted = isHttps && timings.connectMs !== null && timings.tlsMs === null;
+  if (isUnencrypted && (outcome === "reset" || outcome === "timeout"))
+    return `A connection was made, but no encryption agreed on. http or https? Look at the webhook URL: ${beginsWithHttp}.`;
+  return null;
+}
+
+const longestLocation = 300;
+
+/** Where a redirect leads, and what to do about it. */
+function redirectAdvice({ url, location }: Diagnosed): string {
+  if (location === null) return "a redirect, which is not followed: set the webhook URL to where it leads.";
+  const to = URL.parse(location, url);
+  const from = URL.parse(url);
+  const shown = cut(to?.href ?? location, longestLocation);
+  const isOtherScheme = to && from && to.protocol !== from.protocol && to.hostname === from.hostname;
+  const question = isOtherScheme ? "http or https? " : "";
+  return `a redirect to ${shown}, which is not followed. ${question}Set the webhook URL to where the receiver itself is.`;
+}
+
+/** Statuses with which receivers refuse what they could not verify. */
+const refusals: ReadonlySet<number> = new Set([400, 401, 403, 422]);
+
+const verificationWords =
+  /signature|hmac|whsec_|webhook ?verification|(invalid|wrong|bad|incorrect)[ _-]?secret/i;
+const timestampWords = /timestamp[^.]{0,40}(too (old|new)|tolerance|expired|past|future)|clock skew/i;
+
+/** Whether the receiver says that it could not verify the request, which has one usual cause. */
+function verificationAdvice(status: number, responseBody: string): string | null {
+  // What a library throws and a program does not catch comes as a failure of the program.
+  const isUncaught = status >= 500 && /WebhookVerificationError|no matching signature/i.test(responseBody);
+  if (!refusals.has(status) && !isUncaught) return null;
+  if (timestampWords.test(responseBody))
+    return "the receiver does not accept the timestamp: probably its clock is wrong. It must be right to 5 minutes.";
+  if (!isUncaught && !verificationWords.test(responseBody)) return null;
+  return "probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.";
 }

@@ -127,6 +127,7 @@ export class Exchange implements User {
       ...(failure === null ? this.#outcome() : unanswered(failure)),
       durationMs: Math.round(now - this.startedAt),
       responseBody: this.#answer.text(),
+      ...(this.#sending.limits.keepHeaders && { headers: this.#answer.headers }),
       timings: { ...(this.#reused && !this.#repeated ? noTimings : timings), firstByteMs: this.#firstByteMs },
       repeated: this.#repeated,
     });

@@ -20,6 +20,8 @@ export interface Failure {
    * to know what a name resolves to inside the operator's network.
    */
   readonly error: string;
+  /** The scheme that the receiver speaks there, where that is beyond doubt and not the one of the URL. */
+  readonly speaks?: "http" | "https";
 }
 
 const resolverCodes = new Set([
@@ -51,6 +53,13 @@ const resetCodes = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_SOCKET_C
 const tlsCode =
   /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_|INVALID_|PATH_LENGTH_|HOSTNAME_|EPROTO)/;
 
+/** Of the TLS layer, where it was answered in something else: most likely an HTTP server's complaint. */
+const noTlsCodes = new Set([
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_SSL_HTTP_REQUEST",
+  "ERR_SSL_HTTPS_PROXY_REQUEST",
+]);
+
 /** Classes the error of a request that had come to `stage` without any status. */
 export function failureOf(error: unknown, stage: Stage): Failure {
   const { code, syscall } = describe(error);
@@ -74,6 +83,8 @@ export function failureOf(error: unknown, stage: Stage): Failure {
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     return { class: "tls", error: "The certificate is not valid for this host name." };
   }
+  if (noTlsCodes.has(code))
+    return { class: "tls", error: `The receiver does not speak TLS there (${code}).`, speaks: "http" };
   if (tlsCode.test(code))
     return { class: "tls", error: `No trusted TLS connection could be made (${code}).` };
   return { class: "internal", error: `The request could not be made (${code}).` };
@@ -93,6 +104,13 @@ export const tooLarge: Failure = { class: "too_large", error: "The headers of th
 
 /** What came instead of an answer. */
 export const invalidAnswer: Failure = { class: "protocol", error: "The answer is not valid HTTP." };
+
+/** What came instead of an answer is TLS. */
+export const speaksTls: Failure = {
+  class: "protocol",
+  error: "The answer is TLS, not HTTP.",
+  speaks: "https",
+};
 
 /** An answer with status 101, which nothing asked for. */
 export const switchedProtocols: Failure = {

@@ -2,8 +2,9 @@ import type { KeyObject } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
+import { shownHeaders, withoutSignature } from "./answer-headers.ts";
 import { requestOf } from "./attempt.ts";
-import type { Sender, SendResult } from "./sender.ts";
+import { keptBytes, type Sender, type SendResult } from "./sender.ts";
 
 /** What a sample is made of: an event type and a payload of it. */
 export interface Sample {
@@ -18,6 +19,36 @@ export interface SampleExchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly result: SendResult;
+  /** What came back, for the receiver's developer; its status is null where no answer arrived. */
+  readonly answer: SampleAnswer;
+}
+
+export interface SampleAnswer {
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Room for the end of a signature that the answer repeats, so that it is recognised as one. */
+const signatureBytes = 1_024;
+
+/** What the sender of a sample hands back of an answer. */
+export const sampleLimits = { keepBytes: keptBytes + signatureBytes, keepHeaders: true } as const;
+
+/** What a sample is sent by. */
+interface SampleSender {
+  /** Made with `sampleLimits`. */
+  readonly sender: Pick<Sender, "send">;
+  readonly signingKey: KeyObject;
+  readonly now: number;
+  /** Whether it sends through an egress proxy. */
+  readonly isProxied: boolean;
+}
+
+/** The beginning of a text, without a character that is cut in two. */
+function firstBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= most ? text : new TextDecoder().decode(bytes.subarray(0, most), { stream: true });
 }
 
 /**
@@ -25,7 +56,7 @@ export interface SampleExchange {
  * nowhere; `Onair-Test` marks it.
  */
 export async function sendSample(
-  { sender, signingKey, now }: { sender: Pick<Sender, "send">; signingKey: KeyObject; now: number },
+  { sender, signingKey, now, isProxied }: SampleSender,
   application: Application,
   { name, version, data }: Sample,
   signal: AbortSignal,
@@ -50,6 +81,11 @@ export async function sendSample(
   );
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
   const result = await sender.send({ url, headers, body: request.body }, signal);
-  const { "webhook-signature": _, ...unsigned } = headers;
-  return { url, headers: { "content-type": "application/json", ...unsigned }, body, result };
+  const { "webhook-signature": signature = "", ...unsigned } = headers;
+  const answer = {
+    status: result.status,
+    headers: shownHeaders(result.headers ?? [], signature, isProxied && url.startsWith("http:")),
+    body: firstBytes(withoutSignature(result.responseBody, signature), keptBytes),
+  };
+  return { url, headers: { "content-type": "application/json", ...unsigned }, body, result, answer };
 }

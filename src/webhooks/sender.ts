@@ -13,6 +13,7 @@
  */
 
 import { checkWebhookUrl, guardedLookup, type Resolve } from "./address.ts";
+import type { AnswerHeaders } from "./answer-headers.ts";
 import type { Timings } from "./connection.ts";
 import { Exchange, type Sending, unanswered } from "./exchange.ts";
 import { canceled, type Failure, invalidHeaders } from "./outcome.ts";
@@ -23,6 +24,9 @@ import type { Outcome } from "./retry.ts";
 
 /** The time allowed for an attempt in total. */
 export const attemptTimeoutMs = 15_000;
+
+/** What is kept of an answer's body. */
+export const keptBytes = 1_024;
 
 /** URLs that are remembered as checked. */
 const maxTargets = 10_000;
@@ -38,6 +42,8 @@ export interface SenderOptions {
   readonly maxResponseBytes?: number;
   /** How much of that is handed back at most: 1 KiB unless given. */
   readonly keepBytes?: number;
+  /** Whether the headers of answers are handed back: not unless given. */
+  readonly keepHeaders?: boolean;
   /** Instead of the system's resolver. */
   readonly resolve?: Resolve | undefined;
   /**
@@ -73,6 +79,10 @@ export interface SendResult extends Outcome {
   readonly responseBody: string;
   /** Why it was no success, in one sentence for the endpoint's owner; null when it was one. */
   readonly error: string | null;
+  /** As in `Failure`. */
+  readonly speaks?: "http" | "https";
+  /** The answer's headers, where the sender keeps them; they are as the receiver sent them. */
+  readonly headers?: AnswerHeaders;
   readonly timings: Timings;
   /** Whether a kept connection turned out to be closed, so that the request was made twice. */
   readonly repeated: boolean;
@@ -99,14 +109,15 @@ export function createSender(options: SenderOptions): Sender {
     allowPrivate,
     timeoutMs = attemptTimeoutMs,
     maxResponseBytes = 16_384,
-    keepBytes = 1_024,
+    keepBytes = keptBytes,
+    keepHeaders = false,
   } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
   const underWay = new Set<Exchange>();
   const sending: Sending = {
     pool: new Pool({ capacity: options.connections ?? 1_024, inUse: () => underWay.size }),
     connect: { lookup: guardedLookup({ allowPrivate }, options.resolve), ca: options.ca, proxy },
-    limits: { maxBodyBytes: maxResponseBytes, keepBytes },
+    limits: { maxBodyBytes: maxResponseBytes, keepBytes, keepHeaders },
     timeoutMs,
     now: options.now ?? Date.now,
     underWay,

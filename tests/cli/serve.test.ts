@@ -49,8 +49,14 @@ describe("the log tells of", () => {
     );
     expect(await end("SIGTERM")).toBe(0);
     const lines = linesOf(inDirectory("stderr"));
-    expect(lines.map(({ event }) => event)).toEqual(["starting", "started", "stopping", "stopped"]);
-    const [starting, started, stopping, stopped] = lines;
+    expect(lines.map(({ event }) => event)).toEqual([
+      "starting",
+      "operator_keys",
+      "started",
+      "stopping",
+      "stopped",
+    ]);
+    const [starting, keys, started, stopping, stopped] = lines;
     expect(starting).toMatchObject({
       level: "info",
       version: expect.any(String),
@@ -65,6 +71,7 @@ describe("the log tells of", () => {
         "log-file": null,
       },
     });
+    expect(keys).toMatchObject({ environment: true, operator: 1, publisher: 0, reader: 0 });
     expect(started).toMatchObject({ public: publicUrl, admin: adminUrl });
     expect(stopping).toMatchObject({ signal: "SIGTERM", drain_delay: 0 });
     expect(stopped).toMatchObject({ uptime_seconds: expect.any(Number) });

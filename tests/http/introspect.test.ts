@@ -114,3 +114,45 @@ describe("RFC 7662, section 2.1 and 2.3: is refused", () => {
     expect([status, body.error]).toEqual([401, "invalid_client"]);
   });
 });
+
+test("a bearer token beside the client's credentials is ignored", async () => {
+  const fields = { ...credentials(app), token: app.token };
+  const { status, body } = await form(server, "/oauth/introspect", fields, {
+    authorization: `Bearer ${app.token}`,
+  });
+  expect([status, body as object]).toEqual([200, expect.objectContaining({ active: true })]);
+});
+
+test("scopes are shown in the spelling in which they were asked for", async () => {
+  const fields = { grant_type: "client_credentials", ...credentials(app), scope: "user:read" };
+  const { access_token } = (await form(server, "/oauth/token", fields)).body;
+  expect((await introspect(access_token)).body.scope).toBe("user:read");
+  const tokens = await userTokens(server, app, { fields: { scope: "events:subscribe user:read" } });
+  expect((await introspect(tokens.access_token)).body.scope).toBe("events:subscribe user:read");
+  expect((await introspect(tokens.refresh_token)).body.scope).toBe("events:subscribe user:read");
+});
+
+test("a scope that the application has lost is not shown, and is again once it is back", async () => {
+  const changing = await server.application({ redirect_uris: [redirectUri] });
+  const tokens = await userTokens(server, changing, { fields: { scope: "user:read events:subscribe" } });
+  const change = (scopes: string[]) =>
+    server.admin("PATCH", `/admin/v1/applications/${changing.id}`, { scopes });
+  const shown = async () => {
+    const looked = [changing.token, tokens.access_token, tokens.refresh_token].map((token) =>
+      introspect(token, changing),
+    );
+    return (await Promise.all(looked)).map(({ body }) => body.scope);
+  };
+  await change(["users:read"]);
+  expect(await shown()).toEqual(["users:read", "user:read", "user:read"]);
+  const refreshed = await refresh(server, changing, tokens.refresh_token);
+  expect(refreshed.body.scope).toBe("user:read");
+  await change([]);
+  expect(await shown()).toEqual([undefined, undefined, undefined] as never);
+  await change(["users:read", "events:subscribe"]);
+  expect(await shown()).toEqual([
+    "users:read events:subscribe",
+    "user:read events:subscribe",
+    "user:read events:subscribe",
+  ]);
+});

@@ -106,3 +106,11 @@ describe("RFC 7009, section 2.2.1: is refused", () => {
     expect(await works(app.token)).toBe(true);
   });
 });
+
+test("a bearer token beside the client's credentials is ignored", async () => {
+  const { client_id, client_secret, token } = await server.application();
+  const fields = { client_id, client_secret, token };
+  const authorization = `Bearer ${token}`;
+  expect((await form(server, "/oauth/revoke", fields, { authorization })).status).toBe(200);
+  expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(401);
+});

@@ -191,7 +191,7 @@ describe("an EventSource on the event stream", () => {
     expect(refused.headers.get("retry-after")).toBe("5");
     expect(await json(refused)).toMatchObject({
       code: "rate_limited",
-      message: "This application has 3 event streams open, and 3 is its limit; close one first",
+      message: "This application has 3 event streams open, and 3 is the limit; close one first",
     });
     const other = await open().connected();
     other.close();

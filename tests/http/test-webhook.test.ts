@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute, second } from "../../src/domain/time.ts";
@@ -30,7 +31,7 @@ interface Exchange {
   outcome: string;
   error: string | null;
   request: { url: string; headers: Record<string, string>; body: string };
-  response: { status: number; body: string } | null;
+  response: { status: number; headers: Record<string, string>; body: string } | null;
   duration_ms: number;
   timings: Record<string, number | null>;
 }
@@ -120,16 +121,25 @@ describe("what the receiver did wrong", () => {
     answer = () => new Response(null, { status: 302, headers: { location } });
     const before = receiver.received.length;
     const { data } = await tested();
-    expect(data).toMatchObject({ delivered: false, response: { status: 302 }, outcome: "status" });
-    expect(data.problem).toContain("redirect");
+    const response = { status: 302, headers: { location }, body: "" };
+    expect(data).toMatchObject({ delivered: false, response, outcome: "status" });
+    expect(data.problem).toContain(`a redirect to ${location}, which is not followed`);
     expect(receiver.received.length).toBe(before + 1);
   });
 
   test("a status, and what was said with it", async () => {
     answer = () => new Response("no such hook", { status: 404 });
     const { data } = await tested();
-    expect(data.response).toEqual({ status: 404, body: "no such hook" });
+    expect(data.response).toMatchObject({ status: 404, body: "no such hook" });
     expect(data.problem).toContain("path");
+  });
+
+  test("a signature that the receiver does not accept", async () => {
+    answer = () => new Response('{"error":"invalid signature"}', { status: 401 });
+    const { data } = await tested();
+    expect(data.problem).toBe(
+      "It answered 401: probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.",
+    );
   });
 
   test("a web page", async () => {
@@ -150,9 +160,97 @@ describe("what the receiver did wrong", () => {
     const other = await server.application({ webhook_url });
     const { status, data } = await tested({}, other.token);
     expect([status, data.delivered, data.response]).toEqual([200, false, null]);
-    expect([outcome, "protocol"]).toContain(data.outcome);
+    expect(data.outcome).toBe(outcome);
     expect(data.problem).toBeString();
+    if (url === "https")
+      expect(data.problem).toContain("http or https? The receiver speaks no TLS on that port");
   });
+
+  test.each<[string, (socket: Socket) => unknown]>([
+    ["closes", (socket) => socket.end()],
+    ["resets", (socket) => socket.resetAndDestroy()],
+    ["sends an alert of TLS", (socket) => socket.end(Buffer.from("15030100020246", "hex"))],
+  ])("it speaks TLS, and %s where it is spoken to without", async (_, react) => {
+    const listening = createServer((socket) =>
+      socket.on("error", () => {}).once("data", () => react(socket)),
+    );
+    await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+    const { port } = listening.address() as AddressInfo;
+    const other = await server.application({ webhook_url: `http://127.0.0.1:${port}/hook` });
+    const { data } = await tested({}, other.token);
+    expect(data.problem).toContain("http or https?");
+    listening.close();
+  });
+});
+
+describe("the headers of the answer", () => {
+  const shown = async (headers: Headers | [string, string][], body = "") => {
+    answer = () => new Response(body, { status: 500, headers });
+    return (await tested()).data.response ?? { headers: {}, body: "" };
+  };
+
+  test("are shown, several of one name together, without cookies", async () => {
+    const given = new Headers({ "X-Powered-By": "Test", "Content-Type": "text/plain", "set-cookie": "id=1" });
+    given.append("x-multi", "a");
+    given.append("x-multi", "b");
+    const { headers } = await shown(given);
+    expect(headers).toMatchObject({
+      "x-powered-by": "Test",
+      "content-type": "text/plain",
+      "x-multi": "a, b",
+    });
+    expect(headers).not.toHaveProperty("set-cookie");
+  });
+
+  test("are bounded in number and length", async () => {
+    const many = Array.from({ length: 90 }, (_, i): [string, string] => [`x-${i}`, "v".repeat(i)]);
+    const { headers } = await shown([["x-long", "v".repeat(5_000)], ...many]);
+    expect(Object.keys(headers).length).toBeLessThanOrEqual(40);
+    for (const value of Object.values(headers)) expect(value.length).toBeLessThanOrEqual(501);
+  });
+
+  test("do not repeat the signature, nor does the body, wherever it is cut", async () => {
+    for (const before of [0, 900, 1_000, 1_020]) {
+      answer = () => {
+        const signature = last().headers["webhook-signature"] ?? "";
+        return new Response("x".repeat(before) + signature, {
+          status: 400,
+          headers: { "x-echo": signature },
+        });
+      };
+      const { data } = await tested();
+      expect(data.response?.headers["x-echo"]).toBe("v1,(signature) v1a,(signature)");
+      expect(Buffer.byteLength(data.response?.body ?? "")).toBeLessThanOrEqual(1_024);
+      for (const one of (last().headers["webhook-signature"] ?? "").split(" ")) {
+        const [, value = ""] = one.split(",");
+        expect(JSON.stringify(data)).not.toContain(value.slice(0, 8));
+      }
+    }
+  });
+});
+
+test("what an egress proxy adds to an answer is not shown", async () => {
+  const proxy = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () =>
+      new Response("", {
+        status: 302,
+        headers: { via: "1.1 proxy.internal", "x-cache": "MISS from 10.0.0.9", location: "/elsewhere" },
+      }),
+  });
+  const behind = await startServer({
+    env: { ONAIR_WEBHOOK_PROXY: `http://user:pass@127.0.0.1:${proxy.port}` },
+  });
+  try {
+    const { token } = await behind.application({ webhook_url: "http://receiver.example/hook" });
+    const { data } = await json<{ data: Exchange }>(await behind.post(path, {}, token));
+    expect(data.response).toEqual({ status: 302, headers: { location: "/elsewhere" }, body: "" });
+    expect(JSON.stringify(data)).not.toMatch(/internal|10\.0\.0\.9|pass/);
+  } finally {
+    await behind.stop();
+    await proxy.stop(true);
+  }
 });
 
 describe("is refused", () => {

@@ -71,11 +71,26 @@ describe("RFC 6749, section 4.4 and 5.1: a token of an application", () => {
     expect((await server.get("/public/v1/users/xqcow", body.access_token)).status).toBe(200);
   });
 
-  test("has the scopes that were asked for; user:read means users:read", async () => {
+  test("has the scopes that were asked for, in the spelling of the request; user:read means users:read", async () => {
     expect((await token({ ...grant, ...posted(), scope: "events:subscribe" })).body.scope).toBe(
       "events:subscribe",
     );
-    expect((await token({ ...grant, ...posted(), scope: "user:read" })).body.scope).toBe("users:read");
+    for (const scope of ["user:read", "events:subscribe user:read", "user:read users:read", "users:read"]) {
+      const { body } = await token({ ...grant, ...posted(), scope });
+      expect(body.scope).toBe(scope);
+      expect((await server.get("/public/v1/users/xqcow", body.access_token)).status).toBe(200);
+    }
+    const repeated = await token({ ...grant, ...posted(), scope: "user:read user:read" });
+    expect(repeated.body.scope).toBe("user:read");
+    const { body } = await token({ ...grant, ...posted(), scope: "user:read" });
+    expect((await server.get("/public/v1/events/subscriptions", body.access_token)).status).toBe(403);
+  });
+
+  test("is issued beside a bearer token in the header, which is no client authentication", async () => {
+    for (const bearer of [`Bearer ${app.token}`, "bearer unknown", "Bearer", "BEARER a b"]) {
+      const { status, body } = await token({ ...grant, ...posted() }, { authorization: bearer });
+      expect([status, body.token_type]).toEqual([200, "Bearer"]);
+    }
   });
 
   test("ends after 60 days", async () => {

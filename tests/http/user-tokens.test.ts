@@ -1,8 +1,12 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { codeChallenge } from "../../src/domain/authorizations.ts";
 import { day, hour, minute, second } from "../../src/domain/time.ts";
 import {
+  authorizationRequest,
+  Browser,
+  challengeFor,
   codeFor,
   codeVerifier,
   credentials,
@@ -17,6 +21,7 @@ import {
 import { users } from "../support/real-data.ts";
 import {
   Clock,
+  json,
   startServer,
   type TestApplication,
   type TestServer,
@@ -281,4 +286,67 @@ test("no code, token, challenge, verifier or cookie is stored readable", async (
   expect(rows).toContain(redirectUri); // the search itself works
   for (const secret of [access_token, refresh_token, code]) expect(rows).not.toContain(secret);
   expect(rows).not.toMatch(/onair_(at|rt|ac|lc|lv|br|cs)_/);
+});
+
+describe("RFC 7636, section 4.1: a code_verifier", () => {
+  const exchange = async (verifier: string) => {
+    const fields = { code_challenge: codeChallenge(verifier) };
+    const code = await codeFor(server, publicClient, { fields });
+    const { status, body } = await redeem(server, publicClient, code, { code_verifier: verifier });
+    return status === 200 ? "good" : body.error;
+  };
+
+  test.each([
+    ["43 characters", "a".repeat(43)],
+    ["128 characters", "Z".repeat(128)],
+    ["all characters that it may have", `${"0".repeat(39)}-._~`],
+  ])("of %s is good", async (_, verifier) => {
+    expect(await exchange(verifier)).toBe("good");
+  });
+
+  test.each([
+    ["one character", "x"],
+    ["42 characters", "a".repeat(42)],
+    ["129 characters", "a".repeat(129)],
+    ["a space", `${"a".repeat(50)} a`],
+    ["a plus", `${"a".repeat(50)}+`],
+    ["a line end", `${"a".repeat(50)}\n`],
+    ["other letters", "é".repeat(50)],
+  ])("of %s is refused, although its challenge fits", async (_, verifier) => {
+    expect(await exchange(verifier)).toBe("invalid_grant");
+  });
+});
+
+describe("scopes are repeated in the spelling in which they were asked for", () => {
+  test("by the code, and by each refresh", async () => {
+    const fields = { scope: "user:read events:subscribe" };
+    const first = await userTokens(server, confidential, { fields });
+    expect(first.scope).toBe("user:read events:subscribe");
+    expect(await works(first.access_token)).toBe(true);
+    const second = await refresh(server, confidential, first.refresh_token);
+    expect(second.body.scope).toBe("user:read events:subscribe");
+    const third = await refresh(server, confidential, second.body.refresh_token, { scope: "users:read" });
+    expect(third.body.scope).toBe("users:read");
+    const fourth = await refresh(server, confidential, third.body.refresh_token, { scope: "user:read" });
+    expect(fourth.body.scope).toBe("user:read");
+    expect(await works(fourth.body.access_token)).toBe(true);
+    const all = await refresh(server, confidential, fourth.body.refresh_token);
+    expect(all.body.scope).toBe("user:read events:subscribe");
+  });
+
+  test("also where the platform granted some of them, in whatever spelling", async () => {
+    const fields = { scope: "user:read events:subscribe" };
+    for (const scopes of [["users:read"], ["user:read"]]) {
+      const { scope } = await userTokens(server, confidential, { fields, consent: { scopes } });
+      expect(scope).toBe("user:read");
+    }
+  });
+
+  test("the platform sees the one name", async () => {
+    const browser = new Browser(server);
+    const path = authorizationRequest(confidential.client_id, { scope: "user:read users:read" });
+    const challenge = await challengeFor(browser, path);
+    const shown = await server.admin("GET", `/admin/v1/login-requests/${challenge}`);
+    expect((await json<{ scopes: string[] }>(shown)).scopes).toEqual(["users:read"]);
+  });
 });

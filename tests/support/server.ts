@@ -34,9 +34,12 @@ export interface TestServerOptions {
   readonly clock?: Clock;
   /** With `clock`, where the two are to move apart. */
   readonly steady?: Clock;
-  readonly env?: Readonly<Record<string, string>>;
   /** Instead of none. */
   readonly log?: Log;
+  /** undefined unsets a variable that tests have by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Wrong operator keys a minute from one address; no limit where left out. */
+  readonly wrongKeyLimit?: number;
 }
 
 /** A real server on free ports of loopback with a real data directory, in this process. */
@@ -45,8 +48,9 @@ export async function startServer({
   data,
   clock,
   steady,
-  env,
   log = createLog("off"),
+  env,
+  wrongKeyLimit = 0,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   try {
@@ -58,9 +62,10 @@ export async function startServer({
     const app = await startApp({
       config,
       log,
+      wrongKeyLimit,
       ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
     });
-    return new TestServer(app, directory.remove);
+    return new TestServer(app, directory.remove, directory.path);
   } catch (error) {
     directory.remove();
     throw error;
@@ -71,6 +76,8 @@ export class TestServer {
   constructor(
     readonly app: App,
     readonly removeData: () => void,
+    /** The data directory. */
+    readonly data: string,
   ) {}
 
   /** A request to the public listener; `token` is sent as a bearer token. */

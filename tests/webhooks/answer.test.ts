@@ -234,3 +234,33 @@ describe("the answer to CONNECT", () => {
     expect(answer.feed(Buffer.from(`${ok}\r\nearly`))).toBe(ok.length + 2);
   });
 });
+
+describe("headers", () => {
+  const bytes = `HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n${ok}Content-Length: 0\r\nX-A:  b \r\nx-a: c\r\n\r\n`;
+
+  test("are kept where that is asked for, those of the final answer alone", () => {
+    for (const pieces of divisions(bytes)) {
+      const answer = new Answer({ ...limits, keepHeaders: true });
+      for (const piece of pieces) answer.feed(piece);
+      expect(answer.headers).toEqual([
+        ["content-length", "0"],
+        ["x-a", "b"],
+        ["x-a", "c"],
+      ]);
+    }
+  });
+
+  test("are not kept otherwise", () => {
+    const answer = new Answer(limits);
+    answer.feed(Buffer.from(bytes));
+    expect([answer.status, answer.headers]).toEqual([200, []]);
+  });
+});
+
+test("an alert of TLS is recognised, however it comes", () => {
+  for (const alert of ["15030100020246", "1503030002020a", "15"]) {
+    const answer = new Answer(limits);
+    answer.feed(Buffer.from(alert, "hex"));
+    expect(answer.fault).toMatchObject({ class: "protocol", speaks: "https" });
+  }
+});

@@ -22,9 +22,11 @@ import { endpointRoutes } from "./endpoints.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { keyRoutes } from "./keys.ts";
 import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
 import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 
@@ -36,10 +38,13 @@ export interface AdminDeps {
   readonly backups: Backups;
   readonly catalogue: Catalogue;
   readonly cursors: Cursors;
-  /** To be told of every change of an application, a token or a user. */
   readonly log: Log;
   readonly now: () => number;
-  readonly adminKeyHash: Uint8Array;
+  readonly operatorKeys: OperatorKeys;
+  /** Instead of the usual number of wrong keys a minute for each address; 0: no limit. */
+  readonly wrongKeyLimit?: number | undefined;
+  /** Names by which the listener is known, beside `localhost` and addresses; none where left out. */
+  readonly hosts?: readonly string[];
   readonly allowPrivateWebhooks: boolean;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
   readonly trustedProxies?: TrustedProxies;
@@ -70,6 +75,7 @@ export function adminApp(deps: AdminDeps) {
   replayRoutes(app, deps);
   endpointRoutes(app, deps);
   backupRoutes(app, deps);
+  keyRoutes(app, deps);
   openApiRoute(app, deps.adminUrl, async (...of) => (await import("./document.ts")).adminDocument(...of));
   docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
   answerOtherMethods(app, {});

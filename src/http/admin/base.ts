@@ -1,38 +1,36 @@
 import { bearer } from "@elysiajs/bearer";
-import { DomainError } from "../../domain/errors.ts";
-import { secretHash } from "../../domain/tokens.ts";
-import type { Log } from "../../log.ts";
+import type { Role } from "../../domain/operator-keys.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import { tokenOf } from "../auth.ts";
 import { listener } from "../server.ts";
+import { type GateOptions, operatorGate } from "./access.ts";
+import { knownHosts, requireKnownHost } from "./hosts.ts";
 
 /** The names of the query and body parameters that the bearer plugin reads keys from: nobody can guess them. */
 const unguessable = crypto.randomUUID();
 
-/** The listener of the platform's own backend: a route says `operator: true` to need the operator key. */
-export function adminListener(options: {
-  log: Log;
-  adminKeyHash: Uint8Array;
-  trustedProxies?: TrustedProxies | null;
-}) {
-  const { log, trustedProxies = null } = options;
-  return listener({ log, headers: {}, trustedProxies })
+export interface AdminListenerOptions extends GateOptions {
+  /** Proxies in front, whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: TrustedProxies | null;
+  /** Names by which it is known, beside `localhost` and addresses. */
+  readonly hosts?: readonly string[];
+}
+
+/** The listener of the platform's own backend: a route says `roles: […]` to need a key with one of these roles. */
+export function adminListener({ trustedProxies = null, hosts = [], ...options }: AdminListenerOptions) {
+  const admit = operatorGate(options);
+  const isKnownHost = knownHosts(hosts);
+  return listener({ log: options.log, headers: {}, trustedProxies })
+    .onRequest(({ exchange, request }) =>
+      requireKnownHost(isKnownHost, exchange.path, request.headers.get("host")),
+    )
     .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
     .macro({
-      operator: {
-        transform: ({ bearer, headers }) => {
-          const key = tokenOf(bearer, headers["authorization"]);
-          if (key === null) {
-            throw new DomainError(
-              "missing_token",
-              "This needs the operator key: Authorization: Bearer <key>",
-            );
-          }
-          if (!crypto.timingSafeEqual(secretHash(key), options.adminKeyHash)) {
-            throw new DomainError("invalid_token", "The operator key is wrong");
-          }
-        },
-      },
+      // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
+      roles: (allowed: readonly Role[]) => ({
+        transform: ({ exchange, bearer, headers }) =>
+          admit(exchange, tokenOf(bearer, headers["authorization"]), allowed),
+      }),
     });
 }
 

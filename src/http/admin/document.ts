@@ -22,6 +22,7 @@ const tags = [
   { name: "Tokens", description: "Access tokens of applications." },
   { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
   { name: "Backups", description: "Copies of the whole database, made while the server goes on." },
+  { name: "Keys", description: "Keys of this API, each with a role, and how to end them." },
   { name: "Health", description: "For whoever watches over the process. Needs no key." },
 ];
 
@@ -44,7 +45,8 @@ export async function adminDocument(app: AnyElysia, url: string): Promise<Json> 
         [operatorScheme]: {
           type: "http",
           scheme: "bearer",
-          description: "The operator key: `ONAIR_ADMIN_KEY`, or the one that was shown at the first start.",
+          description:
+            "A key of this API: `ONAIR_ADMIN_KEY`, the one that was shown at the first start, or one that was created since. Each operation names the roles that may call it.",
         },
       },
     },

@@ -5,7 +5,7 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { maxId } from "../../domain/ids.ts";
 import { mayReuseConsent } from "../../domain/redirect-uris.ts";
 import { isoTime } from "../../domain/time.ts";
-import { newSecret, parseScopes, secretHash } from "../../domain/tokens.ts";
+import { newSecret, parseScopes, scopesNamed, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { readJson, readOptionalJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
@@ -223,7 +223,7 @@ function requests({ store, now, publicUrl }: LoginRequestRouteOptions) {
     async find(challenge: string) {
       const request = await store.loginRequests.find(secretHash(challenge), now());
       const application = request && (await store.applications.find(request.applicationId));
-      if (application) return { ...request, application };
+      if (application) return { ...request, scopes: scopesNamed(request.scopes), application };
       throw new DomainError("not_found", "There is no login request with this challenge, or it has expired");
     },
     async keep(challenge: string, given: LoginAnswer): Promise<Static<typeof Answered>> {

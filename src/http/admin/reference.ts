@@ -1,5 +1,6 @@
 import { type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
+import { roles } from "../../domain/operator-keys.ts";
 import { statusOf } from "../errors.ts";
 import { type Answer, parametersOf } from "../public/reference.ts";
 import {
@@ -11,10 +12,11 @@ import {
   retryAfter,
 } from "../public/reference-errors.ts";
 import { component, described, documentSchema, type Json } from "../public/reference-schemas.ts";
+import { rolesOf } from "./access.ts";
 
 /*
  * What the OpenAPI document of the admin listener says of a route: as for the public one, but with the operator key
- * in place of scopes, no rate limit, and bodies of NDJSON.
+ * and its role in place of scopes, no rate limit but for wrong keys, and bodies of NDJSON.
  */
 
 export const closed = { additionalProperties: false };
@@ -22,7 +24,7 @@ export const closed = { additionalProperties: false };
 export type AdminErrorCode =
   | Exclude<
       ErrorCode,
-      "subscription_failed" | "stream_disabled" | "insufficient_scope" | "method_not_allowed" | "rate_limited"
+      "subscription_failed" | "stream_disabled" | "insufficient_scope" | "method_not_allowed"
     >
   | "internal_error";
 
@@ -68,13 +70,13 @@ export function grouped(count: number): string {
 export const operatorScheme = "operatorKey";
 
 /**
- * The hook of a route: that it needs the operator key and reads its body itself, and its part of the document. A new
+ * The hook of a route: the roles that it needs, that it reads its body itself, and its part of the document. A new
  * object each time, because Elysia writes the macro's hook into it: one that is shared would carry the key of another
  * server.
  */
 export function adminOperation(of: AdminOperation) {
   const detail = described(() => operationDetail(of));
-  return { ...(of.open ? {} : { operator: true as const }), parse: "none" as const, detail };
+  return { ...(of.open ? {} : { roles: rolesOf(of.id) }), parse: "none" as const, detail };
 }
 
 function operationDetail(of: AdminOperation): Json {
@@ -86,13 +88,20 @@ function operationDetail(of: AdminOperation): Json {
   return {
     operationId: of.id,
     summary: of.summary,
-    description: of.description,
+    description: of.open ? of.description : `${of.description}\n\n${rolesSentence(of)}`,
     tags: [of.tag],
     security: of.open ? [] : [{ [operatorScheme]: [] }],
+    ...(!of.open && { "x-roles": rolesOf(of.id) }),
     ...(parameters.length > 0 && { parameters }),
     ...(of.body && { requestBody: { required: !of.body.optional, content: bodyContent(of.body) } }),
     responses: { ...answersOf(of), ...errorResponses(errorsOf(of)) },
   };
+}
+
+function rolesSentence({ id }: AdminOperation): string {
+  const names = rolesOf(id).map((role) => `\`${role}\``);
+  const last = names.pop() ?? "";
+  return `For keys with the role ${names.length > 0 ? `${names.join(", ")} or ${last}` : last}.`;
 }
 
 function bodyContent({ json, ndjson }: AdminBody): Json {
@@ -129,7 +138,8 @@ function errorsOf(of: AdminOperation): AdminErrorCode[] {
   // Without parameters, too: a Host header that is too short is refused before the router.
   if (of.params || of.query || of.headers || of.body?.json || of.open) codes.push("invalid_parameter");
   if (of.body?.json) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
-  if (!of.open) codes.push("missing_token", "invalid_token");
+  if (!of.open) codes.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
+  if (!of.open && rolesOf(of.id).length < roles.length) codes.push("insufficient_role");
   return [...codes, ...(of.errors ?? []), "internal_error", "unavailable"];
 }
 
@@ -144,7 +154,13 @@ const samples: Readonly<Record<AdminErrorCode, { message: string; errors?: reado
     errors: [{ in: "query", field: "cursor", message: "is not one of this list" }],
   },
   missing_token: { message: "This needs the operator key: Authorization: Bearer <key>" },
-  invalid_token: { message: "The operator key is wrong" },
+  invalid_token: { message: "The operator key is wrong, revoked or expired" },
+  insufficient_role: { message: "This needs a key with the role operator; this one is a reader" },
+  unknown_host: {
+    message:
+      "This listener is not known by the name in the Host header. Add that name to --admin-hosts (ONAIR_ADMIN_HOSTS), or use an address",
+  },
+  rate_limited: { message: "Too many wrong operator keys from this address; try again in 3 seconds" },
   user_not_found: { message: "There is no user with this id" },
   category_not_found: { message: "There is no category with this id" },
   not_found: { message: "There is no application with this id" },
@@ -158,12 +174,15 @@ const samples: Readonly<Record<AdminErrorCode, { message: string; errors?: reado
 
 const statusDescriptions: Readonly<Record<number, string>> = {
   400: "Something in the request is wrong. All wrong fields are listed at once.",
-  401: "There is no operator key, or it is wrong.",
+  401: "There is no operator key, or it is wrong, revoked or expired.",
+  403: "The key has another role than this operation needs.",
   404: "It does not exist.",
   409: "It contradicts what is there; the message names the conflict.",
   413: "The body is too large.",
   415: "The body has another media type.",
   416: "There is no such part.",
+  421: "The listener is not known by the name in the `Host` header; `--admin-hosts` adds names.",
+  429: "Too many wrong keys came from this address. `Retry-After` says when the next one is looked at; a right key is always let in.",
   500: "Something went wrong on our side; the request id helps to find out what.",
   503: "The server cannot answer just now, for example because it is shutting down or the disk is full.",
 };
@@ -195,6 +214,7 @@ export const contentRange = {
 const errorHeaders: Partial<Record<AdminErrorCode, Json>> = {
   missing_token: challenge,
   invalid_token: challenge,
+  rate_limited: retryAfter,
   unavailable: retryAfter,
   range_not_satisfiable: contentRange,
 };

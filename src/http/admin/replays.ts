@@ -63,14 +63,14 @@ export function replayRoutes(app: AdminListener, { store, now }: { store: Store;
   app.get(
     path,
     async ({ exchange }) => {
-      const data = (await store.replays.page(everything, replayLimits.maxListed)).map(owned);
+      const data = (await store.replays.page(everything, replayLimits.maxListed.application)).map(owned);
       return replyJson(exchange, 200, { data, message: "OK" });
     },
     adminOperation({
       id: "getReplays",
       tag,
       summary: "List Replays",
-      description: `The replays of all applications, the newest first, at most ${replayLimits.maxListed}.`,
+      description: `The replays of all applications, the newest first, at most ${replayLimits.maxListed.application}.`,
       answers: {
         200: answer("The replays.", {
           schema: Type.Object({ data: Type.Array(OperatorReplaySchema), message: Message }, closed),

@@ -49,7 +49,9 @@ interface Credentials {
 }
 
 function readCredentials(authorization: string | null, form: Parameters): Credentials {
-  const basic = authorization === null ? null : readBasic(authorization);
+  // Libraries send the token they have with every request. It says nothing of the client.
+  const isBearer = authorization !== null && /^bearer(?: |$)/i.test(authorization);
+  const basic = authorization === null || isBearer ? null : readBasic(authorization);
   const id = form.get("client_id");
   const secret = form.get("client_secret");
   if (basic && secret !== undefined) {

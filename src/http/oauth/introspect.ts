@@ -1,4 +1,4 @@
-import { secretHash } from "../../domain/tokens.ts";
+import { type ScopeName, scopesWithin, secretHash } from "../../domain/tokens.ts";
 import type { TokenRecord } from "../../store/results.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
@@ -12,9 +12,9 @@ import { readForm, required } from "./parameters.ts";
  */
 export function introspectRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
   const { store, now, publicUrl } = deps;
-  const describe = (token: TokenRecord) => ({
+  const describe = (token: TokenRecord, scopes: readonly ScopeName[]) => ({
     active: true,
-    scope: token.scopes.join(" "),
+    ...(scopes.length > 0 && { scope: scopes.join(" ") }),
     client_id: token.applicationId,
     ...(token.kind === "access_token" && { token_type: "Bearer" }),
     exp: Math.floor(token.expiresAt / 1000),
@@ -32,7 +32,12 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps, detail: o
       }
       const token = await store.tokens.inspect(secretHash(required(form, "token")), now());
       const isOwn = token?.applicationId === application.id;
-      return replyJson(exchange, 200, isOwn ? describe(token) : { active: false }, uncached);
+      return replyJson(
+        exchange,
+        200,
+        isOwn ? describe(token, scopesWithin(token.scopes, application.scopes)) : { active: false },
+        uncached,
+      );
     },
     { access: "anyone", parse: "none", detail },
   );

@@ -1,4 +1,4 @@
-import { parseScopes, type Scope } from "../../domain/tokens.ts";
+import { parseScopeNames, type Scope, type ScopeName, scopesWithin } from "../../domain/tokens.ts";
 import { publicBodyBytes, readBytes, requireMediaType } from "../body.ts";
 import { OAuthError } from "./errors.ts";
 
@@ -34,14 +34,14 @@ export function required(form: Parameters, name: string): string {
   return value;
 }
 
-/** The scopes asked for, all that are `allowed` where none are named; throws `invalid_scope`. */
-export function readScopes(asked: string | undefined, allowed: readonly Scope[]): readonly Scope[] {
+/** The scopes asked for, as they are named there, or all that are `allowed`; throws `invalid_scope`. */
+export function readScopes(asked: string | undefined, allowed: readonly Scope[]): readonly ScopeName[] {
   if (asked === undefined) return allowed;
-  const wanted = parseScopes(asked);
+  const wanted = parseScopeNames(asked);
   if (!wanted || wanted.length === 0) {
     throw new OAuthError("invalid_scope", "The scope names one that does not exist");
   }
-  if (wanted.some((scope) => !allowed.includes(scope))) {
+  if (scopesWithin(wanted, allowed).length < wanted.length) {
     throw new OAuthError("invalid_scope", "The application may not have all of these scopes");
   }
   return wanted;

@@ -1,8 +1,10 @@
 import type { Application } from "../../domain/applications.ts";
+import { isCodeVerifier } from "../../domain/authorizations.ts";
 import {
   appTokenLifetimeMs,
   newSecret,
-  type Scope,
+  type ScopeName,
+  scopesWithin,
   secretHash,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
@@ -70,12 +72,16 @@ async function clientCredentials(
 /** The first tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.5). */
 function authorizationCode(deps: PublicDeps, application: Application, form: Parameters) {
   const code = required(form, "code");
-  const given = {
-    applicationId: application.id,
-    redirectUri: form.get("redirect_uri") ?? null,
-    codeVerifier: required(form, "code_verifier"),
-  };
-  return userTokens((tokens) => {
+  const codeVerifier = required(form, "code_verifier");
+  if (!isCodeVerifier(codeVerifier)) {
+    throw new OAuthError(
+      "invalid_grant",
+      "code_verifier must have 43 to 128 characters: letters, digits, -, ., _ and ~",
+    );
+  }
+  const redirectUri = form.get("redirect_uri") ?? null;
+  const given = { applicationId: application.id, redirectUri, codeVerifier };
+  return userTokens(application, (tokens) => {
     return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
   });
 }
@@ -85,13 +91,16 @@ function refreshToken(deps: PublicDeps, application: Application, form: Paramete
   const token = required(form, "refresh_token");
   const asked = form.get("scope");
   const scopes = asked === undefined ? null : readScopes(asked, application.scopes);
-  return userTokens((tokens) => {
+  return userTokens(application, (tokens) => {
     const given = { applicationId: application.id, scopes };
     return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());
   });
 }
 
-async function userTokens(exchange: (tokens: NewTokens) => Promise<Exchanged>): Promise<TokenAnswer> {
+async function userTokens(
+  application: Application,
+  exchange: (tokens: NewTokens) => Promise<Exchanged>,
+): Promise<TokenAnswer> {
   const accessToken = newSecret("onair_at_");
   const newRefreshToken = newSecret("onair_rt_");
   const result = await exchange({
@@ -99,7 +108,8 @@ async function userTokens(exchange: (tokens: NewTokens) => Promise<Exchanged>): 
     refreshHash: secretHash(newRefreshToken),
   });
   if ("grant" in result) {
-    return tokenAnswer(accessToken, userTokenLifetimeMs, result.grant.scopes, newRefreshToken);
+    const shown = scopesWithin(result.grant.scopes, application.scopes);
+    return tokenAnswer(accessToken, userTokenLifetimeMs, shown, newRefreshToken);
   }
   if (result.refused === "exceeded") {
     throw new OAuthError("invalid_scope", "The user did not grant all of these scopes");
@@ -115,7 +125,7 @@ async function userTokens(exchange: (tokens: NewTokens) => Promise<Exchanged>): 
 function tokenAnswer(
   accessToken: string,
   lifetimeMs: number,
-  scopes: readonly Scope[],
+  scopes: readonly ScopeName[],
   newRefreshToken?: string,
 ): TokenAnswer {
   return {

@@ -9,7 +9,7 @@ import type { Authenticator, Caller } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
 import { type Ending, EventStream, type StreamPart, type StreamPosition } from "./event-stream.ts";
 import { deliveryFrame, gapFrame, heartbeat, opening } from "./stream-frames.ts";
-import { type StreamPlaces, tryAgainLater } from "./stream-places.ts";
+import { type StreamOwner, type StreamPlaces, tryAgainLater } from "./stream-places.ts";
 
 export interface EventStreamsOptions {
   readonly store: Pick<Store, "deliveries">;
@@ -93,20 +93,20 @@ export class EventStreams {
    */
   async open(asked: StreamRequest): Promise<ReadableStream<Uint8Array>> {
     const { caller, token, cut } = asked;
-    const { application } = caller;
+    const { application, grant } = caller;
     if (application.delivery === "webhook") {
       const message = "This application gets its events by webhook only; ask the platform for its stream";
       throw new DomainError("stream_disabled", message);
     }
     const { position, frames } = await this.#start(asked);
-    await this.#takePlace(application.id);
+    await this.#takePlace(grant);
     const streams = this.#open.get(application.id) ?? new Set();
     const stream = new EventStream({
       position,
       opening: encoder.encode(frames),
       next: (from, isReminded) => this.#next(token, from, isReminded),
       ended: (reason) => {
-        this.#ended(stream, application.id, reason);
+        this.#ended(stream, grant, reason);
         if (reason === "stalled") cut();
       },
     });
@@ -145,20 +145,21 @@ export class EventStreams {
     return [...this.#open.values()].flatMap((streams) => [...streams]);
   }
 
-  async #takePlace(applicationId: string): Promise<void> {
+  async #takePlace(owner: StreamOwner): Promise<void> {
     const { places } = this.#options;
-    await places.take(applicationId);
+    await places.take(owner);
     if (!this.#isClosed) return;
-    places.leave(applicationId);
+    places.leave(owner);
     throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
   }
 
-  #ended(stream: EventStream, applicationId: string, reason: Ending): void {
+  #ended(stream: EventStream, owner: StreamOwner, reason: Ending): void {
+    const { applicationId } = owner;
     const streams = this.#open.get(applicationId);
     if (!streams?.delete(stream)) return;
     if (streams.size === 0) this.#open.delete(applicationId);
     this.#count--;
-    this.#options.places.leave(applicationId);
+    this.#options.places.leave(owner);
     this.#options.log.info("stream.closed", { application_id: applicationId, reason });
   }
 
@@ -276,9 +277,6 @@ export class EventStreams {
     return bytes;
   }
 }
-
-/** Whose events a stream has: those of an application, or with the token of a user those for that user. */
-type StreamOwner = Pick<Caller["grant"], "applicationId" | "userId">;
 
 /** What an id is bound to. */
 function filterOf({ applicationId, userId }: StreamOwner): string {

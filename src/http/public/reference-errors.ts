@@ -3,7 +3,9 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import { component, documentSchema, type Json } from "./reference-schemas.ts";
 
-export type PublicErrorCode = Exclude<ErrorCode, "range_not_satisfiable"> | "internal_error";
+export type PublicErrorCode =
+  | Exclude<ErrorCode, "range_not_satisfiable" | "insufficient_role" | "unknown_host">
+  | "internal_error";
 
 const closed = { additionalProperties: false };
 export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";

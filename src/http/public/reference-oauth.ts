@@ -41,7 +41,12 @@ const TokenForm = Type.Union([
   Type.Object({
     grant_type: Type.Literal("authorization_code"),
     code: text("As it came to the redirect URI."),
-    code_verifier: text("Of which the authorization request had the challenge (RFC 7636)."),
+    code_verifier: Type.String({
+      minLength: 43,
+      maxLength: 128,
+      pattern: "^[A-Za-z0-9._~-]+$",
+      description: "Of which the authorization request had the challenge (RFC 7636).",
+    }),
     redirect_uri: optional("If given, that of the authorization request."),
     ...clientFields,
   }),
@@ -59,7 +64,7 @@ const AccessTokenSchema = Type.Object(
     token_type: Type.Literal("Bearer"),
     expires_in: Type.Integer({ description: "Seconds for which it is good." }),
     refresh_token: optional("Only with the token of a user: exchange it for new tokens within 30 days."),
-    scope: text("Its scopes, separated by spaces."),
+    scope: text("Its scopes, separated by spaces, as they were named when they were asked for."),
   },
   { $id: "AccessToken", ...closed },
 );
@@ -95,7 +100,7 @@ export const tokenDetail = clientEndpoint({
   id: "createToken",
   summary: "Get an access token",
   description:
-    "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in.",
+    "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both; a `Bearer` header beside them is ignored. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in.",
   form: TokenForm,
   example: {
     grant_type: "authorization_code",
@@ -147,7 +152,7 @@ export const revokeDetail = clientEndpoint({
 const IntrospectionSchema = Type.Object(
   {
     active: Type.Boolean({ description: "Whether it is a good token of the application that asks." }),
-    scope: optional("Its scopes, separated by spaces."),
+    scope: optional("Those of its scopes that the application still has; left out where it has none."),
     client_id: optional("The application."),
     token_type: Type.Optional(Type.Literal("Bearer", { description: "Only of an access token." })),
     exp: Type.Optional(Type.Integer({ description: "When it ends, in seconds since 1970." })),

@@ -37,7 +37,7 @@ export function replayRoutes(app: PublicListener, { store, now }: PublicDeps): v
       id: "createReplay",
       tag,
       summary: "Create Replay",
-      description: `Sends the deliveries of a range of time again, with the same \`webhook-id\`s, in a job that goes on across restarts, at a pace that does not hold up new events. What cannot be sent again is counted as skipped. At most ${replayLimits.maxRunning} run at once for an application, and none beside another that could send the same delivery. With \`dry_run\` they are only counted.`,
+      description: `Sends the deliveries of a range of time again, with the same \`webhook-id\`s, in a job that goes on across restarts, at a pace that does not hold up new events. What cannot be sent again is counted as skipped. At most ${replayLimits.maxRunning.application} run at once for an application, and none beside another that could send the same delivery. With the tokens of users ${replayLimits.maxRunning.user} runs at once for each and ${replayLimits.maxRunning.users} for all of them, which are no obstacle to the application's own. With \`dry_run\` they are only counted.`,
       access: "events:subscribe",
       body: { schema: ReplayInput, example: exampleReplayInput },
       answers: {
@@ -53,14 +53,14 @@ export function replayRoutes(app: PublicListener, { store, now }: PublicDeps): v
   app.get(
     path,
     async ({ exchange }) => {
-      const found = await store.replays.page(scopeOf(exchange), replayLimits.maxListed);
+      const found = await store.replays.page(scopeOf(exchange), replayLimits.maxListed.application);
       return replyJson(exchange, 200, { data: found.map(shownReplay), message: "OK" });
     },
     operation({
       id: "getReplays",
       tag,
       summary: "Get Replays",
-      description: `The replays of the calling application, the newest first, at most ${replayLimits.maxListed}; with a user token, those made with tokens of that user.`,
+      description: `The replays of the calling application, the newest first, at most ${replayLimits.maxListed.application}; with a user token, those made with tokens of that user.`,
       access: "events:subscribe",
       answers: {
         200: answer("The replays.", {

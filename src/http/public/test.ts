@@ -7,6 +7,7 @@ import type { SampleExchange } from "../../webhooks/sample.ts";
 import { rateLimited } from "../auth.ts";
 import { readOptionalJson } from "../body.ts";
 import { replyJson } from "../exchange.ts";
+import type { RateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -14,8 +15,8 @@ import { answer, Message, operation, WebUrl } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 
-/** For each application. */
-const testsPerMinute = 10;
+/** For each application, for its users together, and for each of these: no user can use up what others have. */
+const testsPerMinute = { application: 10, users: 10, user: 3 };
 const defaultEvent = "channel.followed";
 
 const TestBody = Type.Object({
@@ -48,7 +49,17 @@ const TestSchema = Type.Object(
       closed,
     ),
     response: nullable(
-      Type.Object({ status: Type.Integer(), body: Type.String({ description: "Its first KiB." }) }, closed),
+      Type.Object(
+        {
+          status: Type.Integer({ description: "Its status." }),
+          headers: Type.Record(Type.String(), Type.String(), {
+            description:
+              "By name in lower case: the first 40, each value up to 500 characters. Without cookies, and without what an egress proxy may have added.",
+          }),
+          body: Type.String({ description: "Its first KiB." }),
+        },
+        closed,
+      ),
       { description: "null where no answer arrived." },
     ),
     outcome: Type.String({ description: "As of an attempt." }),
@@ -76,9 +87,8 @@ export function testRoute(
         const message = "is not a known one; GET /public/v1/events/types lists them";
         throw invalidFields([{ in: "body", field, message }]);
       }
-      const { application_id } = scopeOf(exchange);
-      const budget = access.limiter.take(`tests of ${application_id}`, testsPerMinute);
-      if (budget?.allowed === false) throw rateLimited(budget);
+      const { application_id, broadcaster_user_id } = scopeOf(exchange);
+      takeTest(access.limiter, application_id, broadcaster_user_id);
       const made = await engine.test(application_id, { name: event, version, data: type.example });
       return replyJson(exchange, 200, { data: shown(made), message: "OK" });
     },
@@ -86,7 +96,7 @@ export function testRoute(
       id: "testWebhook",
       tag: "Deliveries",
       summary: "Test Webhook",
-      description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute} a minute for an application.`,
+      description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`,
       access: "events:subscribe",
       body: { schema: TestBody, example: { event: "channel.followed" }, optional: true },
       answers: {
@@ -96,14 +106,14 @@ export function testRoute(
             data: {
               delivered: false,
               problem:
-                "It answered 302, a redirect, which is not followed: set the webhook URL to where it leads.",
+                "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
               request: {
                 method: "POST",
                 url: "https://bot.example/webhook",
                 headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
                 body: exampleSentDelivery.request?.body,
               },
-              response: { status: 302, body: "" },
+              response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
               outcome: "status",
               error: "The answer was 302. Redirects are not followed.",
               duration_ms: 143,
@@ -118,13 +128,31 @@ export function testRoute(
   );
 }
 
-function shown({ url, headers, body, result }: SampleExchange) {
-  const { class: outcome, status, error, durationMs, responseBody, timings } = result;
+/** Throws `rate_limited` where there were too many within a minute. */
+function takeTest(limiter: RateLimiter, applicationId: string, userId: number | null): void {
+  const own = `tests of ${applicationId}`;
+  const shares: [string, number][] =
+    userId === null
+      ? [[own, testsPerMinute.application]]
+      : [
+          [`${own} by ${userId}`, testsPerMinute.user],
+          [`${own} by users`, testsPerMinute.users],
+        ];
+  for (const [i, [key, limit]] of shares.entries()) {
+    const budget = limiter.take(key, limit);
+    if (budget?.allowed !== false) continue;
+    for (const [taken, ofTaken] of shares.slice(0, i)) limiter.giveBack(taken, ofTaken);
+    throw rateLimited(budget);
+  }
+}
+
+function shown({ url, headers, body, result, answer: { status, ...answered } }: SampleExchange) {
+  const { class: outcome, error, durationMs, timings } = result;
   return {
     delivered: outcome === "ok",
-    problem: diagnose(result),
+    problem: diagnose({ ...result, url, location: answered.headers["location"] ?? null }),
     request: { method: "POST", url, headers, body },
-    response: status === null ? null : { status, body: responseBody },
+    response: status === null ? null : { status, ...answered },
     outcome,
     error,
     duration_ms: durationMs,

@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../results.ts";
 import { explain, lockFile, pidFile } from "./directory.ts";
@@ -21,7 +21,10 @@ export function lockDirectory(directory: string): DirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const lock = new Database(lockPath, { create: true });
+    // For their owner alone from the very beginning, as everything in the directory; and where an older version made it.
+    closeSync(openSync(lockPath, "a", 0o600));
+    chmodSync(lockPath, 0o600);
+    const lock = new Database(lockPath, { create: false, readwrite: true });
     // As long as `holderOf` may take to look.
     lock.run("PRAGMA busy_timeout = 50");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");

@@ -6,7 +6,7 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
-import { codeLifetimeMs } from "../../domain/tokens.ts";
+import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
 import type { AnsweredLogin } from "../results.ts";
 import type { Store } from "../store.ts";
 import type { Commit } from "./commit.ts";
@@ -72,7 +72,7 @@ export function loginRequestStore(
         hash: Buffer.from(codeHash),
         application_id: applicationId,
         user_id: userId,
-        scopes,
+        scopes: scopesWithin(login.scopes, scopes),
         redirect_uri: login.redirectUri,
         code_challenge: login.codeChallenge,
         family_id: newId(),

@@ -11,6 +11,7 @@ import subscriptions from "../../../drizzle/0008_subscriptions.sql" with { type:
 import searchRuns from "../../../drizzle/0009_search_runs.sql" with { type: "text" };
 import accessBounds from "../../../drizzle/0010_access_bounds.sql" with { type: "text" };
 import webhookConcurrency from "../../../drizzle/0011_webhook_concurrency.sql" with { type: "text" };
+import operatorKeys from "../../../drizzle/0012_operator_keys.sql" with { type: "text" };
 import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { name: "0009_search_runs", sql: searchRuns },
   { name: "0010_access_bounds", sql: accessBounds },
   { name: "0011_webhook_concurrency", sql: webhookConcurrency },
+  { name: "0012_operator_keys", sql: operatorKeys },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

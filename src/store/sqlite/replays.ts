@@ -47,9 +47,20 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     `SELECT seq FROM deliveries INDEXED BY deliveries_failed
      WHERE application_id = ? AND seq >= ? AND seq < ? AND status IN ('failed', 'expired') ORDER BY seq LIMIT ${maxRows}`,
   );
-  const forgetOld = db.prepare<null, [string, string]>(
-    `DELETE FROM replays WHERE application_id = ? AND state <> 'running' AND id NOT IN
-       (SELECT id FROM replays WHERE application_id = ? ORDER BY id DESC LIMIT ${replayLimits.maxListed})`,
+  const forgetOld = ({ application_id, broadcaster_user_id: user }: NewReplay) => {
+    const { application, user: ofUser, users } = replayLimits.maxListed;
+    if (user === null) return forget.run(application_id, "own", application);
+    forget.run(application_id, user, ofUser);
+    return forget.run(application_id, "users", users);
+  };
+  const forget = db.prepare<null, [string, string | number, number]>(
+    `WITH listed AS (
+       SELECT id, state FROM replays WHERE application_id = ?1 AND CASE ?2
+         WHEN 'own' THEN broadcaster_user_id IS NULL
+         WHEN 'users' THEN broadcaster_user_id IS NOT NULL
+         ELSE broadcaster_user_id = ?2 END)
+     DELETE FROM replays WHERE id IN (SELECT id FROM listed ORDER BY id DESC LIMIT -1 OFFSET ?3)
+       AND state <> 'running'`,
   );
 
   const within = ({ application_id, broadcaster_user_id }: DeliveryScope) =>
@@ -128,7 +139,7 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
       .where(and(eq(replays.application_id, application_id), isRunning))
       .all();
     checkBeside(replay, others.map(shown));
-    forgetOld.run(application_id, application_id);
+    forgetOld(replay);
     const behind = (lastDelivery.get()?.last ?? 0) + 1;
     const [first, end] = [Math.min(numberAt(from), behind), Math.min(numberAt(to), behind)];
     const row = { ...rest, application_id, from_at: from, to_at: to, first, end, position: first };

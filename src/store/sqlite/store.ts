@@ -19,6 +19,7 @@ import { channelStore, livestreamStore } from "./livestreams.ts";
 import type { DirectoryLock } from "./lock.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase, openForReading, openIfReady } from "./open.ts";
+import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -98,6 +99,7 @@ function storeOn(
     endpoints: () => endpointStore(orm, commit, keepEndpoint),
     retention: () => retentionStore(db, commit),
     idempotency: () => idempotencyStore(orm, commit),
+    operatorKeys: () => operatorKeyStore(orm, commit),
     settings: () => settingStore(orm, commit),
   };
   const file = databaseIn(directory);

@@ -6,7 +6,9 @@ import { once } from "../../domain/lazily.ts";
 import {
   appTokensKept,
   refreshTokenLifetimeMs,
-  type Scope,
+  type ScopeName,
+  scopesNamed,
+  scopesWithin,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens } from "../results.ts";
@@ -20,7 +22,7 @@ interface Family {
   readonly id: string;
   readonly applicationId: string;
   readonly userId: number;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ScopeName[];
 }
 
 /** Everything that expires, with its key. */
@@ -87,7 +89,7 @@ export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
   );
 
   /** The new refresh token has all scopes of its family, whatever the access token has (RFC 6749, section 6). */
-  const issue = (family: Family, scopes: readonly Scope[], hashes: NewTokens, now: number): Exchanged => {
+  const issue = (family: Family, scopes: readonly ScopeName[], hashes: NewTokens, now: number): Exchanged => {
     const common = { application_id: family.applicationId, user_id: family.userId, family_id: family.id };
     const expiresAt = now + userTokenLifetimeMs;
     orm
@@ -126,7 +128,10 @@ export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
           .run();
         return grant.userId === null && keepNewest()(grant.applicationId) > 0;
       }),
-    find: async (hash) => find.get({ hash }) ?? null,
+    find: async (hash) => {
+      const found = find.get({ hash });
+      return found ? { ...found, scopes: scopesNamed(found.scopes) } : null;
+    },
     inspect: async (hash, now) => {
       const access = find.get({ hash });
       if (access) return access.expiresAt > now ? { kind: "access_token", ...access } : null;
@@ -160,7 +165,9 @@ export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
           revokeFamily(token.familyId);
           return { refused: "reused" };
         }
-        if (scopes?.some((scope) => !token.scopes.includes(scope))) return { refused: "exceeded" };
+        if (scopes && scopesWithin(scopes, scopesNamed(token.scopes)).length < scopes.length) {
+          return { refused: "exceeded" };
+        }
         if (token.rotatedAt === null) {
           orm
             .update(refreshTokens)
@@ -193,7 +200,7 @@ export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
         .orderBy(tokens.expires_at)
         .limit(limit)
         .all()
-        .map((token) => ({ applicationId, ...token })),
+        .map((token) => ({ applicationId, ...token, scopes: scopesNamed(token.scopes) })),
     removeOfApplication: (applicationId) =>
       commit(() => {
         for (const table of [refreshTokens, authorizationCodes]) {

@@ -1,10 +1,11 @@
 import { blob, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { ClientType, DeliveryMode, RetiredSecret } from "../../../domain/applications.ts";
 import type { LoginAnswer } from "../../../domain/authorizations.ts";
-import type { Scope } from "../../../domain/tokens.ts";
+import type { Scope, ScopeName } from "../../../domain/tokens.ts";
 import { users } from "./platform.ts";
 
 // Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
+// Scopes of tokens, and of what becomes tokens, are kept as they were asked for.
 
 export const applications = sqliteTable("applications", {
   id: text().primaryKey(),
@@ -35,7 +36,7 @@ export const tokens = sqliteTable(
       .notNull()
       .references(() => applications.id, { onDelete: "cascade" }),
     user_id: integer().references(() => users.id, { onDelete: "cascade" }),
-    scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+    scopes: text({ mode: "json" }).$type<readonly ScopeName[]>().notNull(),
     expires_at: integer().notNull(),
     /** Shared by all that came of one authorization code, and revoked together; null for tokens of applications. */
     family_id: text(),
@@ -57,7 +58,7 @@ const onBehalf = () => ({
   user_id: integer()
     .notNull()
     .references(() => users.id, { onDelete: "cascade" }),
-  scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+  scopes: text({ mode: "json" }).$type<readonly ScopeName[]>().notNull(),
 });
 
 export const loginRequests = sqliteTable(
@@ -71,7 +72,7 @@ export const loginRequests = sqliteTable(
       .notNull()
       .references(() => applications.id, { onDelete: "cascade" }),
     redirect_uri: text().notNull(),
-    scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+    scopes: text({ mode: "json" }).$type<readonly ScopeName[]>().notNull(),
     state: text(),
     code_challenge: text().notNull(),
     expires_at: integer().notNull(),
@@ -127,7 +128,12 @@ export const refreshTokens = sqliteTable(
 
 export const consents = sqliteTable(
   "consents",
-  { ...onBehalf(), created_at: text().notNull(), updated_at: text().notNull() },
+  {
+    ...onBehalf(),
+    scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
   (table) => [
     primaryKey({ columns: [table.user_id, table.application_id] }),
     index("consents_application").on(table.application_id),

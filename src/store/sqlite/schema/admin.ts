@@ -1,4 +1,5 @@
 import { blob, index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { KeySource, Role } from "../../../domain/operator-keys.ts";
 
 // Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
 
@@ -21,3 +22,18 @@ export const idempotencyKeys = sqliteTable(
   },
   (table) => [index("idempotency_keys_age").on(table.first_seen_at)],
 );
+
+/** Keys of the admin API; a key from the environment is not among them. */
+export const operatorKeys = sqliteTable("operator_keys", {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  role: text().$type<Role>().notNull(),
+  source: text().$type<KeySource>().notNull(),
+  /** SHA-256 of the key, in base64. */
+  hash: text().notNull().unique(),
+  prefix: text().notNull(),
+  created_at: integer().notNull(),
+  expires_at: integer(),
+  last_used_at: integer(),
+  shown_at: integer(),
+});

@@ -1,0 +1,139 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Environment } from "../config.ts";
+import { newOperatorKey } from "../domain/operator-keys.ts";
+import { isoTime } from "../domain/time.ts";
+import { databaseFile } from "../store/sqlite/directory.ts";
+import { openStore } from "../store/sqlite/store.ts";
+import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { type Command, UsageError } from "./command.ts";
+import { print, recordLines, table } from "./print.ts";
+import { readArguments, readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
+
+const help = `Usage: onair admin-key <action> [options]
+
+The keys of the admin API, at a running server or in a data directory that no server uses. Only their hashes are kept.
+
+  list               all of them; the key of ONAIR_ADMIN_KEY is shown by the server that has it
+  create             makes one; it is shown only now
+  revoke ID          ends one at once; the last operator key that works stays
+  reset              for a lost key, with --data only: makes an operator key in place of every operator key there;
+                     keys with other roles stay, and so does that of a server's ONAIR_ADMIN_KEY
+
+  --name NAME        for create
+  --role ROLE        for create: operator (everything), publisher (the platform's data and events, nothing else), or
+                     reader (reads, but downloads no backup)
+  --expires-in SECONDS
+                     for create (default: it is good until it is revoked)
+${targetHelp}
+  --json             print the answer as JSON
+
+The first start of "onair serve" makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown on the terminal;
+where there is none, it is in the file onair.admin-key of the data directory. A key in ONAIR_ADMIN_KEY ends that one for
+good.
+
+Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = {
+  ...targetOptions,
+  json: { type: "boolean" },
+  name: { type: "string" },
+  role: { type: "string" },
+  "expires-in": { type: "string" },
+} as const;
+
+const actions = ["list", "create", "revoke", "reset"] as const;
+type Action = (typeof actions)[number];
+
+const path = "/admin/v1/keys";
+
+export const adminKey: Command = {
+  summary: "list, make and revoke keys of the admin API",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [word, id, ...more] = positionals;
+    const action = actions.find((one) => one === word);
+    if (action === undefined) throw new UsageError(`the action must be one of ${actions.join(", ")}`);
+    const { name, role, "expires-in": expiresIn, json = false } = values;
+    const mistakes: string[] = [];
+    if (action === "reset" && values.url !== undefined)
+      mistakes.push("reset works on a data directory that no server uses: name it with --data");
+    const target = readTarget(action === "reset" ? { data: values.data } : values, env, mistakes);
+    const extra = action === "revoke" ? more[0] : id;
+    if (action === "revoke" && id === undefined) mistakes.push("the id of the key is missing");
+    if (extra !== undefined) mistakes.push(`"${extra}" is not expected here`);
+    if (action !== "create" && (name ?? role ?? expiresIn) !== undefined)
+      mistakes.push("--name, --role and --expires-in are for create");
+    if (action === "create" && name === undefined) mistakes.push("--name is missing");
+    if (action === "create" && role === undefined)
+      mistakes.push("--role is missing: operator, publisher or reader");
+    if (expiresIn !== undefined && !/^[0-9]{1,15}$/.test(expiresIn))
+      mistakes.push("--expires-in must be a number");
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    if (action === "reset") await reset(target, json);
+    else {
+      const body = { name, role, ...(expiresIn !== undefined && { expires_in: Number(expiresIn) }) };
+      await withAdminApi(target, (api) => perform(api, { action, id: id ?? "", body, json }));
+    }
+    return 0;
+  },
+};
+
+interface Asked {
+  readonly action: Exclude<Action, "reset">;
+  readonly id: string;
+  readonly body: unknown;
+  readonly json: boolean;
+}
+
+async function perform(api: AdminApi, { action, id, body, json }: Asked): Promise<void> {
+  if (action === "revoke") {
+    await api.send({ method: "DELETE", path: `${path}/${encodeURIComponent(id)}` });
+    return print(json ? JSON.stringify({ id, revoked: true }) : `${id} is revoked`);
+  }
+  const request = action === "list" ? { method: "GET" as const } : { method: "POST" as const, json: body };
+  const text = await (await api.send({ ...request, path })).text();
+  if (json) return print(text);
+  return print(action === "list" ? listed(JSON.parse(text)) : recordLines(JSON.parse(text)));
+}
+
+interface Listed {
+  readonly data: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly role: string;
+    readonly prefix: string;
+    readonly created_at: string;
+    readonly expires_at: string | null;
+    readonly last_used_at: string | null;
+  }[];
+}
+
+function listed({ data }: Listed): string {
+  if (data.length === 0) return "There is no key. A server has one as soon as it was started.";
+  const rows = data.map(({ id, name, role, prefix, created_at, expires_at, last_used_at }) => {
+    const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
+    const end = isExpired ? "expired" : (expires_at ?? "never");
+    return [id, role, prefix === "" ? "-" : `${prefix}…`, created_at, end, last_used_at ?? "never", name];
+  });
+  return table([["ID", "ROLE", "KEY", "CREATED", "EXPIRES", "LAST USED", "NAME"], ...rows]);
+}
+
+async function reset({ data }: Target, json: boolean): Promise<void> {
+  if (!existsSync(join(data, databaseFile)))
+    throw new UsageError(`There is no data in ${data}; name its directory with --data`);
+  const store = openStore(data);
+  try {
+    const now = Date.now();
+    const name = `reset ${isoTime(now)}`;
+    const { secret, key } = newOperatorKey({ name, role: "operator", source: "created", now });
+    const ended = await store.operatorKeys.reset(key);
+    const { id, role } = key;
+    if (json) await print(JSON.stringify({ id, name, role, key: secret, ended }));
+    else await print(`${recordLines({ id, name, role, key: secret })}\n\nOperator keys that ended: ${ended}`);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,86 @@
+import { newId } from "./ids.ts";
+import { hour } from "./time.ts";
+import { newSecret, secretHash } from "./tokens.ts";
+
+/** What a key of the admin API may do. */
+export const roles = ["operator", "publisher", "reader"] as const;
+export type Role = (typeof roles)[number];
+
+/** `generated`: made by the first start. `environment`: set by `ONAIR_ADMIN_KEY`, never stored. */
+export type KeySource = "generated" | "created" | "environment";
+
+/** A key of the admin API. Times are milliseconds since the epoch. */
+export interface OperatorKey {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly source: KeySource;
+  /** SHA-256 of the key, in base64. */
+  readonly hash: string;
+  /** The first characters of the key, to tell one from another; empty for a key from the environment. */
+  readonly prefix: string;
+  readonly created_at: number;
+  /** null: it does not expire. */
+  readonly expires_at: number | null;
+  /** The hour of its last use; null: it was never used. */
+  readonly last_used_at: number | null;
+  /** null: the key was made, but its start ended before it was shown. */
+  readonly shown_at: number | null;
+}
+
+export const operatorKeyLimits = { keys: 100, maxExpirySeconds: 10 * 366 * 24 * 3_600 } as const;
+
+const prefixLength = "onair_admin_".length + 4;
+
+/** A new key and its record. */
+export function newOperatorKey(of: {
+  readonly name: string;
+  readonly role: Role;
+  readonly source: OperatorKey["source"];
+  readonly now: number;
+  readonly expiresAt?: number | null;
+}): { readonly secret: string; readonly key: OperatorKey } {
+  const secret = newSecret("onair_admin_");
+  const key: OperatorKey = {
+    id: newId(),
+    name: of.name,
+    role: of.role,
+    source: of.source,
+    hash: secretHash(secret).toString("base64"),
+    prefix: secret.slice(0, prefixLength),
+    created_at: of.now,
+    expires_at: of.expiresAt ?? null,
+    last_used_at: null,
+    shown_at: of.source === "generated" ? null : of.now,
+  };
+  return { secret, key };
+}
+
+/** Whether a key is accepted at a time. */
+export function isInForce({ expires_at }: OperatorKey, now: number): boolean {
+  return expires_at === null || expires_at > now;
+}
+
+/** Whether one of these keys is good for everything. */
+export function hasOperator(keys: readonly OperatorKey[], now: number): boolean {
+  return keys.some((key) => key.role === "operator" && isInForce(key, now));
+}
+
+/** A generated key that was never shown is of no use to anyone. */
+export function isUnshown({ source, shown_at }: OperatorKey): boolean {
+  return source === "generated" && shown_at === null;
+}
+
+/**
+ * Whether a start has to make a key: there has never been an operator key that anyone has seen. `wasSet`: one came
+ * from the environment once.
+ */
+export function needsFirstKey(keys: readonly OperatorKey[], wasSet: boolean): boolean {
+  return !wasSet && !keys.some((key) => key.role === "operator" && !isUnshown(key));
+}
+
+/** The hour to note as that of the last use; null: it is noted already. */
+export function newLastUse({ last_used_at }: OperatorKey, now: number): number | null {
+  const current = Math.floor(now / hour) * hour;
+  return last_used_at === null || last_used_at < current ? current : null;
+}

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { needsFirstKey, newOperatorKey } from "./domain/operator-keys.ts";
+import type { OperatorKeys } from "./http/admin/operator-keys.ts";
+import type { Log } from "./log.ts";
+import type { Store } from "./store/store.ts";
+
+/** Shows a new operator key, once. */
+export type ShowKey = (secret: string) => Promise<void>;
+
+export interface SettleOptions {
+  readonly store: Pick<Store, "operatorKeys" | "settings">;
+  readonly operatorKeys: OperatorKeys;
+  readonly show: ShowKey;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** Set in a data directory that once had a key from the environment: no start generates one there any more. */
+const wasSetSetting = "operator_key_was_set";
+
+/**
+ * Settles which keys open the admin API, once the server listens. The first start makes one and shows it; so does the
+ * next one where that ended before it was shown. A key from the environment ends the generated one for good.
+ */
+export async function settleOperatorKeys(options: SettleOptions): Promise<void> {
+  const { store, operatorKeys, now, log } = options;
+  const stored = await store.operatorKeys.all();
+  const wasSet = (await store.settings.get(wasSetSetting)) !== null;
+  if (operatorKeys.hasEnvironmentKey) {
+    if (!wasSet) await store.settings.put(wasSetSetting, "true");
+    if (stored.some(({ source }) => source === "generated")) await store.operatorKeys.endGenerated();
+  } else if (needsFirstKey(stored, wasSet)) await makeFirstKey(options);
+  const at = now();
+  const inForce = operatorKeys.list().filter(({ expires_at }) => expires_at === null || expires_at > at);
+  const count = (role: string) => inForce.filter((key) => key.role === role).length;
+  const counts = { operator: count("operator"), publisher: count("publisher"), reader: count("reader") };
+  log.info("operator_keys", { environment: operatorKeys.hasEnvironmentKey, ...counts });
+  if (counts.operator > 0) return;
+  log.warn("no_operator_key", {
+    reason: wasSet ? "ONAIR_ADMIN_KEY is not set any more, and no other key was made" : "none is in force",
+    mend: 'set ONAIR_ADMIN_KEY, or stop the server and run "onair admin-key reset --data DIR"',
+  });
+}
+
+async function makeFirstKey({ store, operatorKeys, show, now }: SettleOptions): Promise<void> {
+  const made = newOperatorKey({ name: "first start", role: "operator", source: "generated", now: now() });
+  await store.operatorKeys.generate(made.key);
+  await show(made.secret);
+  await store.operatorKeys.markShown(made.key.id, now());
+  await operatorKeys.load();
+}
+
+/** The file of a data directory that holds the key of its first start, where there was no terminal to show it. */
+export const operatorKeyFile = "onair.admin-key";
+
+/** Shows a key in a file for its owner alone, whose path the log tells. */
+export function keyFile(directory: string, log: Log): ShowKey {
+  return async (secret) => {
+    // Loaded for this alone.
+    const { syncDirectory, writePrivately } = await import("./backups/private-file.ts");
+    const path = join(directory, operatorKeyFile);
+    const content = new TextEncoder().encode(`${secret}\n`);
+    await writePrivately(path, chunksOf(content), () => {});
+    syncDirectory(directory);
+    log.warn("operator_key_generated", { path, next: "take the key from this file, then delete the file" });
+  };
+}
+
+async function* chunksOf(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}

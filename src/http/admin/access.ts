@@ -1,0 +1,113 @@
+import { DomainError } from "../../domain/errors.ts";
+import { once } from "../../domain/lazily.ts";
+import type { Role } from "../../domain/operator-keys.ts";
+import type { Log } from "../../log.ts";
+import { clientAddressOf, clientNetworkOf, type Exchange } from "../exchange.ts";
+import { rateLimiter } from "../rate-limit.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
+
+const everyRole: readonly Role[] = ["operator", "publisher", "reader"];
+const writers: readonly Role[] = ["operator", "publisher"];
+const readers: readonly Role[] = ["operator", "reader"];
+const operators: readonly Role[] = ["operator"];
+
+/**
+ * The roles that may call an operation of the admin API, by its id. What is not listed is for operators alone: among
+ * that is the content of a backup, which holds every secret.
+ */
+const rolesOfOperations: Readonly<Record<string, readonly Role[]>> = {
+  getUser: everyRole,
+  getUsers: everyRole,
+  putUser: writers,
+  putUsers: writers,
+  deleteUser: writers,
+  getCategory: everyRole,
+  getCategories: everyRole,
+  putCategory: writers,
+  putCategories: writers,
+  deleteCategory: writers,
+  getChannel: everyRole,
+  getChannels: everyRole,
+  putChannel: writers,
+  putChannels: writers,
+  deleteChannel: writers,
+  getLivestreams: everyRole,
+  putLivestreams: writers,
+  endLivestream: writers,
+  publishEvents: writers,
+  getEventTypes: everyRole,
+  getApplications: readers,
+  getApplication: readers,
+  getTokens: readers,
+  getLoginRequest: readers,
+  getConsents: readers,
+  getDeliveries: readers,
+  getDelivery: readers,
+  getReplays: readers,
+  getReplay: readers,
+  getEndpoints: readers,
+  getBackups: readers,
+  getBackup: readers,
+  getKeys: readers,
+};
+
+/** The roles that may call an operation. */
+export function rolesOf(operation: string): readonly Role[] {
+  return (Object.hasOwn(rolesOfOperations, operation) && rolesOfOperations[operation]) || operators;
+}
+
+/** Every operation that is not for operators alone. */
+export const sharedOperations: readonly string[] = Object.keys(rolesOfOperations);
+
+/** Wrong keys that an address (IPv6: a /64) may send in a minute before it is told to wait. */
+export const wrongKeysPerMinute = 20;
+
+export interface GateOptions {
+  readonly operatorKeys: OperatorKeys;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Instead of `wrongKeysPerMinute`; 0: no limit. */
+  readonly wrongKeyLimit?: number | undefined;
+}
+
+/**
+ * The gate of the admin API: lets a request in whose key has one of these roles, or throws, in the order 401, 429, 403.
+ * A right key is always let in, whatever others at its address have sent.
+ */
+export function operatorGate({
+  operatorKeys,
+  log,
+  now,
+  wrongKeyLimit = wrongKeysPerMinute,
+}: GateOptions): (exchange: Exchange, secret: string | null, allowed: readonly Role[]) => void {
+  const limiter = once(() => rateLimiter(now));
+
+  const refuse = (exchange: Exchange): DomainError => {
+    const budget = limiter().take(clientNetworkOf(exchange), wrongKeyLimit);
+    if (budget?.allowed === false) {
+      const { retryAfterSeconds } = budget;
+      const message = `Too many wrong operator keys from this address; try again in ${retryAfterSeconds} seconds`;
+      return new DomainError("rate_limited", message, { retryAfterSeconds });
+    }
+    // Not beyond the limit, so that the log does not grow with the guesses.
+    log.warn("wrong_operator_key", {
+      request_id: exchange.requestId,
+      address: clientAddressOf(exchange),
+      ...(budget?.remaining === 0 && { further: "are refused unlogged for now" }),
+    });
+    return new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
+  };
+
+  return (exchange, secret, allowed) => {
+    if (secret === null) {
+      throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
+    }
+    const key = operatorKeys.find(secret);
+    if (key === null) throw refuse(exchange);
+    operatorKeys.used(key);
+    if (!allowed.includes(key.role)) {
+      const message = `This needs a key with the role ${allowed.join(" or ")}; this one is a ${key.role}`;
+      throw new DomainError("insufficient_role", message);
+    }
+  };
+}

@@ -1,0 +1,94 @@
+import { isInForce, isUnshown, newLastUse, type OperatorKey } from "../../domain/operator-keys.ts";
+import { secretHash } from "../../domain/tokens.ts";
+import type { Store } from "../../store/store.ts";
+
+export interface OperatorKeyOptions {
+  readonly store: Pick<Store, "operatorKeys">;
+  readonly now: () => number;
+  /** The key that the environment sets; it replaces every generated one. */
+  readonly environment?: string | null;
+  /** A key for the requests of this process alone; it is in no list. */
+  readonly own?: string | null;
+}
+
+/** The id of the key that the environment sets. */
+export const environmentKeyId = "environment";
+
+/** The keys that open the admin API, in memory: those of the store and the one of the environment. */
+export class OperatorKeys {
+  readonly #options: OperatorKeyOptions;
+  readonly #environment: OperatorKey | null;
+  readonly #own: OperatorKey | null;
+  #stored: readonly OperatorKey[] = [];
+  readonly #hashes = new WeakMap<OperatorKey, Uint8Array>();
+  readonly #lastUses = new Map<string, number>();
+
+  constructor(options: OperatorKeyOptions) {
+    const { now, environment = null, own = null } = options;
+    this.#options = options;
+    this.#environment = environment === null ? null : this.#unstored(environment, now());
+    this.#own = own === null ? null : this.#unstored(own, now());
+  }
+
+  /** Whether the environment sets a key. */
+  get hasEnvironmentKey(): boolean {
+    return this.#environment !== null;
+  }
+
+  /** Reads the keys of the store; to be called after each change of them, before that is acknowledged. */
+  async load(): Promise<void> {
+    const keys = await this.#options.store.operatorKeys.all();
+    const isReplaced = ({ source }: OperatorKey) => this.hasEnvironmentKey && source === "generated";
+    this.#stored = keys.filter((key) => !isReplaced(key) && !isUnshown(key));
+    for (const key of this.#stored) this.#hashes.set(key, Buffer.from(key.hash, "base64"));
+    const ids = new Set([environmentKeyId, ...this.#stored.map(({ id }) => id)]);
+    for (const id of this.#lastUses.keys()) if (!ids.has(id)) this.#lastUses.delete(id);
+  }
+
+  /** Every key but those that nobody can have, expired ones too. */
+  list(): OperatorKey[] {
+    const keys = this.#environment === null ? this.#stored : [this.#environment, ...this.#stored];
+    return keys.map((key) => ({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }));
+  }
+
+  /** The key that is this secret; null where there is none or it has expired. */
+  find(secret: string): OperatorKey | null {
+    const hash = secretHash(secret);
+    let found: OperatorKey | null = null;
+    // All of them are compared, each in constant time.
+    for (const key of [this.#own, this.#environment, ...this.#stored]) {
+      const own = key && this.#hashes.get(key);
+      if (own && crypto.timingSafeEqual(own, hash)) found = key;
+    }
+    return found !== null && isInForce(found, this.#options.now()) ? found : null;
+  }
+
+  /** Notes that a key was used, on disk at most once an hour. */
+  used(key: OperatorKey): void {
+    const { store, now } = this.#options;
+    const at = newLastUse({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }, now());
+    if (at === null) return;
+    this.#lastUses.set(key.id, at);
+    if (key === this.#environment || key === this.#own) return;
+    // A use that cannot be noted, as on a full disk, is no reason to refuse the request.
+    store.operatorKeys.noteUse(key.id, at).catch(() => {});
+  }
+
+  #unstored(secret: string, now: number): OperatorKey {
+    const hash = secretHash(secret);
+    const key: OperatorKey = {
+      id: environmentKeyId,
+      name: "ONAIR_ADMIN_KEY",
+      role: "operator",
+      source: "environment",
+      hash: hash.toString("base64"),
+      prefix: "",
+      created_at: now,
+      expires_at: null,
+      last_used_at: null,
+      shown_at: now,
+    };
+    this.#hashes.set(key, hash);
+    return key;
+  }
+}

@@ -1,0 +1,66 @@
+import { and, count, eq, isNull } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { DomainError } from "../../domain/errors.ts";
+import { hasOperator, type OperatorKey, operatorKeyLimits } from "../../domain/operator-keys.ts";
+import type { Store } from "../store.ts";
+import type { Commit } from "./commit.ts";
+import { operatorKeys } from "./schema/admin.ts";
+
+export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): Store["operatorKeys"] {
+  const all = (): OperatorKey[] =>
+    orm.select().from(operatorKeys).orderBy(operatorKeys.created_at, operatorKeys.id).all();
+  const isIt = (id: string) => eq(operatorKeys.id, id);
+
+  const create = (key: OperatorKey): void => {
+    const { keys: most } = operatorKeyLimits;
+    const found = orm.select({ n: count() }).from(operatorKeys).get();
+    if ((found?.n ?? 0) >= most) {
+      throw new DomainError("conflict", `There are ${most} keys, the most there may be; revoke one`);
+    }
+    const named = orm.select().from(operatorKeys).where(eq(operatorKeys.name, key.name)).limit(1).get();
+    if (named)
+      throw new DomainError("conflict", "There is a key with this name; revoke it or choose another");
+    orm.insert(operatorKeys).values(key).run();
+  };
+
+  const revoke = (id: string, now: number, hasOther: boolean): void => {
+    const keys = all();
+    const others = keys.filter((key) => key.id !== id);
+    if (others.length === keys.length) throw new DomainError("not_found", "There is no key with this id");
+    if (hasOperator(keys, now) && !hasOperator(others, now) && !hasOther) {
+      throw new DomainError("conflict", "This is the last operator key; make another one first");
+    }
+    orm.delete(operatorKeys).where(isIt(id)).run();
+  };
+
+  return {
+    all: async () => all(),
+    create: (key) => commit(() => create(key)),
+    generate: (key) =>
+      commit(() => {
+        const unshown = and(eq(operatorKeys.source, "generated"), isNull(operatorKeys.shown_at));
+        orm.delete(operatorKeys).where(unshown).run();
+        orm.insert(operatorKeys).values(key).run();
+      }),
+    markShown: (id, now) =>
+      commit(() => {
+        orm.update(operatorKeys).set({ shown_at: now }).where(isIt(id)).run();
+      }),
+    endGenerated: () =>
+      commit(() => {
+        orm.delete(operatorKeys).where(eq(operatorKeys.source, "generated")).run();
+      }),
+    reset: (key) =>
+      commit(() => {
+        const isOperator = eq(operatorKeys.role, "operator");
+        const ended = orm.delete(operatorKeys).where(isOperator).returning({ id: operatorKeys.id }).all();
+        create(key);
+        return ended.length;
+      }),
+    revoke: (id, now, hasOther) => commit(() => revoke(id, now, hasOther)),
+    noteUse: (id, at) =>
+      commit(() => {
+        orm.update(operatorKeys).set({ last_used_at: at }).where(isIt(id)).run();
+      }),
+  };
+}

@@ -1,0 +1,71 @@
+/** The headers of an answer as they are shown to the receiver's developer: bounded, and without what is not theirs. */
+
+/** Names and values in the order of the answer, names in lower case. */
+export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
+
+const mostHeaders = 40;
+const longestName = 100;
+const longestValue = 500;
+
+/** Collects the header lines of an answer. */
+export class HeaderLines {
+  readonly #kept: [string, string][] = [];
+
+  add(line: string): void {
+    if (this.#kept.length >= mostHeaders) return;
+    const end = line.indexOf(":");
+    const name = line.slice(0, end).toLowerCase();
+    if (name.length <= longestName) this.#kept.push([name, line.slice(end + 1).trim()]);
+  }
+
+  clear(): void {
+    this.#kept.length = 0;
+  }
+
+  get all(): AnswerHeaders {
+    return this.#kept;
+  }
+}
+
+/** What a cookie says is between the receiver and its own clients. */
+const neverShown = new Set(["set-cookie", "set-cookie2"]);
+
+/** An egress proxy adds headers of its own to an answer that it can read: then only these are shown. */
+const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
+
+/**
+ * The headers to show. Values of one name are joined by commas.
+ *
+ * @param signature the value of `webhook-signature` in the request, which a receiver may repeat
+ * @param isProxied whether an egress proxy could read the answer
+ */
+export function shownHeaders(
+  headers: AnswerHeaders,
+  signature: string,
+  isProxied: boolean,
+): Record<string, string> {
+  const shown = new Map<string, string>();
+  for (const [name, value] of headers) {
+    if (neverShown.has(name) || (isProxied && !shownBehindProxy.has(name))) continue;
+    const before = shown.get(name);
+    shown.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(
+    [...shown].map(([name, value]) => [name, cut(withoutSignature(value, signature), longestValue)]),
+  );
+}
+
+/** A text of the receiver without the signatures that it may repeat. */
+export function withoutSignature(text: string, signature: string): string {
+  let rest = text;
+  for (const one of signature.split(" ")) {
+    const value = one.slice(one.indexOf(",") + 1);
+    if (value !== "") rest = rest.replaceAll(value, "(signature)");
+  }
+  return rest;
+}
+
+/** A text of at most `most` characters. */
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}

@@ -1,0 +1,265 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startApp } from "../../src/app.ts";
+import { adminKey as command } from "../../src/cli/admin-key.ts";
+import { readConfig } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import { inProcess } from "../support/command.ts";
+import { program, run, type ServerProcess, serve } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let data: string;
+let log: string;
+let keyPath: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = join(directory.path, "data");
+  log = join(directory.path, "log");
+  keyPath = join(data, "onair.admin-key");
+});
+afterEach(() => directory.remove());
+
+const env = (key?: string) => ({
+  ONAIR_LOG_LEVEL: "info",
+  ...(key !== undefined && { ONAIR_ADMIN_KEY: key }),
+});
+
+/** A server without the key that tests have by default, or with another one. */
+async function started(key?: string): Promise<ServerProcess> {
+  const command = ["env", "-u", "ONAIR_ADMIN_KEY", ...Object.entries(env(key)).map((pair) => pair.join("="))];
+  return serve(["--data", data], { command: [...command, ...program], log });
+}
+
+const statusOf = async (server: { adminUrl: string }, key: string) =>
+  (await fetch(`${server.adminUrl}/admin/v1/keys`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+const logged = () => readFileSync(log, "utf8");
+const event = (name: string) =>
+  logged()
+    .split("\n")
+    .filter((line) => line.includes(`"event":"${name}"`))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe("the key of the first start", () => {
+  test("is in a file for its owner alone where there is no terminal, and never in the log", async () => {
+    const server = await started();
+    const key = readFileSync(keyPath, "utf8").trim();
+    expect(key).toMatch(/^onair_admin_[A-Za-z0-9_-]{43}$/);
+    expect(statSync(keyPath).mode & 0o777).toBe(0o600);
+    expect(await statusOf(server, key)).toBe(200);
+    await server.end("SIGTERM");
+    expect(event("operator_key_generated")).toMatchObject([{ level: "warn", path: keyPath }]);
+    expect(logged()).not.toContain(key);
+    expect(logged()).not.toContain(key.slice(0, 20));
+    expect(readFileSync(join(data, "onair.db"), "latin1")).not.toContain(key);
+    const again = await started();
+    expect(await statusOf(again, key)).toBe(200);
+    await again.end("SIGTERM");
+    expect(event("operator_key_generated")).toEqual([]);
+    expect(event("operator_keys")).toMatchObject([{ environment: false, operator: 1 }]);
+  });
+
+  test.skipIf(Bun.which("script") === null)("is printed on a terminal, and nowhere else", async () => {
+    const line = `${program.join(" ")} serve --data ${data} --port 0 --admin-port 0 2>${log}`;
+    const child = Bun.spawn(["script", "-qec", line, "/dev/null"], {
+      env: { PATH: process.env["PATH"], SHELL: "/bin/sh" },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    let shown = "";
+    for await (const chunk of child.stdout) {
+      shown += new TextDecoder().decode(chunk);
+      if (!shown.includes("onair ready")) continue;
+      process.kill(Number(readFileSync(join(data, "onair.pid"), "utf8")), "SIGTERM");
+      break;
+    }
+    await child.exited;
+    const key = /Operator key, shown only this once: (onair_admin_\S+)/.exec(shown)?.[1] ?? "";
+    expect(existsSync(keyPath)).toBe(false);
+    expect(logged()).not.toContain("onair_admin_");
+    const server = await started();
+    expect(await statusOf(server, key)).toBe(200);
+    await server.end("SIGTERM");
+  });
+
+  test("is not lost where the first start fails because a port is taken", async () => {
+    for (const flag of ["--admin-port", "--port"]) {
+      const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+      const ports = { "--port": "0", "--admin-port": "0", [flag]: String(other.port) };
+      const failed = await run(["serve", "--data", data, ...Object.entries(ports).flat()]);
+      await other.stop(true);
+      expect([failed.code, failed.stdout, existsSync(keyPath)]).toEqual([1, "", false]);
+    }
+    const server = await started();
+    expect(await statusOf(server, readFileSync(keyPath, "utf8").trim())).toBe(200);
+    await server.end("SIGTERM");
+  });
+
+  test("that was never shown is made anew by the next start, and is refused until then", async () => {
+    const config = readConfig(["--data", data, "--port", "0", "--admin-port", "0"], {});
+    const start = (showAdminKey: (key: string) => Promise<void>) =>
+      startApp({ config, log: createLog("off"), showAdminKey });
+    let lost = "";
+    const ended = start(async (key) => {
+      lost = key;
+      throw new Error("the terminal is gone");
+    });
+    expect(ended).rejects.toThrow("the terminal is gone");
+    await ended.catch(() => {});
+    let shown = "";
+    const app = await start(async (key) => {
+      shown = key;
+    });
+    expect(shown).not.toBe(lost);
+    expect([await statusOf(app, lost), await statusOf(app, shown)]).toEqual([401, 200]);
+    await app.stop();
+    // A third start has nothing to show.
+    const third = await start(async () => {
+      throw new Error("shown twice");
+    });
+    expect(await statusOf(third, shown)).toBe(200);
+    await third.stop();
+  });
+});
+
+describe("a key in ONAIR_ADMIN_KEY", () => {
+  test("ends the generated one for good; a start without it says what is in force", async () => {
+    const first = await started();
+    const generated = readFileSync(keyPath, "utf8").trim();
+    await first.end("SIGTERM");
+    const second = await started("key-of-the-variable");
+    expect([await statusOf(second, "key-of-the-variable"), await statusOf(second, generated)]).toEqual([
+      200, 401,
+    ]);
+    await second.end("SIGTERM");
+    expect(event("operator_keys")).toMatchObject([{ environment: true, operator: 1 }]);
+    const third = await started();
+    expect([await statusOf(third, "key-of-the-variable"), await statusOf(third, generated)]).toEqual([
+      401, 401,
+    ]);
+    await third.end("SIGTERM");
+    expect(event("operator_keys")).toMatchObject([{ environment: false, operator: 0 }]);
+    const [missing] = event("no_operator_key");
+    expect(missing).toMatchObject({
+      level: "warn",
+      reason: "ONAIR_ADMIN_KEY is not set any more, and no other key was made",
+      mend: expect.stringContaining("onair admin-key reset --data DIR"),
+    } as never);
+    const { stdout } = await inProcess(command, ["reset", "--data", data, "--json"]);
+    const { key } = JSON.parse(stdout) as { key: string };
+    const fourth = await started();
+    expect([await statusOf(fourth, key), await statusOf(fourth, generated)]).toEqual([200, 401]);
+    await fourth.end("SIGTERM");
+  });
+
+  test("may be in a file, for the server and for commands", async () => {
+    const file = join(directory.path, "secret");
+    writeFileSync(file, "key-of-the-file\n");
+    const server = await serve(["--data", data], {
+      command: ["env", "-u", "ONAIR_ADMIN_KEY", `ONAIR_ADMIN_KEY_FILE=${file}`, ...program],
+      log,
+    });
+    expect(await statusOf(server, "key-of-the-file")).toBe(200);
+    const list = ["list", "--url", server.adminUrl];
+    const listed = await inProcess(command, list, { ONAIR_ADMIN_KEY_FILE: file });
+    expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("ONAIR_ADMIN_KEY")]);
+    const mistakes = [
+      [{ ONAIR_ADMIN_KEY_FILE: file, ONAIR_ADMIN_KEY: "x" }, "exclude each other"],
+      [{ ONAIR_ADMIN_KEY_FILE: join(directory.path, "none") }, "which is no file"],
+    ] as const;
+    for (const [variables, message] of mistakes) {
+      const refused = await inProcess(command, list, variables);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect(() => readConfig([], variables)).toThrow(message);
+    }
+    await server.end("SIGTERM");
+  });
+});
+
+test("the key of an earlier version's first start goes on", async () => {
+  const first = await started();
+  const key = readFileSync(keyPath, "utf8").trim();
+  await first.end("SIGTERM");
+  // As that version had it.
+  const db = new Database(join(data, "onair.db"));
+  db.run("INSERT INTO settings SELECT 'admin_key_hash', hash FROM operator_keys");
+  db.run("DROP TABLE operator_keys");
+  db.run("DELETE FROM migrations WHERE name LIKE '%operator_keys'");
+  db.close();
+  const second = await started();
+  expect(await statusOf(second, key)).toBe(200);
+  await second.end("SIGTERM");
+  expect(event("operator_key_generated")).toEqual([]);
+});
+
+describe.each(["at a running server", "in a data directory"])("onair admin-key, %s", (way) => {
+  const secret = "key-of-the-server";
+  let server: ServerProcess;
+  const onair = (...args: string[]) => {
+    const target = way === "in a data directory" ? ["--data", data] : ["--url", server.adminUrl];
+    return inProcess(command, [...args, ...target], { ONAIR_ADMIN_KEY: secret });
+  };
+  beforeEach(async () => {
+    server = await started(secret);
+    if (way === "in a data directory") await server.end("SIGTERM");
+  });
+  afterEach(() => server.end("SIGTERM"));
+
+  test("lists, creates and revokes", async () => {
+    const made = await onair("create", "--name", "ci", "--role", "publisher", "--expires-in", "60");
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    const key = /^key +(onair_admin_\S+)$/m.exec(made.stdout)?.[1] ?? "";
+    expect(key).not.toBe("");
+    const json = await onair("create", "--name", "ops", "--role", "operator", "--json");
+    const { id } = JSON.parse(json.stdout) as { id: string };
+    const listed = await onair("list");
+    expect(listed.stdout).toMatch(/publisher +onair_admin_\S{4}… .* ci$/m);
+    expect(listed.stdout).not.toContain(key);
+    const again = await onair("create", "--name", "ci", "--role", "reader");
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("a key with this name")]);
+    // Beside the key of a server's environment no other has to stay; a directory does not know of such a key.
+    const revoked = await onair("revoke", id);
+    const isLast = way === "in a data directory";
+    expect([revoked.code, revoked.stderr.includes("last operator key")]).toEqual([isLast ? 1 : 0, isLast]);
+  });
+});
+
+test("reset ends every operator key of the directory and leaves the others", async () => {
+  const server = await started();
+  const lost = readFileSync(keyPath, "utf8").trim();
+  const at = { ONAIR_ADMIN_KEY: lost };
+  const make = async (role: string) => {
+    const args = ["create", "--name", role, "--role", role, "--url", server.adminUrl, "--json"];
+    return (JSON.parse((await inProcess(command, args, at)).stdout) as { key: string }).key;
+  };
+  const [other, reader] = [await make("operator"), await make("reader")];
+  const busy = await inProcess(command, ["reset", "--data", data]);
+  expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining("is in use by")]);
+  await server.end("SIGTERM");
+  const { code, stdout } = await inProcess(command, ["reset", "--data", data, "--json"]);
+  const { key, ended } = JSON.parse(stdout) as { key: string; ended: number };
+  expect([code, ended]).toEqual([0, 2]);
+  const after = await started();
+  const statuses = [lost, other, reader, key].map((one) => statusOf(after, one));
+  expect(await Promise.all(statuses)).toEqual([401, 401, 200, 200]);
+  await after.end("SIGTERM");
+});
+
+test.each<[string[], string]>([
+  [[], "the action must be one of list, create, revoke, reset"],
+  [["create"], "--name is missing"],
+  [["create", "--name", "x"], "--role is missing: operator, publisher or reader"],
+  [["create", "--name", "x", "--role", "reader", "--expires-in", "soon"], "--expires-in must be a number"],
+  [["revoke"], "the id of the key is missing"],
+  [["list", "--role", "reader"], "are for create"],
+  [["list", "more"], '"more" is not expected here'],
+  [["reset", "--url", "http://127.0.0.1:9"], "name it with --data"],
+  [["reset", "--data", "/none"], "There is no data in /none"],
+])("wrong usage: %j", async (args, message) => {
+  const { code, stderr } = await inProcess(command, args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { program, run, serve } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let data: string;
+let log: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = join(directory.path, "data");
+  log = join(directory.path, "log");
+});
+afterEach(() => directory.remove());
+
+/** Every file below a directory that others than its owner may use in any way, with its mode. */
+function openFiles(path: string): string[] {
+  return readdirSync(path, { recursive: true, encoding: "utf8" })
+    .map((name) => join(path, name))
+    .filter((file) => statSync(file).isFile() && (statSync(file).mode & 0o777) !== 0o600)
+    .map((file) => `${file} ${(statSync(file).mode & 0o777).toString(8)}`);
+}
+
+describe("every file of a data directory is for its owner alone", () => {
+  const open = ["sh", "-c", 'umask 0; exec "$@"', "sh", "env", "-u", "ONAIR_ADMIN_KEY", ...program];
+
+  test("of a server, with its backups", async () => {
+    const server = await serve(["--data", data], { command: open, log });
+    const key = readFileSync(join(data, "onair.admin-key"), "utf8").trim();
+    const headers = { authorization: `Bearer ${key}` };
+    await fetch(`${server.adminUrl}/admin/v1/backups`, { method: "POST", headers });
+    for (let n = 0; n < 200; n++) {
+      if (
+        existsSync(join(data, "backups")) &&
+        readdirSync(join(data, "backups")).some((one) => one.endsWith(".db"))
+      )
+        break;
+      await Bun.sleep(20);
+    }
+    expect(readdirSync(data).sort()).toContain("onair.lock");
+    expect(openFiles(data)).toEqual([]);
+    await server.end("SIGTERM");
+    expect(openFiles(data)).toEqual([]);
+  });
+
+  test("of commands, also where an earlier version made the lock", async () => {
+    const server = await serve(["--data", data], { command: open, log });
+    await server.end("SIGTERM");
+    chmodSync(join(data, "onair.lock"), 0o644);
+    await run(["admin-key", "list", "--data", data], { command: open });
+    expect(openFiles(data)).toEqual([]);
+  });
+
+  test("of onair dev", async () => {
+    const child = Bun.spawn([...open, "dev", "--json", "--data", data, "--port", "0", "--admin-port", "0"], {
+      env: { PATH: process.env["PATH"] },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    for await (const chunk of child.stdout) if (chunk.includes(10)) break;
+    expect(readdirSync(data)).toContain(".gitignore");
+    expect(openFiles(data)).toEqual([]);
+    child.kill("SIGTERM");
+    await child.exited;
+  });
+});

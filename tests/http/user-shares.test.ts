@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { streamPath } from "../support/event-stream.ts";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * What an application may have at the same time is its own: one of its users, or all of them together, can use up their
+ * share, but neither the application's nor, alone, that of the other users.
+ */
+
+let server: TestServer;
+let app: TestApplication;
+let receiver: Receiver;
+const clock = new Clock();
+const tokens: string[] = [];
+
+beforeAll(async () => {
+  // A share of 2 for each user, of 30 for all of them, and of 30 for the application.
+  server = await startServer({ clock, args: ["--stream-limit", "30", "--login-url", loginUrl] });
+  await server.load("users", users);
+  receiver = new Receiver();
+  app = await server.application({
+    delivery: "both",
+    webhook_url: receiver.url,
+    redirect_uris: [redirectUri],
+  });
+  for (const user of users.slice(0, 20)) {
+    tokens.push((await userTokens(server, app, { userId: user.id })).access_token);
+  }
+});
+beforeEach(() => clock.advance(60_000));
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+});
+
+const user = (i: number) => tokens[i] ?? "";
+
+describe("event streams", () => {
+  const open: { cancel(): Promise<void> }[] = [];
+  const ask = async (token: string) => {
+    const { status, body } = await server.get(streamPath, token);
+    if (status === 200 && body) open.push(body.getReader());
+    else await body?.cancel();
+    return status;
+  };
+  const asked = async (token: string, times: number) => {
+    const statuses: number[] = [];
+    for (let i = 0; i < times; i++) statuses.push(await ask(token));
+    return statuses;
+  };
+
+  test("of one user are at most 5 % of the limit, all users have a share, and the application its own", async () => {
+    expect(await asked(user(0), 4)).toEqual([200, 200, 429, 429]);
+    expect(await asked(user(1), 3)).toEqual([200, 200, 429]);
+    for (let i = 2; i < 15; i++) expect(await asked(user(i), 2)).toEqual([200, 200]);
+    expect(await asked(user(15), 1)).toEqual([429]);
+    expect(await asked(app.token, 31)).toEqual([...Array(30).fill(200), 429]);
+    // What is closed is free again, for whom it was.
+    await open[0]?.cancel();
+    await until(async () => (await ask(user(0))) === 200);
+    expect(await asked(app.token, 1)).toEqual([429]);
+    for (const reader of open) await reader.cancel();
+    await until(async () => (await ask(app.token)) === 200);
+    await open.at(-1)?.cancel();
+  });
+
+  test("that are refused say whose limit it is", async () => {
+    const message = async (token: string) =>
+      (await json<{ message: string }>(await server.get(streamPath, token))).message;
+    await asked(user(0), 2);
+    expect(await message(user(0))).toBe(
+      "This user has 2 event streams open, and 2 is the limit; close one first",
+    );
+    for (const reader of open) await reader.cancel();
+  });
+});
+
+describe("tests of the webhook", () => {
+  const ask = async (token: string, times: number) => {
+    const statuses: number[] = [];
+    for (let i = 0; i < times; i++)
+      statuses.push((await server.post("/public/v1/events/test", {}, token)).status);
+    return statuses;
+  };
+
+  test("by one user are 3 a minute, by all of them 10, and by the application 10 of its own", async () => {
+    expect(await ask(user(0), 5)).toEqual([200, 200, 200, 429, 429]);
+    expect(await ask(user(1), 4)).toEqual([200, 200, 200, 429]);
+    expect(await ask(user(2), 3)).toEqual([200, 200, 200]);
+    expect(await ask(user(3), 3)).toEqual([200, 429, 429]);
+    expect(await ask(app.token, 11)).toEqual([...Array(10).fill(200), 429]);
+  });
+});
+
+describe("replays", () => {
+  const path = "/public/v1/events/replays";
+  const at = (hours: number) => new Date(clock.ms + hours * 3_600_000).toISOString();
+  const ask = async (token: string, from: number, to: number) =>
+    server.post(path, { from: at(from), to: at(to) }, token);
+  const statusesOf = async (answers: Promise<Response>[]) =>
+    (await Promise.all(answers)).map(({ status }) => status);
+  const id = async (answer: Response) => (await json<{ data: { id: string } }>(answer)).data.id;
+  const cancelAll = async () => {
+    const { data } = await json<{ data: { id: string }[] }>(await server.get(path, app.token));
+    for (const replay of data) await server.get(`${path}/${replay.id}`, app.token, { method: "DELETE" });
+  };
+  beforeAll(() => {
+    const { replays } = server.app.store;
+    Object.assign(replays, { advance: async () => false });
+  });
+  beforeEach(cancelAll);
+
+  test("of one user run one at a time, of all users 10, and of the application 3 of its own", async () => {
+    for (let i = 0; i < 10; i++) expect((await ask(user(i), -2, -1)).status).toBe(202);
+    expect((await ask(user(0), -4, -3)).status).toBe(409);
+    expect((await ask(user(10), -2, -1)).status).toBe(409);
+    expect(
+      await statusesOf([ask(app.token, -4, -3), ask(app.token, -6, -5), ask(app.token, -8, -7)]),
+    ).toEqual([202, 202, 202]);
+    expect((await ask(app.token, -10, -9)).status).toBe(409);
+  });
+
+  test("of users do not stand in the way of the application, which stands in theirs", async () => {
+    const users = [await id(await ask(user(0), -2, -1)), await id(await ask(user(1), -2, -1))];
+    expect(new Set(users).size).toBe(2);
+    const own = await ask(app.token, -3, 0);
+    expect(own.status).toBe(202);
+    const refused = await ask(user(2), -2, -1);
+    expect([refused.status, (await json<{ message: string }>(refused)).message]).toEqual([
+      409,
+      expect.stringContaining("replay of the application"),
+    ] as never);
+    expect((await ask(app.token, -2, -1)).status).toBe(409);
+  });
+
+  test("of one user make neither those of the application nor those of another user forgotten", async () => {
+    const old = [await id(await ask(app.token, -20, -19)), await id(await ask(user(1), -2, -1))];
+    await cancelAll();
+    for (let i = 0; i < 120; i++) {
+      const made = await id(await ask(user(0), -2, -1));
+      await server.get(`${path}/${made}`, user(0), { method: "DELETE" });
+    }
+    for (const one of old) expect((await server.get(`${path}/${one}`, app.token)).status).toBe(200);
+    const { data } = await json<{ data: object[] }>(await server.get(path, user(0)));
+    expect(data.length).toBeLessThanOrEqual(11);
+  }, 120_000);
+});

@@ -65,11 +65,15 @@ async function readBody(context: InputContext, schema: TSchema, maxBytes: number
   context.body = await read(context.request, schema, maxBytes);
 }
 
-/** Reads the path parameters, which the router has decoded. */
+const undecodable = { value: undefined, message: "is not valid percent-encoding" } as const;
+
+/** Reads the path parameters, which the router has decoded; null is one that does not decode. */
 function readPath(given: Record<string, unknown>, schema: TObject, problems: FieldProblem[]) {
   const result: Record<string, unknown> = {};
   for (const field in schema.properties) {
-    const { value, message } = readValue(schema.properties[field] as TSchema, [String(given[field])]);
+    const text = given[field];
+    const { value, message } =
+      typeof text === "string" ? readValue(schema.properties[field] as TSchema, [text]) : undecodable;
     if (message) problems.push({ in: "path", field, message });
     else result[field] = value;
   }
@@ -125,7 +129,7 @@ function split(
     const text = decode(equals === -1 ? "" : pair.slice(equals + 1));
     const earlier = found.get(name);
     const isList = schema.properties[name]?.["type"] === "array";
-    if (text === null) fault(name, "is not valid percent-encoding");
+    if (text === null) fault(name, undecodable.message);
     else if (isList) found.set(name, [...(earlier ?? []), ...text.split(",")]);
     else if (earlier) fault(name, "must be given only once");
     else found.set(name, [text]);

@@ -9,6 +9,8 @@ import type { Exchange } from "../exchange.ts";
 import { routeInput } from "../input.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
+import { type DeclaredRoute, documentRoute } from "./reference.ts";
+import type { PublicErrorCode } from "./reference-errors.ts";
 import type { UserCache } from "./user-cache.ts";
 
 /** What the routes of the public listener are made from. */
@@ -64,47 +66,57 @@ const unguessable = crypto.randomUUID();
 export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies" | "traffic">) {
   const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
   const gate = (exchange: Exchange) => admitAnyone(access, exchange);
-  return listener({ log, headers: crossOrigin, trustedProxies, traffic, gate })
-    .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
-    .macro("scope", (scope: Scope) => {
-      const input = routeInput();
-      return {
-        introspect: input.introspect,
-        async transform(context) {
-          const { exchange, bearer, headers } = context;
-          exchange.caller = await admit(access, exchange, tokenOf(bearer, headers["authorization"]), scope);
-          await input.read(context);
-        },
-        resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
-      };
-    })
-    .macro("anyone", (_: true) => {
-      const input = routeInput();
-      return {
-        introspect: input.introspect,
-        transform(context) {
-          admitAnyone(access, context.exchange);
-          return input.read(context);
-        },
-      };
-    })
-    .macro("unlimited", (_: true) => ({
-      transform({ exchange }) {
-        exchange.isAdmitted = true;
-      },
-    }))
-    .macro({
-      access: (to: Scope | "anyone" | "unlimited") => ({
-        transform({ exchange, bearer, headers }) {
-          if (to === "anyone") return admitAnyone(access, exchange);
-          if (to !== "unlimited")
-            return admit(access, exchange, tokenOf(bearer, headers["authorization"]), to).then((caller) => {
-              exchange.caller = caller;
-            });
+  return (
+    listener({ log, headers: crossOrigin, trustedProxies, traffic, gate })
+      .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
+      .macro("scope", (scope: Scope) => {
+        const input = routeInput();
+        return {
+          introspect(route: DeclaredRoute) {
+            input.introspect(route);
+            documentRoute(route, scope);
+          },
+          async transform(context) {
+            const { exchange, bearer, headers } = context;
+            exchange.caller = await admit(access, exchange, tokenOf(bearer, headers["authorization"]), scope);
+            await input.read(context);
+          },
+          resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
+        };
+      })
+      .macro("anyone", (_: true) => {
+        const input = routeInput();
+        return {
+          introspect(route: DeclaredRoute) {
+            input.introspect(route);
+            documentRoute(route, "anyone");
+          },
+          transform(context) {
+            admitAnyone(access, context.exchange);
+            return input.read(context);
+          },
+        };
+      })
+      // Errors of a route beyond those that every route of its kind has.
+      .macro("errors", (_: readonly PublicErrorCode[]) => ({}))
+      .macro("unlimited", (_: true) => ({
+        transform({ exchange }) {
           exchange.isAdmitted = true;
         },
-      }),
-    });
+      }))
+      .macro({
+        access: (to: Scope | "anyone" | "unlimited") => ({
+          transform({ exchange, bearer, headers }) {
+            if (to === "anyone") return admitAnyone(access, exchange);
+            if (to !== "unlimited")
+              return admit(access, exchange, tokenOf(bearer, headers["authorization"]), to).then((caller) => {
+                exchange.caller = caller;
+              });
+            exchange.isAdmitted = true;
+          },
+        }),
+      })
+  );
 }
 
 export type PublicListener = ReturnType<typeof publicListener>;

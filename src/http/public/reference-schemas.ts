@@ -35,7 +35,7 @@ const namedSchemas = new Map<TSchema, string>([
 ]);
 
 /** Understood only by our own readers and checks. */
-const ownKeywords = new Set(["$id", "trim", "errorMessage"]);
+const ownKeywords = new Set(["$id", "trim", "errorMessage", "refine", "noValidate"]);
 const schemaMaps = new Set(["properties", "patternProperties"]);
 const schemaLists = new Set(["anyOf", "allOf", "oneOf"]);
 const schemas = new Set(["items", "additionalProperties", "not"]);

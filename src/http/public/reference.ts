@@ -1,4 +1,4 @@
-import { type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { Scope } from "../../domain/tokens.ts";
 import {
   budgetHeaders,
@@ -60,6 +60,55 @@ export interface Operation {
 /** The hook of a route: who may call it, and its part of the OpenAPI document. */
 export function operation(of: Operation) {
   return { access: of.access, parse: "none" as const, detail: described(() => operationDetail(of)) };
+}
+
+/** What a route declares, as far as the document shows it. */
+export interface DeclaredRoute {
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  readonly response?: Readonly<Record<number, TSchema>>;
+  readonly errors?: readonly PublicErrorCode[];
+  detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Has the document show a route as it declares itself. One without an `operationId` is not shown. */
+export function documentRoute(route: DeclaredRoute, access: Operation["access"]): void {
+  const { detail, params, query, body, response = {}, errors } = route;
+  if (detail?.["operationId"] === undefined) return;
+  const { operationId, tags, summary, description } = detail as Record<string, string>;
+  const of: Operation = {
+    id: operationId ?? "",
+    tag: tags?.[0] ?? "",
+    summary: summary ?? "",
+    description: description ?? "",
+    access,
+    ...(params && { params }),
+    ...(query && { query }),
+    ...(body && {
+      body: {
+        schema: body,
+        example: (body["examples"] as unknown[] | undefined)?.[0],
+        optional: OptionalKind in body,
+      },
+    }),
+    ...(errors && { errors }),
+    answers: Object.fromEntries(
+      Object.entries(response)
+        .filter(([status]) => status !== "304")
+        .map(([status, schema]) => [status, answerOf(schema)]),
+    ),
+    notModified: 304 in response,
+  };
+  route.detail = described(() => operationDetail(of)) as Record<string, unknown>;
+}
+
+function answerOf(schema: TSchema): Answer {
+  const { description = "", examples, budget, ...rest } = schema;
+  const example = (examples as unknown[] | undefined)?.[0];
+  if (schema["type"] === "void") return { description };
+  if (schema["contentMediaType"] !== undefined) return { description, eventStream: String(example) };
+  return { description, schema: rest as TSchema, example, ...(budget === true && { budget }) };
 }
 
 /** The name of the security scheme for access tokens. */

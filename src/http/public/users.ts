@@ -3,13 +3,13 @@ import { DomainError } from "../../domain/errors.ts";
 import { Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
-import { replyJson } from "../exchange.ts";
-import { readParam, readQuery } from "../query.ts";
+import { answer } from "../answers.ts";
+import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-import { answer, IsoTimestamp, Message, operation, WebUrl } from "./reference.ts";
+import { IsoTimestamp, Message, WebUrl } from "./reference.ts";
 
-const Username = Type.String({
+const Username = TextParameter({
   pattern: usernamePattern,
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
   description: "Looked up without regard to ASCII case.",
@@ -40,16 +40,23 @@ export const UserSchema = Type.Object(
   { $id: "User", additionalProperties: false },
 );
 
+/** Accents count for nothing, so a query needs three characters without them. */
+function longEnough(query: string): string | null {
+  if (codePoints(fold(query)) >= searchLimits.minQuery) return null;
+  return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
+}
+
 const SearchQuery = Type.Object({
-  query: Type.String({
+  query: TextParameter({
     trim: true,
     minLength: searchLimits.minQuery,
     maxLength: searchLimits.maxQuery,
     description: "Any part of a username or display name, regardless of case and diacritics.",
     examples: ["game"],
+    refine: longEnough,
   }),
   limit: Type.Optional(
-    Type.Integer({
+    IntegerParameter({
       minimum: 1,
       maximum: searchLimits.maxResults,
       default: searchLimits.defaultResults,
@@ -71,75 +78,66 @@ const exampleUser = {
 };
 const { bio, followers_count, following_count, created_at, ...exampleSummary } = exampleUser;
 
-/** Accents count for nothing, so a query needs three characters without them. */
-function longEnough(query: string): string | null {
-  if (codePoints(fold(query)) >= searchLimits.minQuery) return null;
-  return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
-}
-
 type Pictured = Pick<PublicDeps, "publicUrl">;
 
-function withPicture<T extends { profile_picture: string | null }>(user: T, { publicUrl }: Pictured): T {
-  return user.profile_picture === null
-    ? { ...user, profile_picture: defaultPictures(publicUrl()).profile }
-    : user;
+/** A user without a picture has the default one. */
+function withPicture<User extends { profile_picture: string | null }>(user: User, { publicUrl }: Pictured) {
+  return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
 }
+
+const FoundUsers = answer(
+  { data: Type.Array(UserSummarySchema), message: Message },
+  {
+    description: "The users found; nothing found is an empty list.",
+    example: { data: [exampleSummary], message: "OK" },
+  },
+);
+
+const FoundUser = answer(
+  { user: UserSchema, message: Message },
+  { description: "The user.", example: { user: exampleUser, message: "OK" } },
+);
 
 /** Get User and Search Users. */
 export function userRoutes(app: PublicListener, { store, users, publicUrl }: PublicDeps): void {
   app.get(
     "/public/v1/users/search",
-    async ({ exchange, request }) => {
-      const { query, limit = searchLimits.defaultResults } = readQuery(request.url, SearchQuery, {
-        query: longEnough,
-      });
+    async ({ query: { query, limit = searchLimits.defaultResults } }) => {
       const found = await store.users.search(query, limit);
-      return replyJson(exchange, 200, {
-        data: found.map((user) => withPicture(user, { publicUrl })),
-        message: "OK",
-      });
+      return { data: found.map((user) => withPicture(user, { publicUrl })), message: "OK" };
     },
-    operation({
-      id: "searchUsers",
-      tag: "Users",
-      summary: "Search Users",
-      description:
-        "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.",
-      access: "users:read",
+    {
+      scope: "users:read",
       query: SearchQuery,
-      answers: {
-        200: answer("The users found; nothing found is an empty list.", {
-          schema: Type.Object(
-            { data: Type.Array(UserSummarySchema), message: Message },
-            { additionalProperties: false },
-          ),
-          example: { data: [exampleSummary], message: "OK" },
-        }),
+      response: { 200: FoundUsers },
+      detail: {
+        operationId: "searchUsers",
+        tags: ["Users"],
+        summary: "Search Users",
+        description:
+          "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.",
       },
-    }),
+    },
   );
 
   app.get(
     "/public/v1/users/:username",
-    async ({ exchange, params }) => {
-      const user = await users.find(readParam("username", params.username, Username));
+    async ({ params: { username } }) => {
+      const user = await users.find(username);
       if (!user) throw new DomainError("user_not_found", "There is no user with this username");
-      return replyJson(exchange, 200, { user: withPicture(user, { publicUrl }), message: "OK" });
+      return { user: withPicture(user, { publicUrl }), message: "OK" };
     },
-    operation({
-      id: "getUser",
-      tag: "Users",
-      summary: "Get User",
-      description: "The public profile of a user, looked up by username.",
-      access: "users:read",
+    {
+      scope: "users:read",
       params: Type.Object({ username: Username }),
-      answers: {
-        200: answer("The user.", {
-          schema: Type.Object({ user: UserSchema, message: Message }, { additionalProperties: false }),
-          example: { user: exampleUser, message: "OK" },
-        }),
-      },
+      response: { 200: FoundUser },
       errors: ["user_not_found"],
-    }),
+      detail: {
+        operationId: "getUser",
+        tags: ["Users"],
+        summary: "Get User",
+        description: "The public profile of a user, looked up by username.",
+      },
+    },
   );
 }

@@ -225,7 +225,7 @@ describe("what a token allows is not done once the token has ended", () => {
   });
 });
 
-test("deleting applications under load gives nobody a 5xx", async () => {
+test("deleting applications under load gives no 5xx", async () => {
   for (let round = 0; round < 15; round++) {
     const app = await newApp();
     const { refresh_token, access_token } = await userTokens(server, app);

@@ -140,14 +140,14 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
 
 /** Loaded only where it is used: that takes 13 ms, for which no start should wait. */
 async function jwtReader(
-  { jwksUrl, jwtIssuer, jwtAudience }: PublicSettings,
+  { jwksUrl, jwtIssuer, jwtAudience, jwtAppWithoutSub: appWithoutSub }: PublicSettings,
   store: Store,
   now: () => number,
 ): Promise<PlatformJwtReader | null> {
   if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
   const { platformJwtReader } = await import("../platform-jwt.ts");
   return platformJwtReader({
-    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
+    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience, appWithoutSub },
     store,
     now,
   });

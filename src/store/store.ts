@@ -239,6 +239,8 @@ export interface Store {
     last(): Promise<number>;
     /** The number of the last delivery of events published before a time. */
     lastBefore(time: number): Promise<number>;
+    /** The highest number of a delivery of an application that is no longer kept, 0 where there is none. */
+    lastRemoved(applicationId: string): Promise<number>;
     /** What an application is to get on its event stream behind a number, in order; some at a time. */
     streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
     /** To be called before a dispatcher begins: what an earlier one had taken can be claimed again. */

@@ -24,13 +24,14 @@ import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { AskedGrant, Grant, ScopeName } from "../domain/tokens.ts";
-import type { NewUser, Profile, ProfileForm, User, UserSummary } from "../domain/users.ts";
+import type { NewUser, Profile, ProfileForm, User } from "../domain/users.ts";
 import type {
   AnsweredLogin,
   BatchMode,
   BatchResult,
   Exchanged,
   NewTokens,
+  SearchResult,
   StoredEvent,
   StreamedDeliveries,
   SubscribeResult,
@@ -57,8 +58,11 @@ export interface Store {
      * Gives the channels that are gone; unknown ids change nothing.
      */
     remove(id: number, now: number): Promise<readonly number[]>;
-    /** In the contract's order: exact username, username that starts with it, the rest; more followers, lower id. */
-    search(query: string, limit: number): Promise<UserSummary[]>;
+    /**
+     * In this order: exact username, username that starts with it, the rest; more followers, lower id. The work of one
+     * search is bounded.
+     */
+    search(query: string, limit: number): Promise<SearchResult>;
     /** Makes later searches faster by a small step; false when nothing is left to do, or users changed meanwhile. */
     tidySearch(): Promise<boolean>;
     exists(id: number): Promise<boolean>;

@@ -9,6 +9,7 @@ import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import type { ReadProfiles } from "./profiles.ts";
 import { answer, IsoTimestamp, Message, operation, WebUrl } from "./reference.ts";
+import { header } from "./reference-errors.ts";
 
 export const usersPath = "/public/v1/users/";
 
@@ -108,18 +109,17 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
       const { query, limit = searchLimits.defaultResults } = readQuery(request.url, SearchQuery, {
         query: longEnough,
       });
-      const found = await store.users.search(query, limit);
-      return replyJson(exchange, 200, {
-        data: found.map((user) => withPicture(user, { publicUrl })),
-        message: "OK",
-      });
+      const { users, isComplete } = await store.users.search(query, limit);
+      const data = users.map((user) => withPicture(user, { publicUrl }));
+      const headers = { "onair-search-complete": String(isComplete) };
+      return replyJson(exchange, 200, { data, message: "OK" }, headers);
     },
     operation({
       id: "searchUsers",
       tag: "Users",
       summary: "Search Users",
       description:
-        "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.",
+        "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.\n\nA search does a bounded amount of work. Where very many names have all parts of the query, but few of them contain it, the search is cut off: the answer has what was found so far, and the header `Onair-Search-Complete` is `false` instead of `true`. A longer query finds more.",
       access: "users:read",
       query: SearchQuery,
       answers: {
@@ -129,6 +129,14 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
             { additionalProperties: false },
           ),
           example: { data: [exampleSummary], message: "OK" },
+          headers: {
+            "Onair-Search-Complete": header(
+              "Onair-Search-Complete",
+              "`false` where the search was cut off: other users may match, also some that would come first.",
+              "boolean",
+              true,
+            ),
+          },
         }),
       },
     }),

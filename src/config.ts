@@ -14,6 +14,7 @@ import {
   pageUrl,
   proxyUrl,
   timesToLive,
+  yesOrNo,
 } from "./setting-values.ts";
 
 /** All settings of a server, checked. */
@@ -47,6 +48,8 @@ export interface Config {
   readonly jwksUrl: string | null;
   readonly jwtIssuer: string | null;
   readonly jwtAudience: string | null;
+  /** Whether those without a subject are the application's own; else they are refused. */
+  readonly jwtAppWithoutSub: boolean;
   /** Seconds after which an undelivered event is not sent any more, by event type; 0: never. */
   readonly timeToLive: Readonly<Record<string, number>>;
   readonly keepDeliveredDays: number;
@@ -111,7 +114,7 @@ const settings: Settings = {
   allowPrivateWebhooks: {
     default: "false",
     help: "let webhooks go to http URLs and private addresses: for development only",
-    read: (text) => oneOf("true", "false", "1", "0")(text) === "true" || text === "1",
+    read: yesOrNo,
   },
   webhookProxy: {
     value: "URL",
@@ -163,6 +166,11 @@ const settings: Settings = {
   },
   jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
   jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
+  jwtAppWithoutSub: {
+    default: "false",
+    help: "take those without a subject (sub) as tokens of the application itself",
+    read: yesOrNo,
+  },
   timeToLive: {
     value: "TYPE=SECONDS,…",
     default: "",

@@ -21,6 +21,11 @@ export function oneOf<T extends string>(...words: readonly T[]) {
   };
 }
 
+/** A switch. */
+export function yesOrNo(text: string): boolean {
+  return oneOf("true", "false", "1", "0")(text) === "true" || text === "1";
+}
+
 /** Any text that is not empty. */
 export function filled(text: string): string {
   if (text.trim() !== "" && !text.includes("\0")) return text;

@@ -35,6 +35,7 @@ describe("settings", () => {
       jwksUrl: null,
       jwtIssuer: null,
       jwtAudience: null,
+      jwtAppWithoutSub: false,
       timeToLive: {},
       keepDeliveredDays: 7,
       keepFailedDays: 30,

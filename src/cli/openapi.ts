@@ -4,6 +4,7 @@ import { type Config, type Environment, readConfig } from "../config.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { publicApp } from "../http/public/app.ts";
 import { openApiPath } from "../http/public/openapi.ts";
+import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
 import { createLog } from "../log.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -92,7 +93,8 @@ const absent: never = new Proxy(
 function publicRoutes(url: string) {
   return publicApp({
     store: absent,
-    access: absent,
+    // The document itself is limited by address, and this command is not.
+    access: { authenticator: absent, limiter: rateLimiter(Date.now), defaultRateLimit: 0 },
     users: absent,
     ranking: absent,
     cursors: absent,

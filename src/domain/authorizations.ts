@@ -12,10 +12,10 @@ export interface LoginRequest {
   readonly expiresAt: number;
 }
 
-/** What a login request may take, and how many may be open: anybody who knows a `client_id` can begin one. */
+/** What a login request may take, and how many may be open: one can be made with a public `client_id` alone. */
 export const loginLimits = {
   maxStateBytes: 2048,
-  /** For more than these the oldest end, so that whoever opens many keeps nobody from signing in for long. */
+  /** Beyond these limits the oldest end, so that a new login is always possible. */
   openPerApplication: 10_000,
   /** Of an IPv4 address or a /64 of IPv6, with all applications. */
   openPerClient: 1_000,

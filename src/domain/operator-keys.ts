@@ -61,14 +61,14 @@ export function isInForce({ expires_at }: OperatorKey, now: number): boolean {
   return expires_at === null || expires_at > now;
 }
 
-/** Whether one of these keys is good for everything. */
-export function hasOperator(keys: readonly OperatorKey[], now: number): boolean {
-  return keys.some((key) => key.role === "operator" && isInForce(key, now));
-}
-
 /** A generated key that was never shown is of no use to anyone. */
 export function isUnshown({ source, shown_at }: OperatorKey): boolean {
   return source === "generated" && shown_at === null;
+}
+
+/** Whether one of these keys is good for everything. */
+export function hasOperator(keys: readonly OperatorKey[], now: number): boolean {
+  return keys.some((key) => key.role === "operator" && isInForce(key, now) && !isUnshown(key));
 }
 
 /**

@@ -6,7 +6,7 @@ export type Scope = (typeof scopes)[number];
 /** Other spellings that are taken as the same scope. */
 const aliases = { "user:read": "users:read" } as const satisfies Readonly<Record<string, Scope>>;
 
-/** A scope as applications may name it. It is kept and told them as they named it, for libraries that compare. */
+/** A scope as applications may name it. It is kept and answered under the same name, for libraries that compare. */
 export type ScopeName = Scope | keyof typeof aliases;
 
 export const appTokenLifetimeMs = 60 * day;

@@ -34,7 +34,7 @@ const readHere: Readonly<Record<string, readonly string[]>> = {
   consents: ["ofUser"],
   subscriptions: ["ofApplication", "list", "find", "count"],
   eventTypes: ["all"],
-  deliveries: ["page", "find", "backlog", "last", "lastBefore", "streamed"],
+  deliveries: ["page", "find", "backlog", "last", "lastBefore", "lastRemoved", "streamed"],
   replays: ["find", "page"],
   endpoints: ["find", "failing"],
   operatorKeys: ["all"],

@@ -11,6 +11,8 @@ export interface AnswerAbout {
   readonly example: unknown;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
+  /** Its headers beyond those of all answers, as the OpenAPI document has them. */
+  readonly headers?: Readonly<Record<string, unknown>>;
 }
 
 /** A JSON object with exactly these fields. */

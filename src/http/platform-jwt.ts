@@ -19,6 +19,8 @@ export interface PlatformJwtSettings {
   readonly jwksUrl: string;
   readonly issuer: string;
   readonly audience: string;
+  /** Whether a token without a subject is the application's own; else it is none. */
+  readonly appWithoutSub: boolean;
 }
 
 export interface PlatformJwtDeps {
@@ -80,7 +82,7 @@ export function platformJwtReader({ settings, store, now, cooldownMs = 30 * seco
   return async (token: string): Promise<Caller | null> => {
     const payload = isJwt(token) ? await verify(token) : null;
     const clientId = payload?.["client_id"] ?? payload?.["azp"];
-    const userId = payload && userOf(payload, clientId);
+    const userId = payload && userOf(payload, clientId, settings.appWithoutSub);
     if (!payload?.exp || typeof clientId !== "string" || userId === undefined) return null;
     if (userId !== null && !(await store.users.exists(userId))) return null;
     const application = await store.applications.find(clientId);
@@ -120,9 +122,12 @@ function isAccessToken(typ: string | undefined): boolean {
   return typ === undefined || /^((application\/)?at\+)?jwt$/i.test(typ);
 }
 
-/** The user's id; null for a token of the application itself (RFC 9068, section 2.2), undefined for neither. */
-function userOf({ sub }: JWTPayload, clientId: unknown): number | null | undefined {
-  if (sub === undefined || sub === clientId) return null;
+/**
+ * The user's id; null for a token of the application itself, undefined for neither. An application is its own subject
+ * (RFC 9068, section 2.2); a token that names none may be a user's whose name was left out.
+ */
+function userOf({ sub }: JWTPayload, clientId: unknown, appWithoutSub: boolean): number | null | undefined {
+  if (sub === clientId || (sub === undefined && appWithoutSub)) return null;
   const id = typeof sub === "string" && /^[1-9][0-9]{0,15}$/.test(sub) ? Number(sub) : Number.NaN;
   return id <= maxId ? id : undefined;
 }

@@ -1,6 +1,7 @@
 import type { LoginAnswer, LoginRequest } from "../domain/authorizations.ts";
 import type { DueDelivery, PublishedEvent, StreamedDelivery } from "../domain/deliveries.ts";
 import type { AskedGrant } from "../domain/tokens.ts";
+import type { UserSummary } from "../domain/users.ts";
 
 /** The data directory cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
@@ -33,6 +34,13 @@ export class BatchRefused extends Error {
 export interface StoredEvent extends PublishedEvent {
   readonly taken: readonly DueDelivery[];
   readonly streamed: readonly string[];
+}
+
+/** What a search has found, in order. */
+export interface SearchResult {
+  readonly users: readonly UserSummary[];
+  /** False where the search was cut off: others may match, also some that would come before these. */
+  readonly isComplete: boolean;
 }
 
 /** A part of what is on the event stream of an application. */

@@ -24,13 +24,14 @@ import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { NewReplay, Replay } from "../domain/replays.ts";
 import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
 import type { AskedGrant, Grant, ScopeName } from "../domain/tokens.ts";
-import type { NewUser, User, UserSummary } from "../domain/users.ts";
+import type { NewUser, User } from "../domain/users.ts";
 import type {
   AnsweredLogin,
   BatchMode,
   BatchResult,
   Exchanged,
   NewTokens,
+  SearchResult,
   StoredEvent,
   StreamedDeliveries,
   SubscribeResult,
@@ -57,8 +58,11 @@ export interface Store {
      * Gives the channels that are gone; unknown ids change nothing.
      */
     remove(id: number, now: number): Promise<readonly number[]>;
-    /** In the contract's order: exact username, username that starts with it, the rest; more followers, lower id. */
-    search(query: string, limit: number): Promise<UserSummary[]>;
+    /**
+     * In this order: exact username, username that starts with it, the rest; more followers, lower id. The work of one
+     * search is bounded.
+     */
+    search(query: string, limit: number): Promise<SearchResult>;
     /** Makes later searches faster by a small step; false when nothing is left to do, or users changed meanwhile. */
     tidySearch(): Promise<boolean>;
     exists(id: number): Promise<boolean>;
@@ -239,6 +243,8 @@ export interface Store {
     last(): Promise<number>;
     /** The number of the last delivery of events published before a time. */
     lastBefore(time: number): Promise<number>;
+    /** The highest number of a delivery of an application that is no longer kept, 0 where there is none. */
+    lastRemoved(applicationId: string): Promise<number>;
     /** What an application is to get on its event stream behind a number, in order; some at a time. */
     streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
     /** To be called before a dispatcher begins: what an earlier one had taken can be claimed again. */

@@ -160,7 +160,7 @@ async function measure(store: Store, count: number, rounds: number, slow: boolea
       const startedAt = performance.now();
       const found = await store.users.search(query, limit);
       if (round >= 0) took.push(performance.now() - startedAt);
-      const ids = found.map(({ id }) => id).join();
+      const ids = found.users.map(({ id }) => id).join();
       if (slow && ids !== slow.ids.slice(0, limit).join()) {
         throw new BenchError(
           `"${query}" (${kind}) with limit ${limit} finds something else than a slow search`,

@@ -88,7 +88,7 @@ test("migrates as a server would at its start, says what it applies, and a secon
   expect(again.stdout).toContain(`${data} has the form of onair`);
   expect(again.stdout).not.toMatch(/migrated|pending/);
   const store = openStore(data);
-  expect((await store.users.search("riot", 5)).length).toBeGreaterThan(1);
+  expect((await store.users.search("riot", 5)).users.length).toBeGreaterThan(1);
   await store.close();
   expect(statSync(join(data, "onair.db")).mode & 0o777).toBe(0o600);
 });
@@ -124,7 +124,7 @@ test("--rebuild-search fills an index that has lost users", async () => {
   db.close(true);
   const found = async () => {
     const opened = openStore(data);
-    const names = (await opened.users.search("riot", 100)).map(({ username }) => username);
+    const names = (await opened.users.search("riot", 100)).users.map(({ username }) => username);
     await opened.close();
     return names;
   };

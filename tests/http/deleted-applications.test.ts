@@ -15,19 +15,24 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
 
 // An application, a user or a consent goes while requests that stand on it are under way.
 
-let server: TestServer;
+/** With a clock of its own, so that everything is in one thread, and the tests can step in between. */
+let stepped: TestServer;
+/** As it is in use: its engine writes in another thread. */
+let threaded: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-  await server.load("users", users);
+  const args = ["--login-url", loginUrl];
+  stepped = await startServer({ args, clock: new Clock() });
+  threaded = await startServer({ args });
+  for (const server of [stepped, threaded]) await server.load("users", users);
 });
-afterAll(() => server.stop());
+afterAll(() => Promise.all([stepped.stop(), threaded.stop()]));
 
-const newApp = () =>
+const newApp = (server = stepped) =>
   server.application({
     redirect_uris: [redirectUri],
     webhook_url: "http://127.0.0.1:9/",
@@ -35,7 +40,8 @@ const newApp = () =>
   });
 const subscriptions = "/public/v1/events/subscriptions";
 const wanted = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1001 };
-const removeApp = ({ id }: TestApplication) => server.admin("DELETE", `/admin/v1/applications/${id}`);
+const removeApp = ({ id }: TestApplication, server = stepped) =>
+  server.admin("DELETE", `/admin/v1/applications/${id}`);
 
 /** Has `before` happen between the checks of a request and its verb of the store. */
 async function justBefore<Noun extends keyof Store>(
@@ -44,7 +50,7 @@ async function justBefore<Noun extends keyof Store>(
   before: () => Promise<unknown>,
   request: () => Promise<Response | { status: number }>,
 ): Promise<Response | { status: number }> {
-  const verbs = server.app.store[noun] as Record<string, (...given: unknown[]) => Promise<unknown>>;
+  const verbs = stepped.app.store[noun] as Record<string, (...given: unknown[]) => Promise<unknown>>;
   const original = verbs[verb];
   let isCalled = false;
   verbs[verb] = async (...given) => {
@@ -62,7 +68,7 @@ async function justBefore<Noun extends keyof Store>(
   }
 }
 
-const clientCredentials = (app: TestApplication) =>
+const clientCredentials = (app: TestApplication, server = stepped) =>
   form(server, "/oauth/token", { grant_type: "client_credentials", ...credentials(app) });
 
 describe("an application that is deleted just before", () => {
@@ -85,29 +91,29 @@ describe("an application that is deleted just before", () => {
       "tokens",
       "create",
       () => removeApp(app),
-      () => server.admin("POST", path, {}),
+      () => stepped.admin("POST", path, {}),
     );
     expect(answer.status).toBe(404);
   });
 
   test("a code or a refresh token is exchanged: 400 or 401, as for one that has ended", async () => {
     const app = await newApp();
-    const code = await codeFor(server, app);
+    const code = await codeFor(stepped, app);
     const redeemed = await justBefore(
       "tokens",
       "redeemCode",
       () => removeApp(app),
-      () => redeem(server, app, code),
+      () => redeem(stepped, app, code),
     );
     expect(redeemed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
 
     const other = await newApp();
-    const { refresh_token } = await userTokens(server, other);
+    const { refresh_token } = await userTokens(stepped, other);
     const refreshed = await justBefore(
       "tokens",
       "refresh",
       () => removeApp(other),
-      () => refresh(server, other, refresh_token),
+      () => refresh(stepped, other, refresh_token),
     );
     expect(refreshed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
   });
@@ -118,7 +124,7 @@ describe("an application that is deleted just before", () => {
       "loginRequests",
       "create",
       () => removeApp(app),
-      () => server.get(authorizationRequest(app.client_id), undefined, { headers: { accept: "text/html" } }),
+      () => stepped.get(authorizationRequest(app.client_id), undefined, { headers: { accept: "text/html" } }),
     );
     expect([answer.status, await (answer as Response).text()]).toEqual([
       400,
@@ -128,19 +134,19 @@ describe("an application that is deleted just before", () => {
 
   test("the platform answers a login, or the browser comes back", async () => {
     const app = await newApp();
-    const browser = new Browser(server);
+    const browser = new Browser(stepped);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
     const path = `/admin/v1/login-requests/${challenge}/accept`;
     const answered = await justBefore(
       "loginRequests",
       "answer",
       () => removeApp(app),
-      () => server.admin("PUT", path, { user_id: 1001 }),
+      () => stepped.admin("PUT", path, { user_id: 1001 }),
     );
     expect(answered.status).toBe(404);
 
     const other = await newApp();
-    const back = await accept(server, await challengeFor(browser, authorizationRequest(other.client_id)), {
+    const back = await accept(stepped, await challengeFor(browser, authorizationRequest(other.client_id)), {
       user_id: 1001,
     });
     const returned = await justBefore(
@@ -166,7 +172,7 @@ describe("an application that is deleted just before", () => {
       noun,
       verb as never,
       () => removeApp(app),
-      () => server.post(path, body, app.token),
+      () => stepped.post(path, body, app.token),
     );
     expect(answer.status).toBe(401);
     expect((await json<{ code: string }>(answer as Response)).code).toBe("invalid_token");
@@ -175,65 +181,67 @@ describe("an application that is deleted just before", () => {
 });
 
 describe("what a token allows is not done once the token has ended", () => {
-  const revokeConsent = ({ id }: TestApplication) =>
+  const revokeConsent = ({ id }: TestApplication, server = stepped) =>
     server.admin("DELETE", `/admin/v1/users/1001/consents/${id}`);
-  const subscribed = async ({ id }: TestApplication) => await server.app.store.subscriptions.count(id);
+  const subscribed = ({ id }: TestApplication, server = stepped) => server.app.store.subscriptions.count(id);
 
   test("a subscription after its consent was revoked", async () => {
     const app = await newApp();
-    const { access_token } = await userTokens(server, app);
+    const { access_token } = await userTokens(stepped, app);
     const answer = await justBefore(
       "subscriptions",
       "subscribe",
       () => revokeConsent(app),
-      () => server.post(subscriptions, wanted, access_token),
+      () => stepped.post(subscriptions, wanted, access_token),
     );
     expect(answer.status).toBe(401);
     expect(await subscribed(app)).toBe(0);
     // The application itself may do so as before.
-    expect((await server.post(subscriptions, wanted, app.token)).status).toBe(200);
+    expect((await stepped.post(subscriptions, wanted, app.token)).status).toBe(200);
   });
 
   test("a new consent allows nothing to a token of the revoked one", async () => {
     const app = await newApp();
-    const { access_token } = await userTokens(server, app);
+    const { access_token } = await userTokens(stepped, app);
     let renewed = "";
     const answer = await justBefore(
       "subscriptions",
       "subscribe",
       async () => {
         const revoked = await revokeConsent(app);
-        renewed = (await userTokens(server, app)).access_token;
+        renewed = (await userTokens(stepped, app)).access_token;
         return revoked;
       },
-      () => server.post(subscriptions, wanted, access_token),
+      () => stepped.post(subscriptions, wanted, access_token),
     );
     expect(answer.status).toBe(401);
     expect(await subscribed(app)).toBe(0);
-    expect((await server.post(subscriptions, wanted, renewed)).status).toBe(200);
+    expect((await stepped.post(subscriptions, wanted, renewed)).status).toBe(200);
   });
 
   test("in whatever order the two arrive: none is left", async () => {
+    const server = threaded;
     for (let round = 0; round < 20; round++) {
-      const app = await newApp();
+      const app = await newApp(server);
       const { access_token } = await userTokens(server, app);
       const ask = () => server.post(subscriptions, wanted, access_token);
-      const answers = await Promise.all([ask(), ask(), revokeConsent(app), ask(), ask()]);
+      const answers = await Promise.all([ask(), ask(), revokeConsent(app, server), ask(), ask()]);
       for (const { status } of answers) expect([200, 204, 401]).toContain(status);
-      expect(await subscribed(app)).toBe(0);
+      expect(await subscribed(app, server)).toBe(0);
     }
   });
 });
 
-test("deleting applications under load gives nobody a 5xx", async () => {
+test("deleting applications under load gives no 5xx", async () => {
+  const server = threaded;
   for (let round = 0; round < 15; round++) {
-    const app = await newApp();
+    const app = await newApp(server);
     const { refresh_token, access_token } = await userTokens(server, app);
     const code = await codeFor(server, app);
     const span = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
     const asAdmin = `/admin/v1/applications/${app.id}`;
     const requests: (() => Promise<{ status: number }>)[] = [
-      () => clientCredentials(app),
+      () => clientCredentials(app, server),
       () => redeem(server, app, code),
       () => refresh(server, app, refresh_token),
       () => form(server, "/oauth/introspect", { ...credentials(app), token: access_token }),
@@ -252,12 +260,12 @@ test("deleting applications under load gives nobody a 5xx", async () => {
       () => server.admin("POST", `${asAdmin}/webhook-secret`, {}),
       () => server.admin("PATCH", asAdmin, { webhook_url: "http://127.0.0.1:9/other" }),
       () => server.admin("GET", `/admin/v1/users/1001/consents`),
-      () => removeApp(app),
+      () => removeApp(app, server),
     ];
     const shuffled = [...requests, ...requests, ...requests].sort(() => Math.random() - 0.5);
     const answers = await Promise.all(shuffled.map((request) => request()));
     expect(answers.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
     expect((await server.get("/public/v1/users/xqcow", app.token)).status).toBe(401);
-    expect((await clientCredentials(app)).body.error).toBe("invalid_client");
+    expect((await clientCredentials(app, server)).body.error).toBe("invalid_client");
   }
 });

@@ -41,6 +41,7 @@ function endlessLog(perRead: number) {
   const deliveries = {
     last: async () => log.last,
     lastBefore: async () => 0,
+    lastRemoved: async () => 0,
     async streamed(_: string, after: number) {
       log.reads++;
       const upTo = Math.min(after + perRead, log.last);

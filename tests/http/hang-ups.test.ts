@@ -37,7 +37,7 @@ async function hangUp(
     const one = connect(Number(port), hostname, () => resolve(one));
   });
   socket.on("error", () => {});
-  socket.write(`${head.join("\r\n")}\r\nHost: test.example\r\n\r\n${body}`);
+  socket.write(`${head.join("\r\n")}\r\nHost: localhost\r\n\r\n${body}`);
   await Bun.sleep(50);
   if (how === "end") socket.destroy();
   else socket.resetAndDestroy();

@@ -224,7 +224,7 @@ describe("a body", () => {
     }
   });
 
-  test("of an application may not, and the document says so", async () => {
+  test("of an application or a key may not, and the document says so", async () => {
     const closed = withBody().filter(({ isClosed }) => isClosed);
     expect(closed.map(({ name }) => name).sort()).toEqual([
       "PATCH /admin/v1/applications/{id}",
@@ -232,6 +232,7 @@ describe("a body", () => {
       "POST /admin/v1/applications/{id}/client-secret",
       "POST /admin/v1/applications/{id}/tokens",
       "POST /admin/v1/applications/{id}/webhook-secret",
+      "POST /admin/v1/keys",
     ]);
     const before = await (await server.admin("GET", "/admin/v1/applications")).text();
     for (const operation of closed) {

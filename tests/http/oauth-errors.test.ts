@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { credentials, type Fields, formOf } from "../support/oauth.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
 
 // Errors of the endpoints that clients call have the fields of RFC 6749 and the usual four, whatever their status.
 
@@ -10,7 +10,8 @@ let limited: TestServer;
 let app: TestApplication;
 
 beforeAll(async () => {
-  server = await startServer();
+  // With a clock of its own it has one thread, whose store can be made to fail.
+  server = await startServer({ clock: new Clock() });
   app = await server.application();
   limited = await startServer({ args: ["--rate-limit", "1", "--trusted-proxies", "127.0.0.1"] });
 });

@@ -63,7 +63,7 @@ test("state has at most 2,048 bytes; a longer one is told to the application", (
     }
   }));
 
-test("an address has so many open; the oldest of them end, and nobody else's", () =>
+test("an address has so many open; the oldest of them end, and those of no other address", () =>
   withServer(async (server) => {
     const app = await server.application({ redirect_uris: [redirectUri] });
     const path = authorizationRequest(app.client_id);

@@ -89,12 +89,38 @@ describe("RFC 9068: an access token of the platform", () => {
     ["azp for client_id", { client_id: undefined, azp: "" }, {}],
     ["several audiences", { aud: ["https://other.example", audience] }, {}],
     ["the application itself as its subject", { sub: "" }, {}],
-    ["no subject", { sub: undefined }, {}],
   ])("may have %s", async (_, changes, headers) => {
     const own = Object.fromEntries(
       Object.entries(changes).map(([name, value]) => [name, value === "" ? app.client_id : value]),
     );
     expect(await status(await sign(own, headers))).toBe(200);
+  });
+
+  test("without a subject is the application's own only where a setting says so", async () => {
+    const token = await sign({ sub: undefined });
+    expect(await status(token)).toBe(401);
+    const saying = await startServer({
+      clock,
+      args: [
+        ...["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
+        "--jwt-app-without-sub",
+      ],
+    });
+    try {
+      await saying.load("users", users);
+      const { client_id } = await saying.application({ webhook_url: "http://127.0.0.1:9/" });
+      const own = await sign({ sub: undefined, client_id });
+      const path = "/public/v1/events/subscriptions";
+      const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1002 };
+      expect((await saying.post(path, body, own)).status).toBe(200);
+      // Whatever else it names is no reason to take it for the application.
+      for (const sub of ["", null, 1001, "somebody"]) {
+        const other = await sign({ sub, client_id });
+        expect((await saying.get("/public/v1/users/xqcow", other)).status).toBe(401);
+      }
+    } finally {
+      await saying.stop();
+    }
   });
 
   test("has only scopes that exist and that the application may have", async () => {
@@ -184,7 +210,7 @@ describe("RFC 8725: is refused", () => {
 });
 
 describe("the keys of the platform", () => {
-  const settings = { jwksUrl, issuer, audience };
+  const settings = { jwksUrl, issuer, audience, appWithoutSub: false };
   const reader = (cooldownMs: number, url = jwksUrl) =>
     platformJwtReader({
       settings: { ...settings, jwksUrl: url },

@@ -431,6 +431,10 @@ describe("Last-Event-ID from before retention", () => {
     const start = clock.ms;
     const server = await startServer({ clock, args: ["--keep-bodies-days", "2"] });
     await server.load("users", users);
+    const prune = async () => {
+      const retention = { deliveredMs: 2 * day, failedMs: 2 * day, bodiesMs: 2 * day };
+      while (!(await server.app.store.retention.prune(retention, clock.ms))) {}
+    };
     const app = await server.application({ delivery: "stream" });
     await subscribe(server, app, [followed, chat]);
     const client = await new StreamClient(server, app.token, [followed]).connected();
@@ -446,6 +450,7 @@ describe("Last-Event-ID from before retention", () => {
     inTime.close();
 
     clock.advance(1.5 * day);
+    await prune();
     const late = new StreamClient(server, app.token, [followed, chat], seen?.id);
     const [gap, rest] = await late.arrived(2);
     late.close();
@@ -458,6 +463,23 @@ describe("Last-Event-ID from before retention", () => {
     const behindGap = new StreamClient(server, app.token, [followed, chat], gap?.id);
     expect((await behindGap.arrived(1)).map(({ type }) => type)).toEqual([chat]);
     behindGap.close();
+
+    // Long ago is not too long ago where nothing was published since.
+    const quiet = await server.application({ delivery: "stream" });
+    await subscribe(server, quiet, [followed, chat]);
+    const before = await new StreamClient(server, quiet.token, [chat]).connected();
+    await publish(server, event(chat));
+    const [last] = await before.arrived(1);
+    before.close();
+    clock.advance(30 * day);
+    await prune();
+    const after = await new StreamClient(server, quiet.token, [followed], last?.id).connected();
+    await publish(server, event(followed));
+    expect((await after.arrived(1)).map(({ type }) => type)).toEqual([followed]);
+    after.close();
+    const others = new StreamClient(server, app.token, [followed], seen?.id);
+    expect((await others.arrived(2)).map(({ type }) => type)).toEqual(["gap", followed]);
+    others.close();
     await server.stop();
   });
 });

@@ -143,6 +143,21 @@ describe("retention", () => {
     expect(due[0]?.seq).toBe(3);
   });
 
+  test("gives none a second time either when nothing was published for weeks, and knows what was removed", async () => {
+    expect(await store.deliveries.lastRemoved(applicationId)).toBe(0);
+    await past(40, "delivered");
+    await past(30, "delivered");
+    await prune();
+    expect(kept()).toMatchObject({ deliveries: [], bodies: [] });
+    expect(await store.deliveries.lastRemoved(applicationId)).toBe(2);
+    await store.close();
+    store = openStore(directory.path);
+    await past(0, "pending");
+    const { due } = await store.deliveries.claim(applicationId, now, 1);
+    expect(due[0]?.seq).toBe(3);
+    expect(await store.deliveries.lastRemoved(applicationId)).toBe(2);
+  });
+
   test("comes to an end with many, and the file does not grow while as many come as go", async () => {
     const sizes: number[] = [];
     for (let round = 0; round < 4; round++) {
@@ -170,7 +185,9 @@ describe("retention", () => {
         [],
       );
       await prune();
-      expect(kept()).toEqual({ deliveries: [], attempts: 0, events: [], bodies: [] });
+      // The last event stays for its number, without its body.
+      const last = [`round-${round}-1499`];
+      expect(kept()).toEqual({ deliveries: [], attempts: 0, events: last, bodies: [] });
       const db = new Database(join(directory.path, "onair.db"), { readonly: true });
       sizes.push(db.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0);
       db.close();

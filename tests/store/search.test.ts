@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fold } from "../../src/domain/text.ts";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
 import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
-import { popularityBucket } from "../../src/store/sqlite/search.ts";
+import { popularityBucket } from "../../src/store/sqlite/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
@@ -102,7 +102,7 @@ test("gives exactly what a slow search gives, on random users that change", asyn
         const text = query().toWellFormed();
         if ([...fold(text)].length < 3) continue;
         const limit = pick([1, 2, 5, 25, 100]);
-        const found = (await store.users.search(text, limit)).map(({ id }) => id);
+        const found = (await store.users.search(text, limit)).users.map(({ id }) => id);
         expect([text, limit, found]).toEqual([text, limit, slowSearch(known.values(), text, limit)]);
       }
     }
@@ -133,7 +133,7 @@ const crowdQueries = [
 async function expectCrowdIn(store: Store): Promise<void> {
   for (const query of crowdQueries) {
     for (const limit of [1, 25, 100]) {
-      const found = (await store.users.search(query, limit)).map(({ id }) => id);
+      const found = (await store.users.search(query, limit)).users.map(({ id }) => id);
       expect([query, limit, found]).toEqual([query, limit, slowSearch(crowd, query, limit)]);
     }
   }

@@ -41,6 +41,7 @@ const exposed = [
   "WWW-Authenticate",
   "Onair-Subscriptions-Used",
   "Onair-Subscriptions-Limit",
+  "Onair-Search-Complete",
 ];
 
 /** Browsers of any origin may call the API and read these headers; cookies are never involved. */

@@ -186,7 +186,13 @@ export class EventStreams {
     const known = this.#known(asked);
     const keptSince = now - keptMs;
     // A number that was not given yet is of a database that was since restored from a backup.
-    if (known && known.at >= keptSince && known.seq <= last) return { position: known, frames: opening };
+    if (known && known.seq <= last) {
+      const { applicationId } = asked.caller.grant;
+      // Long ago is not too long ago where nothing was removed since.
+      const isKept =
+        known.at >= keptSince || (await store.deliveries.lastRemoved(applicationId)) <= known.seq;
+      if (isKept) return { position: known, frames: opening };
+    }
     const from = known?.at ?? asked.after ?? now;
     if (!known && from >= now) return { position: { seq: last, at: now }, frames: opening };
     const at = Math.max(from, keptSince);

@@ -98,8 +98,8 @@ const ErrorSchema = Type.Object(
 export function header(
   name: string,
   description: string,
-  type: "string" | "integer",
-  example: string | number,
+  type: "string" | "integer" | "boolean",
+  example: string | number | boolean,
 ): Json {
   return component(`headers/${name}`, { description, schema: { type }, example });
 }

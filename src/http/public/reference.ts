@@ -27,6 +27,8 @@ export interface Answer {
   readonly eventStream?: string;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
+  /** Headers beyond those of all answers. */
+  readonly headers?: Json;
 }
 
 export function answer(description: string, rest: Omit<Answer, "description"> = {}): Answer {
@@ -104,11 +106,17 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
 }
 
 function answerOf(schema: TSchema): Answer {
-  const { description = "", examples, budget, ...rest } = schema;
+  const { description = "", examples, budget, headers, ...rest } = schema;
   const example = (examples as unknown[] | undefined)?.[0];
   if (schema["type"] === "void") return { description };
   if (schema["contentMediaType"] !== undefined) return { description, eventStream: String(example) };
-  return { description, schema: rest as TSchema, example, ...(budget === true && { budget }) };
+  return {
+    description,
+    schema: rest as TSchema,
+    example,
+    ...(budget === true && { budget }),
+    ...(headers && { headers }),
+  };
 }
 
 /** The name of the security scheme for access tokens. */
@@ -190,13 +198,17 @@ const cacheHeaders: Json = {
 function answersOf(of: Operation): Record<number, Json> {
   const always = { ...commonHeaders, ...(of.notModified && cacheHeaders) };
   const answers = Object.entries(of.answers).map(([status, given]) => {
-    const { description, schema, example, eventStream, budget } = given;
+    const { description, schema, example, eventStream, budget, headers } = given;
     const content = schema
       ? { "application/json": { schema: documentSchema(schema), example } }
       : eventStream && { "text/event-stream": { schema: { type: "string" }, example: eventStream } };
     return [
       status,
-      { description, headers: { ...always, ...(budget && budgetHeaders) }, ...(content && { content }) },
+      {
+        description,
+        headers: { ...always, ...(budget && budgetHeaders), ...headers },
+        ...(content && { content }),
+      },
     ];
   });
   const notModified = component("responses/NotModified", {

@@ -121,14 +121,14 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
 
 /** Loads the library for JWTs only where the platform's tokens are accepted. */
 async function jwtReader(
-  { jwksUrl, jwtIssuer, jwtAudience }: Config,
+  { jwksUrl, jwtIssuer, jwtAudience, jwtAppWithoutSub: appWithoutSub }: Config,
   store: Store,
   now: () => number,
 ): Promise<PlatformJwtReader | null> {
   if (jwksUrl === null || jwtIssuer === null || jwtAudience === null) return null;
   const { platformJwtReader } = await import("../platform-jwt.ts");
   return platformJwtReader({
-    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience },
+    settings: { jwksUrl, issuer: jwtIssuer, audience: jwtAudience, appWithoutSub },
     store,
     now,
   });

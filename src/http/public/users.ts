@@ -8,6 +8,7 @@ import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { IsoTimestamp, Message, WebUrl } from "./reference.ts";
+import { header } from "./reference-errors.ts";
 
 const Username = TextParameter({
   pattern: usernamePattern,
@@ -90,6 +91,14 @@ const FoundUsers = answer(
   {
     description: "The users found; nothing found is an empty list.",
     example: { data: [exampleSummary], message: "OK" },
+    headers: {
+      "Onair-Search-Complete": header(
+        "Onair-Search-Complete",
+        "`false` where the search was cut off: other users may match, also some that would come first.",
+        "boolean",
+        true,
+      ),
+    },
   },
 );
 
@@ -102,9 +111,10 @@ const FoundUser = answer(
 export function userRoutes(app: PublicListener, { store, users, publicUrl }: PublicDeps): void {
   app.get(
     "/public/v1/users/search",
-    async ({ query: { query, limit = searchLimits.defaultResults } }) => {
-      const found = await store.users.search(query, limit);
-      return { data: found.map((user) => withPicture(user, { publicUrl })), message: "OK" };
+    async ({ query: { query, limit = searchLimits.defaultResults }, set }) => {
+      const { users, isComplete } = await store.users.search(query, limit);
+      set.headers["onair-search-complete"] = String(isComplete);
+      return { data: users.map((user) => withPicture(user, { publicUrl })), message: "OK" };
     },
     {
       scope: "users:read",
@@ -115,7 +125,7 @@ export function userRoutes(app: PublicListener, { store, users, publicUrl }: Pub
         tags: ["Users"],
         summary: "Search Users",
         description:
-          "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.",
+          "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.\n\nA search does a bounded amount of work. Where very many names have all parts of the query, but few of them contain it, the search is cut off: the answer has what was found so far, and the header `Onair-Search-Complete` is `false` instead of `true`. A longer query finds more.",
       },
     },
   );

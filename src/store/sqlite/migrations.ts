@@ -12,6 +12,7 @@ import searchRuns from "../../../drizzle/0009_search_runs.sql" with { type: "tex
 import accessBounds from "../../../drizzle/0010_access_bounds.sql" with { type: "text" };
 import webhookConcurrency from "../../../drizzle/0011_webhook_concurrency.sql" with { type: "text" };
 import operatorKeys from "../../../drizzle/0012_operator_keys.sql" with { type: "text" };
+import removedDeliveries from "../../../drizzle/0013_removed_deliveries.sql" with { type: "text" };
 import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
   { name: "0010_access_bounds", sql: accessBounds },
   { name: "0011_webhook_concurrency", sql: webhookConcurrency },
   { name: "0012_operator_keys", sql: operatorKeys },
+  { name: "0013_removed_deliveries", sql: removedDeliveries },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

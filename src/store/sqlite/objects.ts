@@ -19,6 +19,7 @@ export const objects = {
     "migrations",
     "operator_keys",
     "refresh_tokens",
+    "removed_deliveries",
     "replays",
     "search_statistics",
     "settings",

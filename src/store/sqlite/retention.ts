@@ -33,6 +33,14 @@ export function retentionStore(db: Database, commit: Commit): Store["retention"]
     `DELETE FROM attempts WHERE delivery_seq BETWEEN ? AND ?
        AND EXISTS (SELECT 1 FROM deliveries WHERE seq = delivery_seq AND ${old})`,
   );
+  const noteRemoved = db.prepare<null, [number, number, number, number]>(
+    `INSERT INTO removed_deliveries (application_id, up_to)
+       SELECT application_id, max(seq) FROM deliveries
+       WHERE seq BETWEEN ? AND ? AND ${old} AND status <> 'canceled'
+         AND EXISTS (SELECT 1 FROM applications a WHERE a.id = application_id)
+       GROUP BY application_id
+     ON CONFLICT (application_id) DO UPDATE SET up_to = max(up_to, excluded.up_to)`,
+  );
   const removeDeliveries = db.prepare<null, [number, number, number, number]>(
     `DELETE FROM deliveries WHERE seq BETWEEN ? AND ? AND ${old}`,
   );
@@ -46,7 +54,10 @@ export function retentionStore(db: Database, commit: Commit): Store["retention"]
   const hasPending = db.prepare<{ found: 1 }, [number, number]>(
     "SELECT 1 AS found FROM deliveries WHERE seq >= ? AND seq < ? AND status = 'pending' LIMIT 1",
   );
-  const removeEvent = db.prepare<null, [number]>("DELETE FROM events WHERE seq = ?");
+  // The last one stays: the numbers of deliveries go on from it, also after a restart.
+  const removeEvent = db.prepare<null, [number]>(
+    "DELETE FROM events WHERE seq = ? AND seq < (SELECT max(seq) FROM events)",
+  );
   const removeBody = db.prepare<null, [number]>("UPDATE events SET body = NULL WHERE seq = ?");
   const expire = db.prepare<null, [number, string, number, number]>(
     `UPDATE deliveries SET status = 'expired', next_attempt_at = NULL, finished_at = ?
@@ -67,6 +78,7 @@ export function retentionStore(db: Database, commit: Commit): Store["retention"]
     const { last } = slice.get(nextDelivery, Math.max(delivered, failed), stepRows) ?? { last: null };
     if (last === null) return true;
     removeAttempts.run(nextDelivery, last, delivered, failed);
+    noteRemoved.run(nextDelivery, last, delivered, failed);
     removeDeliveries.run(nextDelivery, last, delivered, failed);
     nextDelivery = last + 1;
     return false;
@@ -78,8 +90,9 @@ export function retentionStore(db: Database, commit: Commit): Store["retention"]
       const { seq, first_delivery, deliveries, published_at, hasBody } = row;
       const behind = first_delivery + deliveries;
       lastEvent = seq;
-      if (published_at < eventsBefore && !hasDeliveries.get(first_delivery, behind)) removeEvent.run(seq);
-      else if (hasBody && published_at < bodiesBefore && !hasPending.get(first_delivery, behind)) {
+      const isOver = published_at < eventsBefore && !hasDeliveries.get(first_delivery, behind);
+      const isRemoved = isOver && removeEvent.run(seq).changes > 0;
+      if (!isRemoved && hasBody && published_at < bodiesBefore && !hasPending.get(first_delivery, behind)) {
         removeBody.run(seq);
       }
       looked += deliveries + 1;

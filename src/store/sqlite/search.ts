@@ -1,6 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { fold } from "../../domain/text.ts";
 import type { User, UserSummary } from "../../domain/users.ts";
+import type { SearchResult } from "../results.ts";
+import { idBits, popularityBucket } from "./popularity.ts";
+import { type FoundUser, SearchWork, searchMatches } from "./search-matches.ts";
 import { TrigramCounts, trigrams } from "./trigrams.ts";
 
 /*
@@ -26,26 +29,6 @@ import { TrigramCounts, trigrams } from "./trigrams.ts";
 of them into one while nothing changes.
  */
 
-const exactBuckets = 256;
-const bucketsPerOctave = 16;
-const lastBucket = 1023;
-const idBits = 53;
-
-/** The place of a follower count in the order: 0 for the most followers. */
-export function popularityBucket(followers: number): number {
-  const rank =
-    followers < exactBuckets
-      ? followers
-      : exactBuckets + Math.floor((Math.log2(followers) - Math.log2(exactBuckets)) * bucketsPerOctave);
-  return lastBucket - Math.min(rank, lastBucket);
-}
-
-interface Row extends Omit<UserSummary, "is_verified"> {
-  readonly is_verified: number;
-  readonly followers_count: number;
-  readonly bucket: number;
-}
-
 /** What the index holds of a user. */
 export type Indexed = Pick<User, "id" | "username" | "display_name" | "followers_count">;
 
@@ -66,7 +49,7 @@ export interface UserSearch {
    */
   tidy(): boolean;
   /** Users whose username or display name contains the query of three or more folded characters. */
-  find(query: string, limit: number): UserSummary[];
+  find(query: string, limit: number): SearchResult;
 }
 
 /** Pages to merge after a batch; what a batch of 200 rows writes is some 4, and passes through 10 levels at most. */
@@ -74,10 +57,6 @@ const mergedPages = (rows: number) => 2 + Math.ceil(rows / 10);
 
 /** Pages that one step of tidying merges: 1 to 3 ms. */
 const tidiedPages = 8;
-
-/** No more trigrams than that are asked for, and no further one once so few users are left to look at. */
-const askedTrigrams = 3;
-const fewUsers = 100;
 
 /** So few are read all at once. */
 const fewMatching = 32;
@@ -132,66 +111,33 @@ function indexedTexts({ username, display_name }: Indexed): readonly [string, st
   return [name, more, startOf(name) + containedRuns(name) + containedRuns(more)];
 }
 
-const startsWith = (row: Row, text: string) => fold(row.username).startsWith(text);
+const startsWith = (row: FoundUser, text: string) => fold(row.username).startsWith(text);
 
-const contains = (row: Row, text: string) =>
+const contains = (row: FoundUser, text: string) =>
   fold(row.username).includes(text) || fold(row.display_name).includes(text);
 
-function summary({ id, username, display_name, profile_picture, is_verified }: Row): UserSummary {
+function summary({ id, username, display_name, profile_picture, is_verified }: FoundUser): UserSummary {
   return { id, username, display_name, profile_picture, is_verified: is_verified === 1 };
 }
 
-const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`;
-
-export function userSearch(db: Database): UserSearch {
+/** @param mostWork what one search may cost, if not as usual */
+export function userSearch(db: Database, mostWork?: number): UserSearch {
   const counts = new TrigramCounts(db);
   const insert = db.prepare(
     `INSERT INTO user_search (rowid, username, display_name, start) VALUES ((?1 << ${idBits}) | ?2, ?3, ?4, ?5)`,
   );
   const remove = db.prepare(`DELETE FROM user_search WHERE rowid = (?1 << ${idBits}) | ?2`);
   const merge = db.prepare("INSERT INTO user_search (user_search, rank) VALUES ('merge', ?)");
-  const columns = "u.id, u.username, u.display_name, u.profile_picture, u.is_verified, u.followers_count";
-  const matches = db.prepare<Row, [string]>(
-    `SELECT ${columns}, s.rowid >> ${idBits} AS bucket
-     FROM user_search s CROSS JOIN users u ON u.id = s.rowid & ${2 ** idBits - 1}
-     WHERE s.user_search MATCH ? ORDER BY s.rowid`,
-  );
-  const byName = db.prepare<Row, [string]>(
-    `SELECT ${columns}, 0 AS bucket FROM users u WHERE u.username = ? COLLATE NOCASE`,
+  const { best } = searchMatches(db, counts);
+  const byName = db.prepare<FoundUser, [string]>(
+    `SELECT id, username, display_name, profile_picture, is_verified, followers_count, 0 AS bucket
+     FROM users WHERE username = ? COLLATE NOCASE`,
   );
 
   const changesSoFar = db.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
   let state: "changed" | "quiet" | "tidying" | "tidy" = "quiet";
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
-
-  /** Those who have the rarest of these trigrams. */
-  const matchOf = (wanted: readonly string[]): string => {
-    const known = wanted.map((trigram) => ({ trigram, users: counts.of(trigram) }));
-    known.sort((a, b) => a.users - b.users);
-    const enough = known.findIndex(({ users }) => users <= fewUsers);
-    return known
-      .slice(0, enough === -1 ? askedTrigrams : enough + 1)
-      .map(({ trigram }) => quoted(trigram))
-      .join(" AND ");
-  };
-
-  /** The first `limit` of those who have all of these trigrams and are `wanted`, in exact order. */
-  const best = (having: readonly string[], limit: number, wanted: (row: Row) => boolean): Row[] => {
-    const found: Row[] = [];
-    if (limit === 0) return found;
-    let bucketStart = 0;
-    for (const row of matches.iterate(matchOf(having))) {
-      if (row.bucket !== found[bucketStart]?.bucket) {
-        if (found.length >= limit) break;
-        bucketStart = found.length;
-      }
-      // In a bucket of one single count the rowid order is already the exact one.
-      if (found.length >= limit && row.bucket > lastBucket - exactBuckets) break;
-      if (wanted(row)) found.push(row);
-    }
-    return found.sort((a, b) => b.followers_count - a.followers_count || a.id - b.id).slice(0, limit);
-  };
 
   const update = (changes: Iterable<IndexChange>): void => {
     const inserts: { bucket: number; user: Indexed }[] = [];
@@ -236,44 +182,52 @@ export function userSearch(db: Database): UserSearch {
   };
 
   /** All who contain the text, where they are few: then one look into the index is enough. Else null. */
-  const fewMatches = (text: string, having: readonly string[]): Row[] | null => {
+  const fewMatches = (text: string, having: readonly string[], work: SearchWork): FoundUser[] | null => {
     if (having.every((trigram) => counts.of(trigram) > fewMatching)) return null;
-    const all = best(having, 2 * fewMatching, (row) => contains(row, text));
+    const all = best(having, 2 * fewMatching, (row) => contains(row, text), work);
     if (all.length === 2 * fewMatching) return null;
-    const rank = ({ username }: Row) => {
+    const rank = ({ username }: FoundUser) => {
       const name = fold(username);
       return name === text ? 0 : name.startsWith(text) ? 1 : 2;
     };
     return all.sort((a, b) => rank(a) - rank(b));
   };
 
-  const manyMatches = (text: string, having: readonly string[], limit: number): Row[] => {
-    const found: Row[] = [];
+  const manyMatches = (
+    text: string,
+    having: readonly string[],
+    limit: number,
+    work: SearchWork,
+  ): FoundUser[] => {
+    const found: FoundUser[] = [];
     const seen = new Set<number>();
-    const take = (rows: Row[]) => {
+    const take = (rows: FoundUser[]) => {
       for (const row of rows) seen.add(row.id);
       found.push(...rows);
     };
     if (usernameLike.test(text)) {
       take(byName.all(text));
       const starts = [startOf(text), ...having];
-      take(best(starts, limit - found.length, (row) => !seen.has(row.id) && startsWith(row, text)));
+      work.keepHalf();
+      take(best(starts, limit - found.length, (row) => !seen.has(row.id) && startsWith(row, text), work));
     }
-    take(best(having, limit - found.length, (row) => !seen.has(row.id) && contains(row, text)));
+    work.useAll();
+    take(best(having, limit - found.length, (row) => !seen.has(row.id) && contains(row, text), work));
     return found;
   };
 
-  const find = (query: string, limit: number): UserSummary[] => {
+  const find = (query: string, limit: number): SearchResult => {
     const text = fold(query);
     const having = trigramsOf(text);
     // No name contains a zero, and FTS5 would take it for the end of the query.
-    if (text.includes("\0") || having.length === 0) return [];
+    if (text.includes("\0") || having.length === 0) return { users: [], isComplete: true };
+    const work = new SearchWork(mostWork);
     // One transaction, because SQLite would else take and give back its lock for each statement.
     begin.run();
     try {
       counts.refresh();
-      const found = fewMatches(text, having) ?? manyMatches(text, having, limit);
-      return found.slice(0, limit).map(summary);
+      const found = fewMatches(text, having, work) ?? manyMatches(text, having, limit, work);
+      return { users: found.slice(0, limit).map(summary), isComplete: !work.isCutOff };
     } finally {
       end.run();
     }

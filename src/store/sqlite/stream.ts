@@ -22,13 +22,18 @@ interface Row {
 }
 
 /** The log of deliveries as event streams read it: by application, region for region. */
-export function deliveryStream(db: Database): Pick<Store["deliveries"], "last" | "lastBefore" | "streamed"> {
+export function deliveryStream(
+  db: Database,
+): Pick<Store["deliveries"], "last" | "lastBefore" | "lastRemoved" | "streamed"> {
   // By way of events, because they outlive their deliveries.
   const last = db.prepare<{ last: number }, []>(
     "SELECT first_delivery + deliveries - 1 AS last FROM events ORDER BY seq DESC LIMIT 1",
   );
   const firstSince = db.prepare<{ first_delivery: number }, [number]>(
     "SELECT first_delivery FROM events WHERE published_at >= ? ORDER BY published_at, seq LIMIT 1",
+  );
+  const lastRemoved = db.prepare<{ up_to: number }, [string]>(
+    "SELECT up_to FROM removed_deliveries WHERE application_id = ? LIMIT 1",
   );
   // Numbers first, from the index alone, so that no body is sorted.
   const inRegion = db.prepare<Row, [number, string, number, number | null]>(
@@ -51,6 +56,7 @@ export function deliveryStream(db: Database): Pick<Store["deliveries"], "last" |
       const since = firstSince.get(time);
       return since ? since.first_delivery - 1 : lastNow();
     },
+    lastRemoved: async (applicationId) => lastRemoved.get(applicationId)?.up_to ?? 0,
     async streamed(applicationId, after, userId) {
       // Before the look, so that what is committed meanwhile is not taken for seen.
       const end = lastNow();

@@ -143,6 +143,14 @@ export const deliveries = sqliteTable(
   ],
 );
 
+/** Up to which number deliveries of an application were removed, those that were canceled aside. */
+export const removedDeliveries = sqliteTable("removed_deliveries", {
+  application_id: text()
+    .primaryKey()
+    .references(() => applications.id, { onDelete: "cascade" }),
+  up_to: integer().notNull(),
+});
+
 export const attempts = sqliteTable(
   "attempts",
   {

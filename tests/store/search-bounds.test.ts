@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { userFrom } from "../../src/domain/users.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+/*
+ * The worst names for the index: those that have all trigrams of a query without containing it, and two groups of which
+ * each has one of two trigrams that follow each other.
+ */
+const few = 30_000;
+const many = 120_000;
+const at = "2026-01-01T00:00:00Z";
+const servers: TestServer[] = [];
+
+beforeAll(async () => {
+  for (const count of [few, many]) {
+    const server = await startServer();
+    servers.push(server);
+    for (let from = 1; from <= count; from += 5_000) {
+      const users = Array.from({ length: 5_000 }, (_, k) => {
+        const id = from + k;
+        const digits = id.toString(36);
+        const username = [`abcxbcd_${digits}`, `pqry_${digits}`, `qrsy_${digits}`][id % 3] ?? "";
+        return userFrom({ id, username, followers_count: id % 10 === 0 ? id : 0 });
+      });
+      await server.app.store.users.upsert(users, at);
+    }
+    // Those that contain the query: the most popular one, and the least popular one.
+    const found = [
+      { id: count + 1, username: "the_abcd_one", followers_count: 10 ** 9 },
+      { id: count + 2, username: "one_more_abcd", followers_count: 0 },
+      { id: count + 3, username: "abcd", followers_count: 0 },
+    ];
+    await server.app.store.users.upsert(found.map(userFrom), at);
+  }
+}, 120_000);
+afterAll(async () => {
+  for (const server of servers) await server.stop();
+});
+
+/** The best of some runs, which is what the search itself takes. */
+async function bestMs(search: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 7; run++) {
+    const startedAt = performance.now();
+    await search();
+    best = Math.min(best, performance.now() - startedAt);
+  }
+  return best;
+}
+
+test("a search among names that have all its trigrams but do not contain it takes no longer among more of them", async () => {
+  const times: number[] = [];
+  for (const { app } of servers) {
+    const { users, isComplete } = await app.store.users.search("abcd", 25);
+    // What is found before the search is cut off: the exact name, by its own index, and the most popular one.
+    expect(users.map(({ username }) => username)).toEqual(["abcd", "the_abcd_one"]);
+    expect(isComplete).toBe(false);
+    times.push(await bestMs(() => app.store.users.search("abcd", 25)));
+  }
+  // Four times as many of them.
+  const [ofFew = 0, ofMany = 0] = times;
+  expect(ofMany).toBeLessThan(2 * ofFew + 5);
+});
+
+test("trigrams that no name has together are searched to the end where that is cheap", async () => {
+  for (const { app } of servers) {
+    expect(await app.store.users.search("pqrs", 25)).toEqual({ users: [], isComplete: true });
+  }
+});
+
+test("what is found by its own trigrams is complete, whatever else there is", async () => {
+  for (const { app } of servers) {
+    const { users, isComplete } = await app.store.users.search("one_more", 25);
+    expect([users.map(({ username }) => username), isComplete]).toEqual([["one_more_abcd"], true]);
+    const common = await app.store.users.search("abcxb", 25);
+    expect([common.users.length, common.isComplete]).toEqual([25, true]);
+  }
+});
+
+test("over HTTP a search that is cut off is 200 with what was found, and a header that says so", async () => {
+  for (const server of servers) {
+    const { token } = await server.application();
+    const ask = async (query: string) => {
+      const answer = await server.get(`/public/v1/users/search?query=${query}`, token);
+      const { data } = (await answer.json()) as { data: { username: string }[] };
+      return [
+        answer.status,
+        answer.headers.get("onair-search-complete"),
+        data.map(({ username }) => username),
+      ];
+    };
+    expect(await ask("abcd")).toEqual([200, "false", ["abcd", "the_abcd_one"]]);
+    expect(await ask("one_more")).toEqual([200, "true", ["one_more_abcd"]]);
+  }
+});

@@ -39,5 +39,20 @@ export function eventStream(description: string, example: string): TString {
   });
 }
 
+/** A stream of JSON objects, one on each line. */
+export function ndjsonLines(description: string, example: readonly unknown[]): TString {
+  return Type.String({
+    description,
+    examples: [example],
+    contentMediaType: "application/x-ndjson",
+    noValidate: true,
+  });
+}
+
+/** A file of a media type. */
+export function file(description: string, contentMediaType: string): TString {
+  return Type.String({ description, contentMediaType, noValidate: true });
+}
+
 /** The answer where nothing changed since the one whose `ETag` the client sent. */
 export const NotModified = noContent("Nothing changed since the answer whose `ETag` you sent.");

@@ -1,6 +1,7 @@
 import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
 import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
 import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
 
 /*
@@ -22,6 +23,13 @@ export interface InputContext {
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   body: unknown;
+}
+
+/** What the gate needs of Elysia's context. */
+export interface GateContext extends InputContext {
+  readonly exchange: Exchange;
+  readonly bearer: string | undefined;
+  readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 /** Fills the context in; throws one error for all that is wrong with parameters, or with the body. */
@@ -46,6 +54,16 @@ export function inputReader(
     if (problems.length > 0) throw refused(problems);
     return body && readBody(context, body, maxBodyBytes);
   };
+}
+
+/**
+ * A hook whose source Elysia cannot read. From one that passes its context on, Elysia would conclude that it uses all of
+ * it, and parse cookies, too. It must be an async function, because that is known by its kind alone.
+ */
+export function opaque<Context>(
+  hook: (context: Context) => Promise<void>,
+): (context: Context) => Promise<void> {
+  return hook.bind(null);
 }
 
 /** The input of one route, for the macro that is its gate: learns the route's schemas, and reads by them. */

@@ -6,10 +6,10 @@ import { clientAddressOf, clientNetworkOf, type Exchange } from "../exchange.ts"
 import { rateLimiter } from "../rate-limit.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
-const everyRole: readonly Role[] = ["operator", "publisher", "reader"];
-const writers: readonly Role[] = ["operator", "publisher"];
-const readers: readonly Role[] = ["operator", "reader"];
-const operators: readonly Role[] = ["operator"];
+export const everyRole: readonly Role[] = ["operator", "publisher", "reader"];
+export const writers: readonly Role[] = ["operator", "publisher"];
+export const readers: readonly Role[] = ["operator", "reader"];
+export const operators: readonly Role[] = ["operator"];
 
 /**
  * The roles that may call an operation of the admin API, by its id. What is not listed is for operators alone: among

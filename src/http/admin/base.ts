@@ -2,9 +2,14 @@ import { bearer } from "@elysiajs/bearer";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import { tokenOf } from "../auth.ts";
+import { type GateContext, opaque, routeInput } from "../input.ts";
 import { listener } from "../server.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
+import { type AdminErrorCode, type DeclaredAdminRoute, documentAdminRoute } from "./reference.ts";
+
+/** Bodies of the admin API other than NDJSON. */
+export const adminBodyBytes = 256 * 1024;
 
 /** The names of the query and body parameters that the bearer plugin reads keys from: nobody can guess them. */
 const unguessable = crypto.randomUUID();
@@ -16,25 +21,44 @@ export interface AdminListenerOptions extends GateOptions {
   readonly hosts?: readonly string[];
 }
 
-/** The listener of the platform's own backend: a route says `roles: […]` to need a key with one of these roles. */
+/** The listener of the platform's own backend: a route says `roles: […]` to need a key with one of these roles, or `keyless: true`. */
 export function adminListener({ trustedProxies = null, hosts = [], ...options }: AdminListenerOptions) {
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
-  return listener({ log: options.log, headers: {}, trustedProxies })
-    .onRequest(({ exchange, request }) =>
-      requireKnownHost(isKnownHost, exchange.path, request.headers.get("host")),
-    )
-    .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
-    .macro({
-      // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
-      roles: (allowed: readonly Role[]) => ({
-        transform: ({ exchange, bearer, headers }) =>
-          admit(exchange, tokenOf(bearer, headers["authorization"]), allowed),
-      }),
-    });
+  return (
+    listener({ log: options.log, headers: {}, trustedProxies })
+      .onRequest(({ exchange, request }) =>
+        requireKnownHost(isKnownHost, exchange.path, request.headers.get("host")),
+      )
+      .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
+      .macro("roles", (allowed: readonly Role[]) => {
+        const input = routeInput(adminBodyBytes);
+        return {
+          introspect(route: DeclaredAdminRoute) {
+            input.introspect(route);
+            documentAdminRoute(route, allowed);
+          },
+          // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
+          transform: opaque(async (context: GateContext) => {
+            admit(context.exchange, tokenOf(context.bearer, context.headers["authorization"]), allowed);
+            await input.read(context);
+          }),
+        };
+      })
+      // Open to requests without a key, such as health checks.
+      .macro("keyless", (_: true) => {
+        const input = routeInput(adminBodyBytes);
+        return {
+          introspect(route: DeclaredAdminRoute) {
+            input.introspect(route);
+            documentAdminRoute(route, null);
+          },
+          transform: opaque(async (context: GateContext) => input.read(context)),
+        };
+      })
+      // Errors of a route beyond those that every route of its kind has.
+      .macro("errors", (_: readonly AdminErrorCode[]) => ({}))
+  );
 }
 
 export type AdminListener = ReturnType<typeof adminListener>;
-
-/** Bodies of the admin API other than NDJSON. */
-export const adminBodyBytes = 256 * 1024;

@@ -1,6 +1,6 @@
-import { type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
-import { roles } from "../../domain/operator-keys.ts";
+import { type Role, roles } from "../../domain/operator-keys.ts";
 import { statusOf } from "../errors.ts";
 import { type Answer, parametersOf } from "../public/reference.ts";
 import {
@@ -77,6 +77,63 @@ export const operatorScheme = "operatorKey";
 export function adminOperation(of: AdminOperation) {
   const detail = described(() => operationDetail(of));
   return { ...(of.open ? {} : { roles: rolesOf(of.id) }), parse: "none" as const, detail };
+}
+
+/** What a route declares, as far as the document shows it. */
+export interface DeclaredAdminRoute {
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  readonly response?: Readonly<Record<number, TSchema>>;
+  readonly errors?: readonly AdminErrorCode[];
+  detail?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Has the document show a route as it declares itself. One without an `operationId` is not shown. `detail.ndjson`
+ * describes a body of lines, which has no schema for Elysia.
+ */
+export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly Role[] | null): void {
+  const { detail, params, query, body, response = {}, errors } = route;
+  if (detail?.["operationId"] === undefined) return;
+  const { operationId, tags, summary, description, ndjson } = detail as unknown as Described;
+  const example = (body?.["examples"] as unknown[] | undefined)?.[0];
+  const of: AdminOperation = {
+    id: operationId,
+    tag: tags[0] ?? "",
+    summary,
+    description,
+    open: allowed === null,
+    ...(params && { params }),
+    ...(query && { query }),
+    ...((body || ndjson) && {
+      body: {
+        ...(body && { json: { schema: body, example }, optional: OptionalKind in body }),
+        ...(ndjson && { ndjson }),
+      },
+    }),
+    ...(errors && { errors }),
+    answers: Object.fromEntries(
+      Object.entries(response).map(([status, schema]) => [status, adminAnswerOf(schema)]),
+    ),
+  };
+  route.detail = described(() => operationDetail(of)) as Record<string, unknown>;
+}
+
+interface Described extends Pick<AdminOperation, "summary" | "description"> {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly ndjson?: NonNullable<AdminBody["ndjson"]>;
+}
+
+function adminAnswerOf(schema: TSchema): AdminAnswer {
+  const { description = "", examples, headers, contentMediaType, ...rest } = schema;
+  const about = { description, ...(headers && { headers }) };
+  const example = (examples as unknown[] | undefined)?.[0];
+  if (schema["type"] === "void") return about;
+  if (contentMediaType === "application/x-ndjson") return { ...about, ndjson: example as readonly unknown[] };
+  if (contentMediaType !== undefined) return { ...about, file: contentMediaType };
+  return { ...about, schema: rest as TSchema, example };
 }
 
 function operationDetail(of: AdminOperation): Json {

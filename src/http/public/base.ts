@@ -6,7 +6,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit, admitAnyone, type Caller, tokenOf } from "../auth.ts";
 import type { Exchange } from "../exchange.ts";
-import { routeInput } from "../input.ts";
+import { type GateContext, opaque, routeInput } from "../input.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import { type DeclaredRoute, documentRoute } from "./reference.ts";
@@ -77,11 +77,11 @@ export function publicListener(options: Pick<PublicDeps, "access" | "log" | "tru
             input.introspect(route);
             documentRoute(route, scope);
           },
-          async transform(context) {
-            const { exchange, bearer, headers } = context;
-            exchange.caller = await admit(access, exchange, tokenOf(bearer, headers["authorization"]), scope);
+          transform: opaque(async (context: GateContext) => {
+            const token = tokenOf(context.bearer, context.headers["authorization"]);
+            context.exchange.caller = await admit(access, context.exchange, token, scope);
             await input.read(context);
-          },
+          }),
           resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
         };
       })
@@ -92,10 +92,10 @@ export function publicListener(options: Pick<PublicDeps, "access" | "log" | "tru
             input.introspect(route);
             documentRoute(route, "anyone");
           },
-          transform(context) {
+          transform: opaque(async (context: GateContext) => {
             admitAnyone(access, context.exchange);
-            return input.read(context);
-          },
+            await input.read(context);
+          }),
         };
       })
       // Errors of a route beyond those that every route of its kind has.

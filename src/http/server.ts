@@ -135,20 +135,21 @@ export interface Listening {
  */
 export function listen(app: AnyElysia, hostname: string, port: number): Listening {
   const { fetch } = app.compile();
-  const server = Bun.serve({
+  const options = {
     hostname,
     port,
     reusePort: false,
     development: false,
     idleTimeout: 60,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch(request, server) {
+    fetch(request: Request, server: Bun.Server<undefined>) {
       const { method } = request;
       const given = method === "HEAD" ? new Request(request, { method: "GET" }) : request;
       arrivals.set(given, { method, client: clientOf(request, server) });
       return fetch(given);
     },
-  });
+  };
+  const server = listened(hostname, port, () => Bun.serve(options));
   return {
     url: urlOf(hostname, server.port ?? port),
     port: server.port ?? port,
@@ -171,6 +172,23 @@ function clientOf(request: Request, server: Bun.Server<undefined>): Client | nul
     address: peer.address,
     limit: (ms) => server.timeout(request, Number.isFinite(ms) ? Math.max(1, Math.ceil(ms / second)) : 0),
   };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program has it",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "this user may not listen on this port",
+};
+
+/** Says which address cannot be had, and why, where `serve` fails. */
+function listened<T>(hostname: string, port: number, serve: () => T): T {
+  try {
+    return serve();
+  } catch (error) {
+    const { code } = error as { code?: string };
+    const why = reasons[code ?? ""] ?? "it cannot be listened on";
+    throw Object.assign(new Error(`${hostname}, port ${port}: ${why}`, { cause: error }), { code });
+  }
 }
 
 /** Where a listener is reached from this machine. */

@@ -201,7 +201,7 @@ describe.skipIf(!built)("dist/onair", () => {
   test("its commands speak to a server and to a directory of their own", async () => {
     const env = { ONAIR_ADMIN_KEY: adminKey };
     const listed = await run(["apps", "list", "--json", "--url", server.adminUrl], { ...options, env });
-    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, [{ name: "Bot" }]]);
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, { data: [{ name: "Bot" }] }]);
     const exported = await run(["export", "users", "--url", server.adminUrl], { ...options, env });
     expect(exported.stdout.trimEnd().split("\n")).toHaveLength(users.length);
     await Bun.write(join(directory.path, "users.ndjson"), exported.stdout);

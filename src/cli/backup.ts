@@ -6,7 +6,7 @@ import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { counted, megabytes, stopwatch } from "./format.ts";
 import { checkOutputFile, replaceFile } from "./output-file.ts";
-import { print, recordLines, write } from "./print.ts";
+import { print, recordLines, screen, write } from "./print.ts";
 import { type Progress, showProgress } from "./progress.ts";
 import { readTarget, targetHelp, targetOptions } from "./target.ts";
 
@@ -60,7 +60,7 @@ export const backup: Command = {
       if (file === "-") return;
       const told = { ...made, ...(file !== null && { file }) };
       if (json) return print(JSON.stringify(told));
-      await print(recordLines({ ...told, size_bytes: counted(made.size_bytes) }));
+      await print(recordLines({ ...told, size_bytes: counted(made.size_bytes) }, screen(env)));
       await print(`It is done ${took()}.`);
     });
     return 0;

@@ -51,7 +51,8 @@ function attemptTable(attempts: readonly Attempt[], on: Screen): string {
     one.error ?? "",
     one.response.slice(0, longestAnswer),
   ]);
-  return table(["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER"], rows, on);
+  // Not cut to the terminal: why an attempt failed is what is looked for.
+  return table(["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER"], rows, { ...on, columns: null });
 }
 
 const longestAnswer = 80;

@@ -20,7 +20,7 @@ const help = `Usage: onair events publish <file> [options]
 
 publish takes events from a file of NDJSON, one on each line, like {"name": "channel.followed",
 "version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a data
-directory that nobody serves, whose server sends them when it starts. "-" reads standard input.
+directory that no server uses, whose server sends them when it starts. "-" reads standard input.
 trigger publishes one event, made of the type's example: what the platform would publish, and so
 for all who subscribed.
 types lists what can be published, with --url or --data also what the platform registered; with a
@@ -149,7 +149,9 @@ async function types(
     await print(JSON.stringify(shown));
   } else if (name === undefined) {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
-    await print(table(["NAME", "VERSION", "DESCRIPTION"], rows, screen(env)));
+    // Not cut to the terminal: a description is there to be read.
+    const on = { ...screen(env), columns: null };
+    await print(table(["NAME", "VERSION", "DESCRIPTION"], rows, on));
   } else {
     for (const { description, example } of found)
       await print(`${description}\n${JSON.stringify(example, null, 2)}`);

@@ -13,6 +13,7 @@ const optionNames: Readonly<Record<string, string>> = {
   overlap_seconds: "--overlap",
   broadcaster_user_id: "--broadcaster",
   data: "--set",
+  id: "the id",
 };
 
 /** Fields of the API that an option of the same name gives. */

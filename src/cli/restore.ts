@@ -9,7 +9,7 @@ import { type Progress, showProgress } from "./progress.ts";
 
 const help = `Usage: onair restore <file> [options]
 
-Makes a backup the database of a data directory that has none, and that nobody serves. The file is
+Makes a backup the database of a data directory that has none, and that no server uses. The file is
 copied and checked: every page and index, whether it is of onair, and whether this version knows
 its form. Then a server can be started there, by the user who restored it. What was pending when
 the backup was made is sent again, under the same ids.

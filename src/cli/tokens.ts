@@ -9,7 +9,7 @@ import { readTarget, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 
-Access tokens of an application, at a running server or in a data directory that nobody serves.
+Access tokens of an application, at a running server or in a data directory that no server uses.
 
   create         makes one; it is shown only now
   list           what they are for and when they expire; only their hashes are kept

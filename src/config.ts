@@ -1,7 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
-import { parseArgs } from "node:util";
+import type { ParseArgsOptionsConfig } from "node:util";
+import { checkArguments } from "./arguments.ts";
 import { maxWebhookConcurrency } from "./domain/applications.ts";
+import { helpEntry } from "./help-text.ts";
 import { type LogLevel, logLevels } from "./log.ts";
+
 import {
   adminKey,
   baseUrl,
@@ -247,20 +250,25 @@ export function readConfig(
   args: readonly string[],
   env: Environment,
   defaults: Partial<Record<keyof Config, string>> = {},
+  others: ParseArgsOptionsConfig = {},
 ): Config {
-  const { config, mistakes } = checkConfig(args, env, defaults);
+  const { config, mistakes } = checkConfig(args, env, defaults, others);
   if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
   return config;
 }
 
-/** The same, with the mistakes beside it: a setting that cannot be read has its default then. */
+/**
+ * The same, with the mistakes beside it: a setting that cannot be read has its default then. `others` are options of the
+ * command line that are no settings.
+ */
 export function checkConfig(
   args: readonly string[],
   env: Environment,
   defaults: Partial<Record<keyof Config, string>> = {},
+  others: ParseArgsOptionsConfig = {},
 ): { readonly config: Config; readonly mistakes: readonly string[] } {
-  const mistakes: string[] = [];
-  const flags = readFlags(args, mistakes);
+  const { values: flags, positionals, mistakes: misused } = checkArguments(args, settingOptions(others));
+  const mistakes = [...misused, ...positionals.map((word) => `"${word}" is not expected here`)];
   const config: Partial<Record<keyof Config, unknown>> = {};
   for (const name of names) {
     const setting: Setting<unknown> = settings[name];
@@ -271,7 +279,9 @@ export function checkConfig(
       config[name] = given === null ? null : setting.read(String(given));
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      mistakes.push(`${flag === undefined ? variableOf(name) : `--${flagOf(name)}`} ${error.message}`);
+      const source = flag === undefined ? variableOf(name) : `--${flagOf(name)}`;
+      const given = String(flag ?? env[variableOf(name)] ?? "");
+      mistakes.push(`${source} ${error.message}${repeated(given, setting, error.message)}`);
       const initial = defaults[name] ?? setting.default;
       config[name] = initial === null ? null : setting.read(initial);
     }
@@ -308,27 +318,19 @@ export function readSecret(env: Environment, variable: string): string | undefin
 
 const longestSecretBytes = 4096;
 
-function readFlags(args: readonly string[], mistakes: string[]): Record<string, unknown> {
-  const options: Record<string, { type: "string" | "boolean" }> = {};
+/** What was given instead, unless the sentence has it already or it may be secret. */
+function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
+  if (secret || given === "" || given.includes("@") || sentence.endsWith(" is not one")) return "";
+  return `, not "${given}"`;
+}
+
+/** The options of all settings, and others beside them. */
+export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
+  const options: ParseArgsOptionsConfig = { ...others };
   for (const name of names) {
     if (!settings[name].secret) options[flagOf(name)] = { type: settings[name].value ? "string" : "boolean" };
   }
-  const { values, tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
-  for (const token of tokens) {
-    if (token.kind === "positional") mistakes.push(`"${token.value}" is not expected here`);
-    if (token.kind !== "option") continue;
-    const option = options[token.name];
-    if (!option) mistakes.push(`${token.rawName} is not a known option`);
-    else if (option.type === "string" && token.value === undefined)
-      mistakes.push(`--${token.name} needs a value`);
-    else if (option.type === "boolean" && token.value !== undefined)
-      mistakes.push(`--${token.name} takes no value`);
-  }
-  return Object.fromEntries(
-    Object.entries(values).filter(
-      ([name, value]) => options[name] && (options[name].type === "boolean" || typeof value === "string"),
-    ),
-  );
+  return options;
 }
 
 /** What commands other than those that serve read, and may well be set beside them. */
@@ -347,15 +349,18 @@ export function unknownVariables(env: Environment): string[] {
   return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name));
 }
 
-/** One line for each setting, with its variable and its default. */
+/** Each setting with what it is for, its default and its variable, in lines of at most 100 characters. */
 export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
   return names
     .map((name) => {
       const { help, value, secret } = settings[name];
       const initial = defaults[name] ?? settings[name].default;
-      const flag = secret ? "" : `--${flagOf(name)}${value ? ` ${value}` : ""}`;
       const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
-      return `  ${flag.padEnd(26)} ${variableOf(name).padEnd(30)} ${help}${tail}`;
+      if (secret) return helpEntry(variableOf(name), `${help}${tail}`);
+      return helpEntry(
+        `--${flagOf(name)}${value ? ` ${value}` : ""}`,
+        `${help}${tail} [${variableOf(name)}]`,
+      );
     })
     .join("\n");
 }

@@ -1,3 +1,4 @@
+import { didYouMean } from "./arguments.ts";
 import type { Command } from "./cli/command.ts";
 import { ok, runCommand, wrongUsage } from "./cli/command.ts";
 import { version } from "./version.ts";
@@ -21,6 +22,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   openapi: async () => (await import("./cli/openapi.ts")).openapi,
 };
 
+const versionSummary = "print the version; --json adds the runtime and platform";
+
 async function overview(): Promise<string> {
   const lines = Object.entries(commands).map(async ([name, load]) => {
     return `  ${name.padEnd(10)} ${(await load()).summary}`;
@@ -30,27 +33,49 @@ async function overview(): Promise<string> {
 Usage: onair <command> [options]
 
 ${(await Promise.all(lines)).join("\n")}
-  version    print the version
+  version    ${versionSummary}
+  help       explain a command, as its --help does
 
 onair <command> --help explains a command.
 `;
 }
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
-  if (name === "version" || name === "--version") {
-    process.stdout.write(`onair ${version}\n`);
-    return ok;
-  }
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    process[name === undefined ? "stderr" : "stdout"].write(await overview());
-    return name === undefined ? wrongUsage : ok;
-  }
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!load) {
-    process.stderr.write(`onair: there is no command "${name}"\n\n${await overview()}`);
+  if (name === undefined) {
+    process.stderr.write(await overview());
     return wrongUsage;
   }
-  return runCommand(name, await load(), args, process.env);
+  if (name === "version" || name === "--version") return printVersion(args);
+  const isHelp = ["--help", "-h", "help"].includes(name);
+  const [topic, ...more] = isHelp ? args : [name];
+  if (topic === undefined || topic === "help" || topic.startsWith("-")) {
+    process.stdout.write(await overview());
+    return ok;
+  }
+  if (topic === "version") return printVersion(["--help"]);
+  const load = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
+  if (!load || more.length > 0) return misused(load ? (more[0] ?? "") : topic, load !== undefined);
+  return runCommand(topic, await load(), isHelp ? ["--help"] : args, process.env);
+}
+
+function printVersion(args: readonly string[]): number {
+  const [option, ...more] = args;
+  if (option === undefined) process.stdout.write(`onair ${version}\n`);
+  else if (option === "--json" && more.length === 0) {
+    const { platform, arch } = process;
+    process.stdout.write(`${JSON.stringify({ version, bun: Bun.version, platform, arch })}\n`);
+  } else if (option === "--help" || option === "-h") {
+    process.stdout.write(`Usage: onair version [--json]\n\n${versionSummary}\n`);
+  } else return misused(option, true);
+  return ok;
+}
+
+/** A word that means nothing, or nothing where it stands. */
+function misused(word: string, isExtra: boolean): number {
+  const meant = didYouMean(word, [...Object.keys(commands), "version", "help"]);
+  const sentence = isExtra ? `"${word}" is not expected here.` : `there is no command "${word}".${meant}`;
+  process.stderr.write(`onair: ${sentence}\n\nonair help lists all commands.\n`);
+  return wrongUsage;
 }
 
 process.exitCode = await main(process.argv.slice(2));

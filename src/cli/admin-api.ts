@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { backupProgram } from "../app.ts";
 import { Backups } from "../backups/backups.ts";
 import { platformData } from "../batch/platform-data.ts";
-import { isLoopback } from "../doctor/ask.ts";
 import { catalogueOf } from "../domain/events/registered.ts";
 import { newSecret } from "../domain/tokens.ts";
 import { idleEngine } from "../engine/idle.ts";
@@ -16,15 +15,17 @@ import { createLog, type Log } from "../log.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { createPublisher } from "../webhooks/publisher.ts";
 import { UsageError } from "./command.ts";
-import { addressOf, type Target } from "./target.ts";
+import { request } from "./http.ts";
+import { refusalOf } from "./refusal.ts";
+import type { Target } from "./target.ts";
 
 export interface Sent {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent as NDJSON. */
-  readonly lines?: ReadableStream<Uint8Array>;
+  readonly lines?: AsyncIterable<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -32,6 +33,8 @@ export interface Sent {
 export interface AdminApi {
   /** The answer, which is a good one; else an error is thrown that says what the API said. */
   send(request: Sent): Promise<Response>;
+  /** The same, read as JSON. */
+  json<T>(request: Sent): Promise<T>;
 }
 
 /** Opens the admin API of a target for `work`. Throws where it cannot be had, or there is no such data. */
@@ -39,10 +42,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const { server } = target;
   if (server) {
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
-    // What is meant for this machine goes to no proxy of the environment, which would see the key.
-    const direct = isLoopback(server.url.hostname) ? { proxy: false as const } : {};
-    const overHttp = (request: Request) => fetch(request, { redirect: "manual", timeout: false, ...direct });
-    return work(adminApi(target, base, server.key, overHttp));
+    return work(adminApi(server.url.origin, base, server.key, request));
   }
   // A link that leads nowhere is there, too, and nothing to begin anew beside.
   if (!lstatSync(join(target.data, "onair.db"), { throwIfNoEntry: false })) {
@@ -79,7 +79,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       adminUrl: () => inProcess,
     });
     const { fetch: answer } = app.compile();
-    return await work(adminApi(target, inProcess, key, async (request) => answer(request), faults));
+    const fetched = async (url: string, init: BunFetchRequestInit) => answer(new Request(url, init));
+    return await work(adminApi(null, inProcess, key, fetched, faults));
   } finally {
     backups.stop();
     await engine.stop(0);
@@ -99,18 +100,20 @@ class Faults {
   };
 }
 
+/** @param origin of the server; null: it is this process */
 function adminApi(
-  target: Target,
+  origin: string | null,
   base: string,
   key: string,
-  fetched: (request: Request) => Promise<Response>,
+  fetched: (url: string, init: BunFetchRequestInit) => Promise<Response>,
   faults?: Faults,
 ): AdminApi {
-  return {
+  const api: AdminApi = {
+    json: async <T>(request: Sent) => (await (await api.send(request)).json()) as T,
     async send({ method, path, json, lines, headers }) {
       const type = lines ? "application/x-ndjson" : "application/json";
       const body = lines ?? (json === undefined ? null : JSON.stringify(json));
-      const request = new Request(base + path, {
+      const response = await fetched(base + path, {
         method,
         headers: {
           ...headers,
@@ -119,36 +122,11 @@ function adminApi(
         },
         body,
       });
-      const response = await fetched(request).catch((error) => {
-        const code = error instanceof Error && "code" in error ? error.code : error;
-        throw new Error(`${addressOf(target)} cannot be reached (${code}). Is the server running?`);
-      });
-      if (response.ok) return response;
-      throw new Error((response.status === 500 && faults?.last) || (await complaint(target, response)));
+      // Every answer of On Air has one.
+      if (response.ok && response.headers.has("x-request-id")) return response;
+      if (response.ok) throw new Error(`${origin} is not the admin listener of an On Air server`);
+      throw new Error((response.status === 500 && faults?.last) || (await refusalOf(response, origin)));
     },
   };
-}
-
-/** What an answer that is not a good one says, for people. */
-async function complaint({ server }: Target, response: Response): Promise<string> {
-  const text = await response.text();
-  const answer = jsonOf(text) as {
-    message?: unknown;
-    code?: unknown;
-    errors?: { field: string; message: string }[];
-  } | null;
-  const fields = (answer?.errors ?? []).map(({ field, message }) => `${field} ${message}`);
-  const message = fields.length > 0 ? fields.join("\n") : String(answer?.message ?? text.slice(0, 200));
-  if (!server) return message;
-  const elsewhere = response.status === 404 && answer?.message === "There is nothing at this path";
-  const hint = elsewhere ? " --url must name the admin listener." : "";
-  return `${server.url.origin} answered ${response.status}: ${message}${hint}`;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return api;
 }

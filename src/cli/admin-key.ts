@@ -6,31 +6,35 @@ import { isoTime } from "../domain/time.ts";
 import { databaseFile } from "../store/sqlite/directory.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { print, recordLines, table } from "./print.ts";
-import { readArguments, readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
+import { note } from "./list.ts";
+import { print, recordLines, type Screen, screen, table } from "./print.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair admin-key <action> [options]
 
-The keys of the admin API, at a running server or in a data directory that no server uses. Only their hashes are kept.
+The keys of the admin API, at a running server or in a data directory that no server uses. Only
+their hashes are kept.
 
   list               all of them; the key of ONAIR_ADMIN_KEY is shown by the server that has it
   create             makes one; it is shown only now
   revoke ID          ends one at once; the last operator key that works stays
-  reset              for a lost key, with --data only: makes an operator key in place of every operator key there;
-                     keys with other roles stay, and so does that of a server's ONAIR_ADMIN_KEY
+  reset              for a lost key, with --data only: makes an operator key in place of every
+                     operator key there; keys with other roles stay, and so does that of a server's
+                     ONAIR_ADMIN_KEY
 
   --name NAME        for create
-  --role ROLE        for create: operator (everything), publisher (the platform's data and events, nothing else), or
-                     reader (reads, but downloads no backup)
+  --role ROLE        for create: operator (everything), publisher (the platform's data and events,
+                     nothing else), or reader (reads, but downloads no backup)
   --expires-in SECONDS
                      for create (default: it is good until it is revoked)
 ${targetHelp}
   --json             print the answer as JSON
 
-The first start of "onair serve" makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown on the terminal;
-where there is none, it is in the file onair.admin-key of the data directory. A key in ONAIR_ADMIN_KEY ends that one for
-good.
+The first start of "onair serve" makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown
+on the terminal; where there is none, it is in the file onair.admin-key of the data directory. A
+key in ONAIR_ADMIN_KEY ends that one for good.
 
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
@@ -54,28 +58,29 @@ export const adminKey: Command = {
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;
-    const action = actions.find((one) => one === word);
-    if (action === undefined) throw new UsageError(`the action must be one of ${actions.join(", ")}`);
-    const { name, role, "expires-in": expiresIn, json = false } = values;
     const mistakes: string[] = [];
+    const action = readWord("action", word, actions, mistakes);
+    if (action === undefined) throw new UsageError(mistakes.join("\n"));
+    const { name, role, "expires-in": expiresIn, json = false } = values;
     if (action === "reset" && values.url !== undefined)
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
-    const target = readTarget(action === "reset" ? { data: values.data } : values, env, mistakes);
-    const extra = action === "revoke" ? more[0] : id;
+    const target =
+      action === "reset"
+        ? readTarget({ data: values.data }, { ...env, ONAIR_URL: undefined }, mistakes)
+        : readTarget(values, env, mistakes);
     if (action === "revoke" && id === undefined) mistakes.push("the id of the key is missing");
-    if (extra !== undefined) mistakes.push(`"${extra}" is not expected here`);
+    noMore(action === "revoke" ? more : [id, ...more], mistakes);
     if (action !== "create" && (name ?? role ?? expiresIn) !== undefined)
       mistakes.push("--name, --role and --expires-in are for create");
     if (action === "create" && name === undefined) mistakes.push("--name is missing");
     if (action === "create" && role === undefined)
       mistakes.push("--role is missing: operator, publisher or reader");
-    if (expiresIn !== undefined && !/^[0-9]{1,15}$/.test(expiresIn))
-      mistakes.push("--expires-in must be a number");
+    const expires_in = readNumber("expires-in", expiresIn, mistakes);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     if (action === "reset") await reset(target, json);
     else {
-      const body = { name, role, ...(expiresIn !== undefined && { expires_in: Number(expiresIn) }) };
-      await withAdminApi(target, (api) => perform(api, { action, id: id ?? "", body, json }));
+      const body = { name, role, expires_in };
+      await withAdminApi(target, (api) => perform(api, { action, id: id ?? "", body, json, env }));
     }
     return 0;
   },
@@ -86,9 +91,10 @@ interface Asked {
   readonly id: string;
   readonly body: unknown;
   readonly json: boolean;
+  readonly env: Environment;
 }
 
-async function perform(api: AdminApi, { action, id, body, json }: Asked): Promise<void> {
+async function perform(api: AdminApi, { action, id, body, json, env }: Asked): Promise<void> {
   if (action === "revoke") {
     await api.send({ method: "DELETE", path: `${path}/${encodeURIComponent(id)}` });
     return print(json ? JSON.stringify({ id, revoked: true }) : `${id} is revoked`);
@@ -96,7 +102,10 @@ async function perform(api: AdminApi, { action, id, body, json }: Asked): Promis
   const request = action === "list" ? { method: "GET" as const } : { method: "POST" as const, json: body };
   const text = await (await api.send({ ...request, path })).text();
   if (json) return print(text);
-  return print(action === "list" ? listed(JSON.parse(text)) : recordLines(JSON.parse(text)));
+  const answer = JSON.parse(text);
+  if (action === "create") return print(recordLines(answer, screen(env)));
+  if (answer.data.length === 0) return note("There is no key. A server has one as soon as it was started.");
+  return print(listed(answer, screen(env)));
 }
 
 interface Listed {
@@ -111,14 +120,13 @@ interface Listed {
   }[];
 }
 
-function listed({ data }: Listed): string {
-  if (data.length === 0) return "There is no key. A server has one as soon as it was started.";
+function listed({ data }: Listed, on: Screen): string {
   const rows = data.map(({ id, name, role, prefix, created_at, expires_at, last_used_at }) => {
     const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
     const end = isExpired ? "expired" : (expires_at ?? "never");
     return [id, role, prefix === "" ? "-" : `${prefix}…`, created_at, end, last_used_at ?? "never", name];
   });
-  return table([["ID", "ROLE", "KEY", "CREATED", "EXPIRES", "LAST USED", "NAME"], ...rows]);
+  return table(["ID", "ROLE", "KEY", "CREATED", "EXPIRES", "LAST USED", "NAME"], rows, on);
 }
 
 async function reset({ data }: Target, json: boolean): Promise<void> {

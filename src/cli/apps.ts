@@ -1,18 +1,22 @@
 import type { Environment } from "../config.ts";
 import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { type Application, type Endpoint, forPeople, listApplications, reasons } from "./application-list.ts";
+import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { print, recordLines, table } from "./print.ts";
-import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+import { note, pagingHelp, pagingOptions, readPaging } from "./list.ts";
+import { print, recordLines, screen } from "./print.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair apps <action> [options]
 
-The applications of third parties, at a running server or in a data directory that nobody serves.
+The applications of third parties, at a running server or in a data directory that no server uses.
 
-  list                          all of them
-  get ID                        one of them
+  list                          all of them, with the state of their endpoints
+  show ID                       one of them, with the state of its endpoint
   create --name NAME            makes one; its secrets are shown only now
   change ID                     changes what the options name
   delete ID                     with its tokens and subscriptions; what is pending is canceled
+  enable-endpoint ID            sends to its webhook URL again after a 410 or a day of failures
   rotate-client-secret ID       makes a new one; the old one stays good for the overlap
   rotate-webhook-secret ID      likewise; both sign meanwhile
 
@@ -21,13 +25,15 @@ The applications of third parties, at a running server or in a data directory th
   --webhook-url URL             where its events are sent; "" for nowhere
   --scope SCOPE                 what its tokens may be for; may be repeated (default: everything)
   --redirect-uri URI            where its users may be sent back to; may be repeated
-  --public                      for create: it runs on its users' devices and has no client secret
+  --public                      for create: it runs on its users' devices, has no client secret
   --rate-limit N                requests a minute, 0 for no limit; "default" for the server's
   --subscription-limit N        subscriptions that it may have; "default" for the server's
   --webhook-concurrency N       deliveries to it at once, at most; "default" for the server's
-  --disable, --enable           for change: refuse its tokens and send it nothing, or no more so
+  --disable, --enable           for change: refuse its tokens and send it nothing, or no more so;
+                                its endpoint is enabled by enable-endpoint
   --overlap SECONDS             for rotations (default: 86400)
 
+${pagingHelp}
 ${targetHelp}
   --json         print the answer as JSON
 
@@ -36,6 +42,7 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 
 const options = {
   ...targetOptions,
+  ...pagingOptions,
   json: { type: "boolean" },
   name: { type: "string" },
   delivery: { type: "string" },
@@ -65,11 +72,12 @@ const fieldOptions = [
 
 /** What an action takes beside its target. */
 const actions = {
-  list: [],
-  get: [],
+  list: ["limit", "all", "cursor"],
+  show: [],
   create: [...fieldOptions, "public"],
   change: [...fieldOptions, "disable", "enable"],
   delete: [],
+  "enable-endpoint": [],
   "rotate-client-secret": ["overlap"],
   "rotate-webhook-secret": ["overlap"],
 } as const satisfies Record<string, readonly (keyof Values)[]>;
@@ -80,35 +88,37 @@ export const apps: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
-    const [action, id, ...more] = positionals;
+    const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);
-    if (!isAction(action))
-      throw new UsageError(`the action must be one of ${Object.keys(actions).join(", ")}`);
+    // "get" is what "show" was called before.
+    const action = readWord("action", word === "get" ? "show" : word, actionNames, mistakes);
+    if (action === undefined) throw new UsageError(mistakes.join("\n"));
     const takesId = action !== "list" && action !== "create";
-    const extra = takesId ? more[0] : (id ?? more[0]);
     if (takesId && id === undefined) mistakes.push("the id of the application is missing");
-    if (extra !== undefined) mistakes.push(`"${extra}" is not expected here`);
+    noMore(takesId ? more : [id, ...more], mistakes);
     mistakes.push(...misplaced(action, values));
+    const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
     if (action === "change" && Object.keys(body).length === 0) mistakes.push("there is nothing to change");
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const { json = false } = values;
     await withAdminApi(target, async (api) => {
-      if (action === "list") return list(api, json);
+      if (action === "list") return listApplications(api, paging, { json, env });
       const answer = await perform(api, action, id ?? "", body);
-      if (answer === null)
-        return json ? print(JSON.stringify({ id, deleted: true })) : print(`${id} is deleted`);
-      return print(json ? JSON.stringify(answer) : recordLines(answer));
+      if (json) await print(JSON.stringify(answer));
+      else if (action === "delete") await print(`${id} is deleted`);
+      else await print(recordLines(forPeople(answer), screen(env)));
+      if (action === "change" && values.enable) await tellOfEndpoint(api, id ?? "", target);
+      const hasSecret = "client_secret" in answer || "webhook_secret" in answer;
+      if (hasSecret && !json) note("Secrets are shown only now.");
     });
     return 0;
   },
 };
 
-function isAction(word: string | undefined): word is Action {
-  return word !== undefined && Object.hasOwn(actions, word);
-}
+const actionNames = Object.keys(actions) as Action[];
 
 function misplaced(action: Action, values: Values): string[] {
   const known: readonly string[] = ["url", "data", "json", ...actions[action]];
@@ -148,48 +158,50 @@ function rotationOf({ overlap }: Values, mistakes: string[]): Record<string, unk
 function limitOf(name: string, text: string | undefined, mistakes: string[]): number | null | undefined {
   if (text === undefined) return undefined;
   if (text === "default") return null;
-  if (!/^[0-9]{1,15}$/.test(text)) mistakes.push(`--${name} must be a number`);
-  return Number(text);
+  return readNumber(name, text, mistakes);
 }
 
-/** Does one thing to one application; null: it is gone. */
+const collection = "/admin/v1/applications";
+
+/** Does one thing to one application. */
 async function perform(
   api: AdminApi,
   action: Exclude<Action, "list">,
   id: string,
   json: Record<string, unknown>,
-): Promise<Record<string, unknown> | null> {
-  const collection = "/admin/v1/applications";
+): Promise<Record<string, unknown>> {
   const path = `${collection}/${encodeURIComponent(id)}`;
-  const answers: Readonly<Record<Exclude<Action, "list">, () => Promise<Response>>> = {
-    get: () => api.send({ method: "GET", path }),
-    create: () => api.send({ method: "POST", path: collection, json }),
-    change: () => api.send({ method: "PATCH", path, json }),
-    delete: () => api.send({ method: "DELETE", path }),
-    "rotate-client-secret": () => api.send({ method: "POST", path: `${path}/client-secret`, json }),
-    "rotate-webhook-secret": () => api.send({ method: "POST", path: `${path}/webhook-secret`, json }),
-  };
-  const answer = await answers[action]();
-  return answer.status === 204 ? null : ((await answer.json()) as Record<string, unknown>);
+  switch (action) {
+    case "show": {
+      const [application, endpoint] = await Promise.all([
+        api.json<Application>({ method: "GET", path }),
+        api.json<Endpoint>({ method: "GET", path: `${path}/endpoint` }),
+      ]);
+      return { ...application, endpoint };
+    }
+    case "create":
+      return api.json({ method: "POST", path: collection, json });
+    case "change":
+      return api.json({ method: "PATCH", path, json });
+    case "delete":
+      await api.send({ method: "DELETE", path });
+      return { id, deleted: true };
+    case "enable-endpoint":
+      return api.json({ method: "POST", path: `${path}/endpoint/enable` });
+    case "rotate-client-secret":
+      return api.json({ method: "POST", path: `${path}/client-secret`, json });
+    case "rotate-webhook-secret":
+      return api.json({ method: "POST", path: `${path}/webhook-secret`, json });
+  }
 }
 
-interface Page {
-  readonly data: readonly { id: string; name: string; webhook_url: string | null; disabled: boolean }[];
-  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
-}
-
-async function list(api: AdminApi, json: boolean): Promise<void> {
-  const all: Page["data"][number][] = [];
-  let cursor = "";
-  do {
-    const path = `/admin/v1/applications?limit=100&cursor=${cursor}`;
-    const { data, pagination } = (await (await api.send({ method: "GET", path })).json()) as Page;
-    all.push(...data);
-    cursor = pagination.cursor;
-  } while (cursor !== "");
-  if (json) return print(JSON.stringify(all));
-  const rows = all.map(({ id, name, webhook_url, disabled }) => {
-    return [id, disabled ? "disabled" : "enabled", name, webhook_url ?? "-"];
-  });
-  return print(table([["ID", "STATE", "NAME", "WEBHOOK"], ...rows]));
+/** To enable an application leaves its endpoint as it is, which may not be what was meant. */
+async function tellOfEndpoint(api: AdminApi, id: string, { option }: Target): Promise<void> {
+  const path = `${collection}/${encodeURIComponent(id)}/endpoint`;
+  const endpoint = await api.json<Endpoint>({ method: "GET", path });
+  if (endpoint.status !== "disabled") return;
+  note(
+    `The application is enabled; its endpoint stays disabled, because ${reasons[endpoint.disabled_reason ?? "failing"]}.\n` +
+      `onair apps enable-endpoint ${id}${option} sends to it again.`,
+  );
 }

@@ -1,18 +1,21 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Content, syncDirectory, writePrivately } from "../backups/private-file.ts";
 import type { Environment } from "../config.ts";
 import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { print, recordLines, write } from "./print.ts";
+import { counted, megabytes, stopwatch } from "./format.ts";
+import { checkOutputFile, replaceFile } from "./output-file.ts";
+import { print, recordLines, screen, write } from "./print.ts";
 import { type Progress, showProgress } from "./progress.ts";
-import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+import { readTarget, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair backup [file] [options]
 
-Makes a backup of the whole database and waits until it is done; a running server goes on meanwhile. It stays in
-backups/ of the data directory, where the newest are kept (--keep-backups of "onair serve", ONAIR_KEEP_BACKUPS). With a
-file it is brought there too, and its SHA-256 is compared; "-" is standard output.
+Makes a backup of the whole database and waits until it is done; a running server goes on
+meanwhile. It stays in backups/ of the data directory, where the newest are kept (--keep-backups
+of "onair serve", ONAIR_KEEP_BACKUPS). With a file it is brought there too, and its SHA-256 is
+compared; "-" is standard output.
 
 A backup holds everything, signing secrets included. "onair restore" makes a data directory of it.
 
@@ -20,7 +23,8 @@ ${targetHelp}
   --force        replace a file that exists
   --json         print the backup as JSON
 
-A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for
+wrong usage.
 `;
 
 const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "boolean" } } as const;
@@ -46,15 +50,18 @@ export const backup: Command = {
     const { force = false, json = false } = values;
     const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);
-    if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
+    noMore(more, mistakes);
     mistakes.push(...misuse(file, force, json));
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const took = stopwatch();
     await withAdminApi(target, async (api) => {
       const made = await makeBackup(api);
       if (file !== null) await bring(api, made, file);
       if (file === "-") return;
       const told = { ...made, ...(file !== null && { file }) };
-      await print(json ? JSON.stringify(told) : recordLines(told));
+      if (json) return print(JSON.stringify(told));
+      await print(recordLines({ ...told, size_bytes: counted(made.size_bytes) }, screen(env)));
+      await print(`It is done ${took()}.`);
     });
     return 0;
   },
@@ -65,8 +72,7 @@ function misuse(file: string | null, force: boolean, json: boolean): string[] {
   const mistakes: string[] = [];
   if (force && !isFile) mistakes.push("--force is for a file");
   if (json && file === "-") mistakes.push("--json does not go with standard output");
-  if (isFile && !existsSync(dirname(file))) mistakes.push(`There is no directory ${dirname(file)}`);
-  else if (isFile && !force && existsSync(file)) mistakes.push(`${file} exists; --force replaces it`);
+  if (isFile) checkOutputFile(file, { force }, mistakes);
   return mistakes;
 }
 
@@ -101,18 +107,17 @@ async function bring(api: AdminApi, { id, sha256, size_bytes }: Backup, file: st
   const { body } = await api.send({ method: "GET", path: `${path}/${id}/content` });
   const progress: Progress = { bytes: 0, totalBytes: size_bytes, rows: null };
   const display = showProgress(progress);
-  const partial = `${file}.partial`;
-  try {
-    const chunks = arriving(body, progress);
-    const content = await (file === "-" ? toOutput(chunks) : writePrivately(partial, chunks, () => {}));
+  const check = (content: Pick<Content, "sha256">) => {
     if (content.sha256 !== sha256)
       throw new Error(`What arrived is not what was made: it has another SHA-256 than ${sha256}`);
-    if (file === "-") return;
-    renameSync(partial, file);
+  };
+  try {
+    const chunks = arriving(body, progress);
+    if (file === "-") return check(await toOutput(chunks));
+    await replaceFile(file, async (partial) => check(await writePrivately(partial, chunks, () => {})));
     syncDirectory(dirname(file));
   } finally {
     display.end();
-    if (file !== "-") rmSync(partial, { force: true });
   }
 }
 
@@ -123,7 +128,7 @@ async function* arriving(
   const reader = body?.getReader();
   for (;;) {
     const part = await reader?.read().catch(() => {
-      throw new Error(`The connection broke off after ${(progress.bytes / 1e6).toFixed(1)} MB`);
+      throw new Error(`The connection broke off after ${megabytes(progress.bytes)} MB`);
     });
     if (!part || part.done) return;
     progress.bytes += part.value.length;

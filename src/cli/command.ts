@@ -4,6 +4,8 @@ import { ConfigError, type Environment } from "../config.ts";
 export const ok = 0;
 export const failed = 1;
 export const wrongUsage = 2;
+/** That of a shell for a program that wrote to a reader that has gone, as to `head` when it has enough. */
+export const outputClosed = 141;
 
 /** A subcommand of the executable. */
 export interface Command {
@@ -38,7 +40,10 @@ export async function runCommand(
       process.stderr.write(`${error.message}\n\nonair ${name} --help shows all options.\n`);
       return wrongUsage;
     }
-    process.stderr.write(`onair: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
+    // Not at the top: no start of a server waits for what only failures need.
+    const { inWords } = await import("./faults.ts");
+    process.stderr.write(`onair: ${inWords(error)}\n`);
     return failed;
   }
 }

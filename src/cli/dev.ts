@@ -12,6 +12,7 @@ import { onSignals, onTermination } from "../signals.ts";
 import { type Command, UsageError } from "./command.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true" } as const;
+const ownOptions = { json: { type: "boolean" }, "no-events": { type: "boolean" } } as const;
 const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {
@@ -19,11 +20,12 @@ export const dev: Command = {
   get help() {
     return `Usage: onair dev [options]
 
-Runs a whole platform to develop against: made-up users, categories and livestreams that change, an application
-with a token, events now and then, and a receiver that verifies each webhook and prints it. All of it is kept in
-the data directory; delete that to begin anew. Not for production: that is "onair serve".
+Runs a whole platform to develop against: made-up users, categories and livestreams that change,
+an application with a token, events now and then, and a receiver that verifies each webhook and
+prints it. All of it is kept in the data directory; delete that to begin anew. Not for production:
+that is "onair serve".
 
-  --json                     one line of JSON with addresses and credentials instead of the welcome
+  --json                     one line of JSON with addresses and credentials, not the welcome
   --no-events                make up no events; viewer counts still move
 
 Options win over environment variables, and those over the file .env in the working directory.
@@ -32,10 +34,8 @@ ${settingsHelp({ ...defaults })}
 `;
   },
   async run(args: readonly string[], processEnv: Environment) {
-    const ownFlags = ["--json", "--no-events"];
-    const serveArgs = args.filter((arg) => !ownFlags.includes(arg));
     const env = { ...dotEnv(process.cwd()), ...processEnv };
-    const { config, notes } = freePorts(serveArgs, env);
+    const { config, notes } = freePorts(args, env);
     if (config.logFile !== null)
       throw new UsageError("onair dev writes its log to the terminal; --log-file is for onair serve");
     // SIGHUP: the terminal is closed.
@@ -84,7 +84,7 @@ function dotEnv(directory: string): Environment {
  * does not.
  */
 function freePorts(args: readonly string[], env: Environment): { config: Config; notes: string[] } {
-  const asked = readConfig(args, env, defaults);
+  const asked = readConfig(args, env, defaults, ownOptions);
   const port =
     asked.port === defaultPorts.port
       ? firstFree(
@@ -99,7 +99,12 @@ function freePorts(args: readonly string[], env: Environment): { config: Config;
           withAlternatives(asked.adminPort).filter((one) => one !== port),
         )
       : asked.adminPort;
-  const config = readConfig(args, env, { ...defaults, port: `${port}`, adminPort: `${adminPort}` });
+  const config = readConfig(
+    args,
+    env,
+    { ...defaults, port: `${port}`, adminPort: `${adminPort}` },
+    ownOptions,
+  );
   const notes = (["port", "adminPort"] as const)
     .filter((name) => config[name] !== asked[name])
     .map((name) => {

@@ -1,11 +1,11 @@
-import { parseArgs } from "node:util";
 import { databaseCheckProgram } from "../app.ts";
-import { checkConfig, type Environment, settingsHelp } from "../config.ts";
+import { checkArguments } from "../arguments.ts";
+import { checkConfig, type Environment, settingOptions, settingsHelp } from "../config.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { version } from "../version.ts";
 import { type Command, UsageError } from "./command.ts";
-import { print } from "./print.ts";
+import { print, type Screen, screen } from "./print.ts";
 
 const integrityTimeoutMs = 20_000;
 
@@ -21,15 +21,16 @@ export const doctor: Command = {
   get help() {
     return `Usage: onair doctor [options]
 
-Checks the settings, the data directory and the server on it, and says what is fine, what is wrong and how to mend it.
-Give it the options and variables of "onair serve". It changes nothing, prints no secret, and goes beside a running
-server. It asks nobody but loopback, unless you say so:
+Checks the settings, the data directory and the server on it, and says what is fine, what is wrong
+and how to mend it. Give it the options and variables of "onair serve". It changes nothing, prints
+no secret, and goes beside a running server. It asks nobody but loopback, unless you say so:
 
-  --url URL                  the admin listener of a server anywhere; with ONAIR_ADMIN_KEY also its endpoints. Without
-                             --data or ONAIR_DATA nothing but settings and that server is looked at
+  --url URL                  the admin listener of a server anywhere; with ONAIR_ADMIN_KEY also its
+                             endpoints. Without --data or ONAIR_DATA nothing but settings and that
+                             server is looked at
   --reach                    whether a server answers at the public URL, too
-  --full                     compare every index with its table, however long that takes; without it the look at the
-                             database ends after ${integrityTimeoutMs / 1000} s
+  --full                     compare every index with its table, however long that takes; without it
+                             the look at the database ends after ${integrityTimeoutMs / 1000} s
   --json                     print the findings as JSON
 
 ${settingsHelp()}
@@ -38,13 +39,13 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
 `;
   },
   async run(args: readonly string[], env: Environment) {
-    const { own, rest } = divided(args);
-    const mistaken = checkConfig(rest, {}).mistakes;
+    const mistaken = checkConfig(args, {}, {}, ownOptions).mistakes;
     if (mistaken.length > 0) throw new UsageError(mistaken.join("\n"));
-    const { config, mistakes } = checkConfig(rest, env);
-    const url = own.url === undefined ? null : adminUrl(own.url);
-    const { json = false, full = false, reach = false } = own;
-    const isNamed = rest.some((arg) => /^--data(=|$)/.test(arg)) || env["ONAIR_DATA"] !== undefined;
+    const { config, mistakes } = checkConfig(args, env, {}, ownOptions);
+    const { values } = checkArguments(args, settingOptions(ownOptions));
+    const url = typeof values["url"] === "string" ? adminUrl(values["url"]) : null;
+    const { json = false, full = false, reach = false } = values;
+    const isNamed = values["data"] !== undefined || env["ONAIR_DATA"] !== undefined;
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
     for await (const finding of examine({
@@ -53,14 +54,14 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
       env,
       url,
       withData,
-      reach,
-      full,
+      reach: reach === true,
+      full: full === true,
       program: databaseCheckProgram,
       integrityTimeoutMs: full ? Number.POSITIVE_INFINITY : integrityTimeoutMs,
       now: Date.now,
     })) {
       findings.push(finding);
-      if (!json) await print(shown(finding));
+      if (!json) await print(shown(finding, screen(env)));
     }
     const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
     const wrong = count("wrong");
@@ -71,38 +72,19 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
   },
 };
 
-/** The options of this command alone, and the arguments that are left: those of "onair serve". */
-function divided(args: readonly string[]) {
-  const { tokens } = parseArgs({ args: [...args], options: ownOptions, strict: false, tokens: true });
-  const taken = new Set<number>();
-  const own: { json?: boolean; full?: boolean; reach?: boolean; url?: string } = {};
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    const { name, value, index, inlineValue } = token;
-    if (name === "url") {
-      if (value === undefined) throw new UsageError("--url needs a value");
-      own.url = value;
-      if (!inlineValue) taken.add(index + 1);
-    } else if (name === "json" || name === "full" || name === "reach") {
-      if (value !== undefined) throw new UsageError(`--${name} takes no value`);
-      own[name] = true;
-    } else continue;
-    taken.add(index);
-  }
-  return { own, rest: args.filter((_, i) => !taken.has(i)) };
-}
-
 function adminUrl(text: string): string {
   const url = URL.parse(text);
   if (url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash)
     return url.href.replace(/\/+$/, "");
-  throw new UsageError("--url must be an http URL");
+  throw new UsageError(`--url must be an http URL, not "${text}"`);
 }
 
 const words = { ok: "ok", warning: "warning", wrong: "WRONG", skipped: "skipped" } as const;
 
-function shown({ check, status, message, mend }: Finding): string {
-  const line = `${words[status].padEnd(8)} ${check.replaceAll("_", " ").padEnd(16)} ${message}`;
+const styles = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
+
+function shown({ check, status, message, mend }: Finding, { style }: Screen): string {
+  const line = `${style(styles[status], words[status].padEnd(8))} ${check.replaceAll("_", " ").padEnd(16)} ${message}`;
   return mend === null ? line : `${line}\n${" ".repeat(26)}→ ${mend}`;
 }
 

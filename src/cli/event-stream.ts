@@ -1,4 +1,7 @@
 import { second } from "../domain/time.ts";
+import { inWords } from "./faults.ts";
+import { request } from "./http.ts";
+import { readError } from "./refusal.ts";
 import { type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
 
 /** One thing that came of the event stream of an application. */
@@ -48,7 +51,7 @@ export async function* followStream(options: EventStreamOptions): AsyncGenerator
       }
     } catch (error) {
       if (error instanceof StreamRefused) throw error;
-      reason = error instanceof Error ? error.message : String(error);
+      reason = inWords(error);
     }
     if (signal.aborted) return;
     const waitMs = Math.min(retryMs * 2 ** failures++, longestWaitMs);
@@ -98,11 +101,9 @@ async function connect(
 ): Promise<AsyncIterable<Uint8Array>> {
   const { lastId, since } = place;
   const after = lastId === "" && since !== null ? `?after=${new Date(since).toISOString()}` : "";
-  const response = await fetch(`${url}/public/v1/events/stream${after}`, {
+  const response = await request(`${url}/public/v1/events/stream${after}`, {
     headers: { authorization: `Bearer ${token}`, ...(lastId && { "last-event-id": lastId }) },
-    redirect: "manual",
     signal,
-    timeout: false,
   });
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && response.body && type.startsWith("text/event-stream")) {
@@ -110,18 +111,9 @@ async function connect(
     return response.body;
   }
   const text = await response.text();
-  const message = `${url} answered ${response.status}: ${messageOf(text) ?? "that is no event stream"}`;
+  const message = `${url} answered ${response.status}: ${readError(text)?.message ?? "that is no event stream"}`;
   if (response.status === 429 || response.status >= 500) throw new Error(message);
   throw new StreamRefused(message);
-}
-
-function messageOf(text: string): string | null {
-  try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    return typeof message === "string" ? message : null;
-  } catch {
-    return null;
-  }
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,40 +1,45 @@
+import { didYouMean } from "../arguments.ts";
 import type { BatchReport } from "../batch/apply.ts";
 import type { Environment } from "../config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import { withAdminApi } from "./admin-api.ts";
+import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { stopwatch } from "./format.ts";
 import { sizeOf, streamOf } from "./input.ts";
-import { print, table } from "./print.ts";
+import { print, screen, table } from "./print.ts";
 import { tellReport } from "./report.ts";
 import { readAssignment } from "./set-path.ts";
-import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+import { readTarget, targetHelp, targetOptions } from "./target.ts";
 import { registeredTypes, type TriggerOptions, trigger } from "./trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
        onair events trigger <type> [--set path=value …] [options]
        onair events types [name] [--json]
 
-publish takes events from a file of NDJSON, one on each line, like
-{"name": "channel.followed", "version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a
-data directory that nobody serves, whose server sends them when it starts. "-" reads standard input.
-trigger publishes one event, made of the type's example: what the platform would publish, and so for all who subscribed.
-types lists what can be published, with --url or --data also what the platform registered; with a name it shows an
-example.
+publish takes events from a file of NDJSON, one on each line, like {"name": "channel.followed",
+"version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a data
+directory that no server uses, whose server sends them when it starts. "-" reads standard input.
+trigger publishes one event, made of the type's example: what the platform would publish, and so
+for all who subscribed.
+types lists what can be published, with --url or --data also what the platform registered; with a
+name it shows an example.
 
   --idempotency-key KEY
                  publish the file only once: the same again under this key sends nothing
   --set PATH=VALUE
-                 for trigger: changes the example, like sender.username=maya or giftees[0].user_id=7; may be
-                 repeated. A value that is JSON is what it says, any other is text
+                 for trigger: changes the example, like sender.username=maya or
+                 giftees[0].user_id=7; may be repeated. A value that is JSON is what it says, any
+                 other is text
   --broadcaster ID
                  for trigger: whose channel it happens in (default: the platform's first user)
   --version N    for trigger (default: the newest)
 ${targetHelp}
   --json         print the report, the event, or the types with their schemas, as JSON
 
-Refused lines are told with number and reason, and the rest is published. Exit code: 0 when every line was taken, 1
-when some were refused or it failed, 2 for wrong usage.
+Refused lines are told with number and reason, and the rest is published. Exit code: 0 when every
+line was taken, 1 when some were refused or it failed, 2 for wrong usage.
 `;
 
 const options = {
@@ -46,6 +51,8 @@ const options = {
   version: { type: "string" },
 } as const;
 
+const actions = ["publish", "trigger", "types"] as const;
+
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
 export const events: Command = {
@@ -53,15 +60,20 @@ export const events: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
-    const [action, word, ...more] = positionals;
-    if (more.length > 0) throw new UsageError(`"${more[0]}" is not expected here`);
+    const [actionWord, word, ...more] = positionals;
     const mistakes: string[] = [];
-    const target = readTarget(values, env, mistakes);
+    const action = readWord("action", actionWord, actions, mistakes);
+    noMore(more, mistakes);
+    // The built-in types need nobody, so what the environment names is only asked where it can be.
+    const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
+    const isNamed = values.url !== undefined || values.data !== undefined;
+    const isAsked = isNamed || Boolean(ONAIR_URL && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
+    const targetEnv = action === "types" && !isAsked ? { ...env, ONAIR_URL: undefined } : env;
+    const target = readTarget(values, targetEnv, mistakes);
     if (action === "types") {
       if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-      const isAsked = values.url !== undefined || values.data !== undefined;
       const more = isAsked ? await withAdminApi(target, registeredTypes) : [];
-      return types([...builtIn, ...more], word, values.json ?? false);
+      return types([...builtIn, ...more], word, { json: values.json ?? false, env });
     }
     if (action !== "trigger" && (values.set || values.broadcaster || values.version)) {
       mistakes.push("--set, --broadcaster and --version are for trigger");
@@ -72,31 +84,25 @@ export const events: Command = {
       await trigger(target, sample);
       return 0;
     }
-    if (action !== "publish") mistakes.push("the action must be one of publish, trigger, types");
-    else if (word === undefined) mistakes.push("the file is missing");
+    if (action === "publish" && word === undefined) mistakes.push("the file is missing");
     if (mistakes.length > 0 || word === undefined) throw new UsageError(mistakes.join("\n"));
     sizeOf(word); // throws where it cannot be read
     const key = values["idempotency-key"];
-    const answer = await withAdminApi(target, async (api) => {
-      const headers = key === undefined ? {} : { "idempotency-key": key };
-      return (
-        await api.send({ method: "POST", path: "/admin/v1/events", lines: streamOf(word), headers })
-      ).json();
+    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const took = stopwatch();
+    return withAdminApi(target, async (api) => {
+      const lines = streamOf(word);
+      const answer = await api.send({ method: "POST", path: "/admin/v1/events", lines, headers });
+      const report = (await answer.json()) as BatchReport;
+      const alreadySent = answer.headers.get("idempotent-replayed") === "true";
+      await tellReport(report, { json: values.json ?? false, alreadySent, took: took() });
+      return report.rejected === 0 ? 0 : 1;
     });
-    const report = answer as BatchReport;
-    await tellReport(report, { json: values.json ?? false });
-    return report.rejected === 0 ? 0 : 1;
   },
 };
 
 function readSample(name: string | undefined, values: Values, mistakes: string[]): TriggerOptions | null {
   const { set = [], json = false } = values;
-  const number = (option: "broadcaster" | "version") => {
-    const text = values[option];
-    if (text === undefined || /^[1-9][0-9]{0,14}$/.test(text)) return text && Number(text);
-    mistakes.push(`--${option} must be a number`);
-    return undefined;
-  };
   const assignments = set.flatMap((text) => {
     try {
       return [readAssignment(text)];
@@ -106,7 +112,8 @@ function readSample(name: string | undefined, values: Values, mistakes: string[]
       return [];
     }
   });
-  const [broadcaster, version] = [number("broadcaster") || undefined, number("version") || undefined];
+  const broadcaster = readNumber("broadcaster", values.broadcaster, mistakes, { minimum: 1 });
+  const version = readNumber("version", values.version, mistakes, { minimum: 1 });
   if (values["idempotency-key"] !== undefined) mistakes.push("--idempotency-key is for publish");
   if (name === undefined) {
     mistakes.push("the type of the event is missing");
@@ -124,9 +131,17 @@ const builtIn: readonly ShownType[] = builtInEventTypes.map((type) => {
   return { name, version, description, schema, example };
 });
 
-async function types(all: readonly ShownType[], name: string | undefined, json: boolean): Promise<number> {
+async function types(
+  all: readonly ShownType[],
+  name: string | undefined,
+  { json, env }: { readonly json: boolean; readonly env: Environment },
+): Promise<number> {
   const found = all.filter((type) => name === undefined || type.name === name);
-  if (found.length === 0) throw new UsageError(`There is no event ${name}; "onair events types" lists them`);
+  if (name !== undefined && found.length === 0) {
+    const names = all.map((type) => type.name);
+    const meant = didYouMean(name, names);
+    throw new UsageError(`There is no event ${name}.${meant} "onair events types" lists all.`);
+  }
   if (json) {
     const shown = found.map(({ name, version, description, schema, example }) => {
       return { name, version, description, schema, example };
@@ -134,7 +149,9 @@ async function types(all: readonly ShownType[], name: string | undefined, json: 
     await print(JSON.stringify(shown));
   } else if (name === undefined) {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
-    await print(table([["NAME", "VERSION", "DESCRIPTION"], ...rows]));
+    // Not cut to the terminal: a description is there to be read.
+    const on = { ...screen(env), columns: null };
+    await print(table(["NAME", "VERSION", "DESCRIPTION"], rows, on));
   } else {
     for (const { description, example } of found)
       await print(`${description}\n${JSON.stringify(example, null, 2)}`);

@@ -1,23 +1,26 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
-import { type DataKind, dataKinds } from "../batch/platform-data.ts";
+import { dataKinds } from "../batch/platform-data.ts";
 import type { Environment } from "../config.ts";
 import { withAdminApi } from "./admin-api.ts";
+import { noMore, readArguments, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { countOf, stopwatch } from "./format.ts";
+import { checkOutputFile, replaceFile } from "./output-file.ts";
 import { print, write } from "./print.ts";
-import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+import { readTarget, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair export <kind> [file] [options]
 
-Writes all rows of a kind as NDJSON, in the form that "onair import" takes: imported into an empty directory in the
-order users, categories, channels, livestreams, they give the same answers. <kind> is one of these four. Without a
-file, or with "-", it goes to standard output.
+Writes all rows of a kind as NDJSON, in the form that "onair import" takes: imported into an empty
+directory in the order users, categories, channels, livestreams, they give the same answers.
+<kind> is one of these four. Without a file, or with "-", it goes to standard output.
 
 ${targetHelp}
   --force        replace a file that exists
   --json         with a file: print how many rows there are as JSON
 
-A server goes on answering and changing meanwhile, so let its data rest for an export that fits together. A file is
-there as a whole or not at all. Exit code: 0 when all is written, 1 when it failed, 2 for wrong usage.
+A server goes on answering and changing meanwhile, so let its data rest for an export that fits
+together. A file is there as a whole or not at all. Exit code: 0 when all is written, 1 when it
+failed, 2 for wrong usage.
 `;
 
 const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "boolean" } } as const;
@@ -27,27 +30,24 @@ export const exportCommand: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
-    const [kind, file = "-", ...more] = positionals;
+    const [word, file = "-", ...more] = positionals;
     const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);
-    if (!isKind(kind)) mistakes.push(`the kind must be one of ${dataKinds.join(", ")}`);
-    if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
-    if (file !== "-" && !values.force && existsSync(file))
-      mistakes.push(`${file} exists; --force replaces it`);
+    const kind = readWord("kind", word, dataKinds, mistakes);
+    noMore(more, mistakes);
+    if (file !== "-") checkOutputFile(file, { force: values.force ?? false }, mistakes);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const path = kind === "livestreams" ? "/admin/v1/livestreams" : `/admin/v1/${kind}/batch`;
+    const took = stopwatch();
     const rows = await withAdminApi(target, async (api) => {
       const { body } = await api.send({ method: "GET", path });
-      return file === "-" ? copy(body, write) : toFile(body, file);
+      return file === "-" ? copy(body, write) : replaceFile(file, (partial) => toFile(body, partial));
     });
-    if (file !== "-") await print(values.json ? JSON.stringify({ rows }) : `${rows} rows`);
+    if (file !== "-")
+      await print(values.json ? JSON.stringify({ rows }) : `${countOf(rows, "row")} ${took()}`);
     return 0;
   },
 };
-
-function isKind(word: string | undefined): word is DataKind {
-  return dataKinds.some((kind) => kind === word);
-}
 
 const newline = 0x0a;
 
@@ -64,20 +64,12 @@ async function copy(
   return rows;
 }
 
-/** Into a file beside, which takes the place of the file when it is whole. */
 async function toFile(stream: ReadableStream<Uint8Array> | null, file: string): Promise<number> {
-  const partial = `${file}.partial`;
-  try {
-    const writer = Bun.file(partial).writer();
-    const rows = await copy(stream, async (chunk) => {
-      writer.write(chunk);
-      await writer.flush();
-    });
-    await writer.end();
-    renameSync(partial, file);
-    return rows;
-  } catch (error) {
-    rmSync(partial, { force: true });
-    throw error;
-  }
+  const writer = Bun.file(file).writer();
+  const rows = await copy(stream, async (chunk) => {
+    writer.write(chunk);
+    await writer.flush();
+  });
+  await writer.end();
+  return rows;
 }

@@ -1,6 +1,7 @@
 import { second } from "../domain/time.ts";
 import { version } from "../version.ts";
 import { sign } from "../webhooks/signature.ts";
+import { connectionFault } from "./faults.ts";
 
 /** A delivery as the event stream gives it. */
 export interface StreamedDelivery {
@@ -47,9 +48,8 @@ export async function forward(
     const answer = await beginning(response);
     return { status: response.status, durationMs: since(), answer };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const isLate = error instanceof Error && error.name === "TimeoutError";
-    const answer = isLate ? "no answer within 15 seconds" : code || String(error);
+    const answer = isLate ? "no answer within 15 seconds" : connectionFault(error);
     return { status: null, durationMs: since(), answer };
   }
 }

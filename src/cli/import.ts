@@ -1,5 +1,3 @@
-import { Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
@@ -7,11 +5,15 @@ import type { Environment } from "../config.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { onTermination } from "../signals.ts";
 import { openStore } from "../store/sqlite/store.ts";
+import { withAdminApi } from "./admin-api.ts";
+import { noMore, readArguments, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { megabytes, stopwatch } from "./format.ts";
+import { Unreachable } from "./http.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { type Progress, showProgress } from "./progress.ts";
 import { tellReport } from "./report.ts";
-import { readArguments, readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
 
 /** Rows that share a transaction where no server has to answer between them. */
 const groupSize = 5_000;
@@ -20,18 +22,21 @@ const stoppedExitCode = 130;
 
 const help = `Usage: onair import <kind> <file> [options]
 
-Takes a file of NDJSON, one row on each line, into a running server or into a data directory that nobody serves.
-<kind> is ${dataKinds.slice(0, -1).join(", ")} or ${dataKinds.at(-1)}; import them in this order. A row whose id
-is known changes it, so the same file can be imported again. "-" reads standard input.
+Takes a file of NDJSON, one row on each line, into a running server or into a data directory that
+no server uses. <kind> is ${dataKinds.slice(0, -1).join(", ")} or ${dataKinds.at(-1)}; import them
+in this order. A row whose id is known changes it, so the same file can be imported again. "-"
+reads standard input.
 
 ${targetHelp}; made where missing
   --snapshot     livestreams only: end every livestream that the file does not name
   --json         print the report as one line of JSON: accepted, rejected, ignored_fields,
                  errors (the first ${maxErrors}), interrupted
 
-Refused lines are told with number and reason, and the rest is kept. Fields that are not known are ignored and
-counted. Ctrl-C stops after the lines that are under way and tells what was taken. Exit code: 0 when every line was
-taken, 1 when some were refused or the import failed, 2 for wrong usage, ${stoppedExitCode} when it was stopped.
+Refused lines are told with number and reason, and the rest is kept. Fields that are not known are
+ignored and counted. Ctrl-C stops after the lines that are under way and tells what was taken.
+Exit code: 0 when every line was taken, 1 when some were refused or the import failed, 2 for wrong
+usage,
+${stoppedExitCode} when it was stopped.
 `;
 
 interface Options {
@@ -58,13 +63,14 @@ export const importCommand: Command = {
     });
     const lines = counted(untilSignal(streamOf(options.file), stopped.signal, maxLineBytes), progress);
     const input = options.snapshot ? whole(lines, stopped.signal) : lines;
+    const took = stopwatch();
     const display = showProgress(progress);
     try {
       const report = await (options.target.server
-        ? importThrough(options.target.server, options, progress, input)
+        ? importThrough(options, progress, input)
         : importInto(options, input));
       display.end();
-      await tellReport(report, { json: options.json, interrupted: stopped.signal.aborted });
+      await tellReport(report, { json: options.json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedExitCode;
       return report.rejected === 0 ? 0 : 1;
     } catch (error) {
@@ -82,20 +88,17 @@ function readOptions(args: readonly string[], env: Environment): Options {
     snapshot: { type: "boolean" },
     json: { type: "boolean" },
   });
-  const [kind, file, ...more] = positionals;
+  const [word, file, ...more] = positionals;
   const { snapshot = false, json = false } = values;
   const mistakes: string[] = [];
-  if (!isKind(kind)) mistakes.push(`the kind must be one of ${dataKinds.join(", ")}`);
+  const kind = readWord("kind", word, dataKinds, mistakes);
   if (file === undefined) mistakes.push("the file is missing");
-  if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
+  noMore(more, mistakes);
   const target = readTarget(values, env, mistakes);
   if (snapshot && kind !== "livestreams") mistakes.push("--snapshot is for livestreams only");
-  if (mistakes.length > 0 || !isKind(kind) || file === undefined) throw new UsageError(mistakes.join("\n"));
+  if (mistakes.length > 0 || kind === undefined || file === undefined)
+    throw new UsageError(mistakes.join("\n"));
   return { kind, file, target, snapshot, json };
-}
-
-function isKind(word: string | undefined): word is DataKind {
-  return dataKinds.some((kind) => kind === word);
 }
 
 const newline = 0x0a;
@@ -141,72 +144,22 @@ async function importInto(options: Options, input: AsyncIterable<Uint8Array>): P
   }
 }
 
-const Report = Type.Object({
-  accepted: Type.Integer(),
-  rejected: Type.Integer(),
-  ignored_fields: Type.Optional(Type.Integer()),
-  errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() })),
-});
-
 /** Through the admin API of a running server; the body is read only as fast as the server takes it. */
 async function importThrough(
-  { url, key }: { readonly url: URL; readonly key: string },
-  { kind, snapshot }: Options,
+  { kind, snapshot, target }: Options,
   progress: Readonly<Progress>,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
-  const path =
-    kind === "livestreams" ? `/admin/v1/livestreams?snapshot=${snapshot}` : `/admin/v1/${kind}/batch`;
-  const source = { failure: undefined as unknown };
-  const { response, text } = await send(url, path, {
-    method: kind === "livestreams" ? "PUT" : "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/x-ndjson" },
-    body: noting(input, source),
-    redirect: "manual",
-    timeout: false,
-  }).catch((error) => {
-    throw source.failure ?? new Error(brokenOff(url, progress, error));
-  });
-  const answer = jsonOf(text);
-  if (response.ok && Value.Check(Report, answer)) return answer;
-  const hint = response.status === 404 ? " --url must name the admin listener." : "";
-  throw new Error(
-    `${url.origin} answered ${response.status}: ${messageIn(answer) ?? text.slice(0, 200)}${hint}`,
-  );
-}
-
-async function send(url: URL, path: string, init: BunFetchRequestInit) {
-  const response = await fetch(url.origin + url.pathname.replace(/\/+$/, "") + path, init);
-  return { response, text: await response.text() };
-}
-
-/** Notes what goes wrong in the source, which else could not be told from a broken connection. */
-async function* noting(
-  input: AsyncIterable<Uint8Array>,
-  source: { failure: unknown },
-): AsyncGenerator<Uint8Array> {
+  const isLive = kind === "livestreams";
+  const path = isLive ? `/admin/v1/livestreams?snapshot=${snapshot}` : `/admin/v1/${kind}/batch`;
+  const send = { method: isLive ? "PUT" : "POST", path, lines: input } as const;
   try {
-    yield* input;
+    return await withAdminApi(target, async (api) => (await api.send(send)).json() as Promise<BatchReport>);
   } catch (error) {
-    source.failure = error;
-    throw error;
+    if (!(error instanceof Unreachable && error.isBrokenOff)) throw error;
+    const sent = `The connection to ${error.origin} broke off after ${megabytes(progress.bytes)} MB.`;
+    throw new Error(
+      `${sent} The server keeps what it had taken by then; importing the whole file again does no harm.`,
+    );
   }
-}
-
-function brokenOff(url: URL, { bytes }: Readonly<Progress>, error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : error;
-  if (code !== "ECONNRESET") return `${url.origin} cannot be reached (${code}). Is the server running?`;
-  return `The connection to ${url.origin} broke off after ${(bytes / 1e6).toFixed(1)} MB. The server keeps what it had taken by then; importing the whole file again does no harm.`;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function messageIn(answer: unknown): string | null {
-  return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : null;
 }

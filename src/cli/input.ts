@@ -1,4 +1,5 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, createReadStream, statSync } from "node:fs";
+import { Readable } from "node:stream";
 import { UsageError } from "./command.ts";
 
 /**
@@ -16,5 +17,11 @@ export function sizeOf(file: string): number | null {
 
 /** The bytes of a file, or of standard input for "-". */
 export function streamOf(file: string): ReadableStream<Uint8Array> {
-  return file === "-" ? Bun.stdin.stream() : Bun.file(file).stream();
+  if (file === "-") {
+    if (process.stdin.isTTY) process.stderr.write("Reading from the terminal; Ctrl-D ends the input.\n");
+    return Bun.stdin.stream();
+  }
+  if (statSync(file).isFile()) return Bun.file(file).stream();
+  // Bun's own streams cannot wait for devices such as /dev/null. Node's type of a stream lacks what only Bun's has.
+  return Readable.toWeb(createReadStream(file)) as unknown as ReadableStream<Uint8Array>;
 }

@@ -5,24 +5,28 @@ import { summaryOf } from "../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal.ts";
 import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
+import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { followStream, type Streamed } from "./event-stream.ts";
 import { type Forwarded, forward, type StreamedDelivery } from "./forward.ts";
-import { readArguments } from "./target.ts";
+import { request } from "./http.ts";
+import { print } from "./print.ts";
 
 const help = `Usage: onair listen [options]
 
-Receives the events of an application over the event stream, from any machine, verifies the platform's signature of each
-and prints it. With --forward it sends them on to a local program as webhooks, one after the other, and prints what that
-answered. Goes on where it was after any interruption. The application needs the delivery "stream" or "both".
+Receives the events of an application over the event stream, from any machine, verifies the
+platform's signature of each and prints it. With --forward it sends them on to a local program as
+webhooks, one after the other, and prints what that answered. Goes on where it was after any
+interruption. The application needs the delivery "stream" or "both".
 
   --url URL      the public listener (ONAIR_URL, default: http://127.0.0.1:8080)
-  --token TOKEN  an access token with the scope events:subscribe (better: ONAIR_TOKEN, which other users of the
-                 machine cannot see)
+  --token TOKEN  an access token with the scope events:subscribe (better: ONAIR_TOKEN, which other
+                 users of the machine cannot see)
   --forward URL  the local program, like http://localhost:3000/webhook
   --secret SECRET
-                 whsec_…, which signs what is forwarded (ONAIR_WEBHOOK_SECRET; default: one made for this run, and
-                 shown). The application's own secret is never asked for and never sent
+                 whsec_…, which signs what is forwarded (ONAIR_WEBHOOK_SECRET; default: one made for
+                 this run, and shown). The application's own secret is never asked for and never
+                 sent
   --from ID      begin behind this id of the stream; without it with what happens from now on
   --json         print each event as one line of JSON
 
@@ -57,6 +61,8 @@ export const listen: Command = {
     const stop = new AbortController();
     const { signal } = stop;
     void onTermination().then(() => stop.abort());
+    // A reader that has enough, like `head`, ends it too.
+    process.stdout.on("error", () => stop.abort());
     const publicKey = await platformKey(url);
     // Notices go beside the lines of JSON, not among them.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
@@ -77,7 +83,7 @@ export const listen: Command = {
       if (!json) printReceived(terminal, streamed, received);
       const isSent = received.kind === "delivery" && forwardUrl !== null;
       const forwarded = isSent ? await forward(received.delivery, { url: forwardUrl, secret, signal }) : null;
-      if (json) process.stdout.write(`${JSON.stringify(asJson(streamed, received, forwarded))}\n`);
+      if (json) await print(JSON.stringify(asJson(streamed, received, forwarded)));
       else if (forwarded) printForwarded(terminal, forwarded);
     }
     return 0;
@@ -86,8 +92,10 @@ export const listen: Command = {
 
 function readSettings(args: readonly string[], env: Environment): Settings {
   const { values, positionals } = readArguments(args, options);
-  const mistakes = positionals.map((word) => `"${word}" is not expected here`);
-  const url = httpUrl(values.url ?? env["ONAIR_URL"] ?? "http://127.0.0.1:8080", "--url", mistakes);
+  const mistakes: string[] = [];
+  noMore(positionals, mistakes);
+  const source = values.url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
+  const url = httpUrl(values.url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
   const forwardUrl = values.forward === undefined ? null : httpUrl(values.forward, "--forward", mistakes);
   const token = values.token ?? env["ONAIR_TOKEN"] ?? "";
   if (!/^[\x21-\x7e]+$/.test(token))
@@ -113,16 +121,13 @@ function readSettings(args: readonly string[], env: Environment): Settings {
 
 function httpUrl(text: string, option: string, mistakes: string[]): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  mistakes.push(`${option} must be an http URL`);
+  mistakes.push(`${option} must be an http URL, not "${text}"`);
   return "";
 }
 
 /** The key that verifies the platform's own signatures, for which no secret is needed. */
 async function platformKey(url: string): Promise<KeyObject> {
-  const response = await fetch(`${url}/public/v1/public-key`, { redirect: "manual" }).catch((error) => {
-    const code = error instanceof Error && "code" in error ? error.code : error;
-    throw new Error(`${url} cannot be reached (${code}). Is the server running?`);
-  });
+  const response = await request(`${url}/public/v1/public-key`);
   const answer = (await response.json().catch(() => null)) as { data?: { public_key?: string } } | null;
   const key = answer?.data?.public_key;
   if (!key) throw new Error(`${url} is not the public listener of an On Air server`);

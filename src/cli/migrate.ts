@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
 import { type Environment, readConfig } from "../config.ts";
 import { databaseFile } from "../store/sqlite/directory.ts";
@@ -7,25 +7,32 @@ import { type DirectoryLock, lockDirectory } from "../store/sqlite/lock.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/look.ts";
 import { upgradeDatabase } from "../store/sqlite/open.ts";
 import { version } from "../version.ts";
+import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { counted, stopwatch } from "./format.ts";
+import { checkOutputFile } from "./output-file.ts";
 import { print, table } from "./print.ts";
 import { type Progress, showProgress } from "./progress.ts";
-import { readArguments } from "./target.ts";
 
 const help = `Usage: onair migrate [options]
 
-Brings the database of a data directory to the form of this version, without serving it. "onair serve" does the same at
-its start; this shows beforehand what it will do, and while it does it. Nothing leads back to an older version but a
-backup, so make one first: --backup does.
+Brings the database of a data directory to the form of this version, without serving it. "onair
+serve" does the same at its start; this shows beforehand what it will do, and while it does it.
+Nothing leads back to an older version but a backup, so make one first: --backup does.
 
-  --data DIR         the data directory (ONAIR_DATA, default: onair-data); refused while a server uses it
-  --dry-run          only tell what is applied and what is pending; goes beside a running server, too
-  --backup FILE      first copy the database into a file that does not exist yet, for "onair restore"
-  --rebuild-search   also make the index of the user search anew, which takes 10 seconds for a million users
+  --data DIR         the data directory (ONAIR_DATA, default: onair-data); refused while a server
+                     uses it
+  --dry-run          only tell what is applied and what is pending; goes beside a running server,
+                     too
+  --backup FILE      first copy the database into a file that does not exist yet, for "onair
+                     restore"
+  --rebuild-search   also make the index of the user search anew, which takes 10 seconds for a
+                     million users
   --json             print the migrations as JSON
 
-All migrations are applied or none, and what was applied is not applied again. Exit code: 0 when the database has the
-form of this version (with --dry-run: when it can be told), 1 when it failed, 2 for wrong usage.
+All migrations are applied or none, and what was applied is not applied again. Exit code: 0 when
+the database has the form of this version (with --dry-run: when it can be told), 1 when it failed,
+2 for wrong usage.
 `;
 
 const options = {
@@ -43,21 +50,21 @@ export const migrate: Command = {
     const { values, positionals } = readArguments(args, options);
     const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;
     const { ONAIR_DATA } = env;
-    const { data } = readConfig(values.data === undefined ? [] : ["--data", values.data], { ONAIR_DATA });
+    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], { ONAIR_DATA });
     const mistakes: string[] = [];
-    if (positionals.length > 0) mistakes.push(`"${positionals[0]}" is not expected here`);
+    noMore(positionals, mistakes);
     if (dryRun && (backup !== null || rebuildSearch))
       mistakes.push("--dry-run changes nothing: it goes with neither --backup nor --rebuild-search");
-    if (backup !== null && !existsSync(dirname(backup)))
-      mistakes.push(`There is no directory ${dirname(backup)}`);
-    else if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists; name another file`);
+    if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists; name another file`);
+    else if (backup !== null) checkOutputFile(backup, { force: false }, mistakes);
     if (!existsSync(join(data, databaseFile)))
       mistakes.push(`There is no data in ${data}; name its directory with --data`);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const took = stopwatch();
     const planned = { data, backup, rebuildSearch };
     const before = dryRun ? look(data, schemaState) : await upgrade(planned);
     await print(
-      values.json ? JSON.stringify(asJson(before, planned, dryRun)) : `${told(before, planned, dryRun)}`,
+      values.json ? JSON.stringify(asJson(before, planned, dryRun)) : told(before, planned, dryRun, took()),
     );
     return 0;
   },
@@ -132,19 +139,25 @@ function asJson({ applied, pending, isSearchReady, users }: SchemaState, planned
   };
 }
 
-function told(state: SchemaState, planned: Planned, dryRun: boolean): string {
+function told(state: SchemaState, planned: Planned, dryRun: boolean, took: string): string {
   const { data, from, to, migrations, search_index, users } = asJson(state, planned, dryRun);
-  const rows = migrations.map((one) => ["", one.state, one.name]);
+  const rows = migrations.map((one) => [one.state, one.name]);
   if (search_index !== "ready")
-    rows.push(["", search_index, `the index of the search, of ${users.toLocaleString("en")} users`]);
-  const isChanged = rows.some(([, word]) => word !== "applied");
+    rows.push([search_index, `the index of the search, of ${counted(users)} users`]);
+  const isChanged = rows.some(([word]) => word !== "applied");
   const range = from === to ? `${to}` : `${from ?? "nothing"} to ${to}`;
   const head = !isChanged
     ? `${data} has the form of onair ${version} (${to}).`
     : dryRun
       ? `${data} is to be brought from ${range} for onair ${version}. Nothing was changed.`
-      : `${data} has the form of onair ${version} now (${range}).`;
+      : `${data} has the form of onair ${version} now (${range}), ${took}.`;
   const advice = `Make a backup first: onair migrate --data ${data} --backup FILE makes one and then migrates.`;
   const kept = planned.backup === null ? [] : ["", `The database as it was is in ${planned.backup}.`];
-  return [head, "", table(rows), ...(dryRun && isChanged ? ["", advice] : []), ...kept].join("\n");
+  return [
+    head,
+    "",
+    table(["STATE", "MIGRATION"], rows),
+    ...(dryRun && isChanged ? ["", advice] : []),
+    ...kept,
+  ].join("\n");
 }

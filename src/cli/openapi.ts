@@ -1,5 +1,3 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { publicApp } from "../http/public/app.ts";
@@ -7,23 +5,25 @@ import { openApiPath } from "../http/public/openapi.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
 import { createLog } from "../log.ts";
+import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { checkOutputFile, replaceFile } from "./output-file.ts";
 import { print, write } from "./print.ts";
-import { readArguments } from "./target.ts";
 
 const help = `Usage: onair openapi [options]
 
-Prints the OpenAPI 3.1 document of the public API, byte for byte as a server with the same address serves it at
-/openapi.json. It needs neither a server nor a data directory.
+Prints the OpenAPI 3.1 document of the public API, byte for byte as a server with the same address
+serves it at /openapi.json. It needs neither a server nor a data directory.
 
   --admin              the document of the admin API instead
   --out FILE           write it to a file, which is replaced; "-" is standard output
-  --public-url URL     where the public API is reached from outside (ONAIR_PUBLIC_URL); without it the address of
-                       the public listener
+  --public-url URL     where the public API is reached from outside (ONAIR_PUBLIC_URL); without it
+                       the address of the public listener
 
-The address stands in "servers", in the token URLs and in examples; nothing else depends on settings. Listeners are at
---host and --port (ONAIR_HOST, ONAIR_PORT), --admin-host and --admin-port (ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT), with the
-defaults of "onair serve". The admin document always has the address of the admin listener.
+The address stands in "servers", in the token URLs and in examples; nothing else depends on
+settings. Listeners are at --host and --port (ONAIR_HOST, ONAIR_PORT), --admin-host and
+--admin-port (ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT), with the defaults of "onair serve". The admin
+document always has the address of the admin listener.
 
 Exit code: 0 when it is written, 1 when it failed, 2 for wrong usage.
 `;
@@ -44,18 +44,18 @@ export const openapi: Command = {
     const { values, positionals } = readArguments(args, options);
     const { admin = false, out = "-" } = values;
     const mistakes: string[] = [];
-    if (positionals.length > 0) mistakes.push(`"${positionals[0]}" is not expected here`);
+    noMore(positionals, mistakes);
     if (admin && values["public-url"] !== undefined)
       mistakes.push(
         "--public-url is for the public document; the admin one has the admin listener's address",
       );
-    if (out !== "-" && !existsSync(dirname(out))) mistakes.push(`There is no directory ${dirname(out)}`);
+    if (out !== "-") checkOutputFile(out, { force: true }, mistakes);
     const address = addressOf(admin, readAddresses(values, env), mistakes);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const document = await documentOf(admin ? adminRoutes(address) : publicRoutes(address));
     if (out === "-") await write(document);
     else {
-      await replaceFile(out, document);
+      await replaceFile(out, (partial) => Bun.write(partial, document));
       await print(`${out} has the OpenAPI document of ${address}`);
     }
     return 0;
@@ -136,15 +136,4 @@ async function documentOf(app: ReturnType<typeof publicRoutes> | ReturnType<type
   const answer = await fetch(new Request(`http://onair.invalid${openApiPath}`));
   if (!answer.ok) throw new Error(`The document could not be made: ${await answer.text()}`);
   return new Uint8Array(await answer.arrayBuffer());
-}
-
-/** It is there as a whole or not at all. */
-async function replaceFile(file: string, content: Uint8Array<ArrayBuffer>): Promise<void> {
-  const partial = `${file}.partial`;
-  try {
-    await Bun.write(partial, content);
-    renameSync(partial, file);
-  } finally {
-    rmSync(partial, { force: true });
-  }
 }

@@ -1,7 +1,23 @@
+import type { Environment } from "../config.ts";
+import { cut, printable, type Style, terminalOn } from "../dev/terminal.ts";
+
+/** The reader of standard output has gone, as `head` does when it has enough. */
+export class OutputClosed extends Error {
+  override name = "OutputClosed";
+}
+
+/** Without a listener the error of a stream ends the process, although the writer learns of it. */
+const ignored = () => {};
+
 /** Writes to standard output and waits until it is written: the process may end right after, with a full pipe. */
 export function write(data: string | Uint8Array): Promise<void> {
+  const { stdout } = process;
+  if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
   return new Promise((resolve, reject) => {
-    process.stdout.write(data, (error) => (error ? reject(error) : resolve()));
+    stdout.write(data, (error) => {
+      if (!error) resolve();
+      else reject("code" in error && error.code === "EPIPE" ? new OutputClosed() : error);
+    });
   });
 }
 
@@ -10,30 +26,94 @@ export function print(line: string): Promise<void> {
   return write(`${line}\n`);
 }
 
+/** Standard output for people: styles where it is a terminal. */
+export function screen(env: Environment): Screen {
+  const { stdout } = process;
+  const columns = stdout.isTTY ? stdout.columns || null : null;
+  return { style: terminalOn(stdout, env).style, columns };
+}
+
+/** What a text for people is laid out for. */
+export interface Screen {
+  style(style: Style, text: string): string;
+  /** null: lines may have any width. */
+  readonly columns: number | null;
+}
+
+const plain: Screen = { style: (_, text) => text, columns: null };
+
 /** A record as lines of name and value. */
-export function recordLines(record: Readonly<Record<string, unknown>>): string {
+export function recordLines(record: Readonly<Record<string, unknown>>, { style }: Screen = plain): string {
   const width = Math.max(...Object.keys(record).map((name) => name.length));
   return Object.entries(record)
-    .map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}`)
+    .map(([name, value]) => {
+      const text = shown(value);
+      const kind = isState(name) ? styleOfState(text) : undefined;
+      return `${style("dim", name.padEnd(width))}  ${kind ? style(kind, text) : text}`;
+    })
     .join("\n");
 }
 
 function shown(value: unknown): string {
-  if (value === null) return "-";
-  return Array.isArray(value) ? value.join(" ") || "-" : String(value);
+  if (value === null || value === "") return "-";
+  return printable(Array.isArray(value) ? value.join(" ") || "-" : String(value));
 }
 
-/** Rows as columns that are as wide as their widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
-  );
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+/** Rows below the names of their columns, each column as wide as its widest cell. */
+export function table(columns: readonly string[], rows: readonly (readonly string[])[], on?: Screen): string {
+  return tableWriter(columns, on)(rows);
+}
+
+/** Lays out a table that comes in parts; the first part has the names of the columns above it. */
+export function tableWriter(columns: readonly string[], { style, columns: width }: Screen = plain) {
+  let isFirst = true;
+  const widths = columns.map((name) => name.length);
+  return (rows: readonly (readonly string[])[]): string => {
+    const texts = rows.map((row) => row.map((cell) => printable(cell)));
+    for (const row of texts) {
+      for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, Bun.stringWidth(cell));
+    }
+    const lines = texts.map((row) =>
+      line(row, widths, (text, i) => {
+        const kind = isState(columns[i] ?? "") ? styleOfState(text) : undefined;
+        return kind ? style(kind, text) : text;
+      }),
+    );
+    if (isFirst) lines.unshift(line(columns, widths, (text) => style("dim", text)));
+    isFirst = false;
+    return lines.map((text) => (width === null ? text : cut(text, width))).join("\n");
+  };
+}
+
+/** Cells side by side. A wide character takes two columns of a terminal. */
+function line(
+  cells: readonly string[],
+  widths: readonly number[],
+  styled: (text: string, index: number) => string,
+): string {
+  return cells
+    .map((cell, i) => styled(cell, i) + " ".repeat(Math.max(0, (widths[i] ?? 0) - Bun.stringWidth(cell))))
+    .join("  ")
+    .trimEnd();
+}
+
+const isState = (name: string) => /^(state|status|endpoint)$/i.test(name);
+
+const styles: Readonly<Record<string, Style>> = {
+  completed: "green",
+  delivered: "green",
+  done: "green",
+  enabled: "green",
+  failing: "yellow",
+  pending: "yellow",
+  running: "yellow",
+  canceled: "dim",
+  disabled: "red",
+  expired: "red",
+  failed: "red",
+};
+
+function styleOfState(text: string): Style | undefined {
+  const word = /^[a-z]+/.exec(text)?.[0] ?? "";
+  return Object.hasOwn(styles, word) ? styles[word] : undefined;
 }

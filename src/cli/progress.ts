@@ -1,3 +1,5 @@
+import { counted, duration, megabytes } from "./format.ts";
+
 /** What is known of a long piece of work; whoever does it counts up. */
 export interface Progress {
   /** Bytes done, of `totalBytes`; null: nobody knows how many there are. */
@@ -7,6 +9,8 @@ export interface Progress {
   rows: number | null;
   /** Where it is rows that are counted, and not bytes. */
   readonly totalRows?: number;
+  /** What is counted, where it is not rows; `share` says how much of all is done, from 0 to 1. */
+  readonly counted?: { readonly nouns: string; share: number };
 }
 
 /** Shows a `Progress` while the work goes on. */
@@ -20,9 +24,6 @@ const shortestBar = 8;
 const onTerminalMs = 100;
 const elsewhereMs = 5_000;
 
-const counted = (rows: number) => Math.round(rows).toLocaleString("en");
-const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
-
 /** One line for a progress after `elapsedMs`, with a bar where a terminal of `columns` has room for it. */
 export function progressLine(
   progress: Readonly<Progress>,
@@ -30,6 +31,10 @@ export function progressLine(
   columns: number | null,
 ): string {
   const { bytes, totalBytes, rows, totalRows } = progress;
+  if (progress.counted) {
+    const { nouns, share } = progress.counted;
+    return barred(share, `  ${counted(rows ?? 0)} ${nouns}`, columns);
+  }
   const seconds = Math.max(1, elapsedMs) / 1000;
   const speed =
     rows === null
@@ -37,26 +42,25 @@ export function progressLine(
       : `${counted(rows)}${totalRows ? ` of ${counted(totalRows)}` : ""} rows  ${counted(rows / seconds)} rows/s`;
   if (!totalBytes && !totalRows) return fitted(`${megabytes(bytes)} MB  ${speed}`, columns);
   const share = Math.min(1, totalRows ? (rows ?? 0) / totalRows : bytes / (totalBytes ?? bytes));
-  const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);
   const left = share > 0 && share < 1 ? `  ${duration((elapsedMs / share) * (1 - share))} left` : "";
   const done = totalBytes ? `  ${megabytes(bytes)} of ${megabytes(totalBytes)} MB` : "";
-  const text = `${percent}${done}  ${speed}${left}`;
-  if (columns === null) return text;
-  const width = Math.min(longestBar, columns - 2 - text.length);
-  if (width < shortestBar) return fitted(text.trimStart(), columns);
+  return barred(share, `${done}  ${speed}${left}`, columns);
+}
+
+/** A share in percent with a text, and a bar where there is room for one. */
+function barred(share: number, text: string, columns: number | null): string {
+  const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);
+  const all = percent + text;
+  if (columns === null) return all;
+  const width = Math.min(longestBar, columns - 2 - all.length);
+  if (width < shortestBar) return fitted(all.trimStart(), columns);
   const filled = Math.round(share * width);
-  return `${"█".repeat(filled)}${"░".repeat(width - filled)} ${text}`;
+  return `${"█".repeat(filled)}${"░".repeat(width - filled)} ${all}`;
 }
 
 /** A line that wraps could not be drawn over. */
 const fitted = (text: string, columns: number | null) =>
   columns === null ? text : text.slice(0, columns - 1);
-
-function duration(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  if (seconds < 100) return `${seconds} s`;
-  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
-}
 
 /** Shows progress on standard error: a bar that redraws itself on a terminal, a plain line now and then elsewhere. */
 export function showProgress(progress: Readonly<Progress>): ProgressDisplay {

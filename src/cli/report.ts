@@ -1,4 +1,5 @@
 import { type BatchReport, maxErrors } from "../batch/apply.ts";
+import { counted, countOf } from "./format.ts";
 import { print } from "./print.ts";
 
 const shownErrors = 20;
@@ -7,21 +8,30 @@ export interface ReportOptions {
   readonly json: boolean;
   /** It was stopped before its end. */
   readonly interrupted?: boolean;
+  /** The same was published before, and nothing was sent now. */
+  readonly alreadySent?: boolean;
+  /** How long it took, as in `in 1.2 s`. */
+  readonly took: string;
 }
 
 /** Tells what became of a batch: refused lines on standard error, the counts on standard output. */
 export async function tellReport(
   { accepted, rejected, ignored_fields, errors }: BatchReport,
-  { json, interrupted = false }: ReportOptions,
+  { json, interrupted = false, alreadySent, took }: ReportOptions,
 ): Promise<void> {
-  if (json) return print(JSON.stringify({ accepted, rejected, ignored_fields, errors, interrupted }));
+  if (json) {
+    const already_sent = alreadySent;
+    const report = { accepted, rejected, ignored_fields, errors, interrupted, already_sent };
+    return print(JSON.stringify(report));
+  }
   for (const { line, message } of errors.slice(0, shownErrors)) {
     process.stderr.write(`line ${line}: ${message}\n`);
   }
   const more = rejected - Math.min(shownErrors, errors.length);
-  if (more > 0) process.stderr.write(`… and ${more} more; --json shows the first ${maxErrors}\n`);
-  const ignored = ignored_fields ? `, ${ignored_fields} unknown fields ignored` : "";
-  await print(
-    `${accepted} accepted, ${rejected} rejected${ignored}${interrupted ? "; stopped before the end" : ""}`,
-  );
+  if (more > 0)
+    process.stderr.write(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}\n`);
+  const ignored = ignored_fields ? `, ${countOf(ignored_fields, "unknown field")} ignored` : "";
+  const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}`;
+  if (alreadySent) return print(`Already sent: ${counts} the first time. Nothing was sent now.`);
+  await print(`${counts} ${took}${interrupted ? "; stopped before the end" : ""}`);
 }

@@ -1,21 +1,24 @@
 import { restoreBackup } from "../backups/restore.ts";
 import { type Environment, readConfig } from "../config.ts";
+import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { stopwatch } from "./format.ts";
 import { sizeOf } from "./input.ts";
 import { print } from "./print.ts";
 import { type Progress, showProgress } from "./progress.ts";
-import { readArguments } from "./target.ts";
 
 const help = `Usage: onair restore <file> [options]
 
-Makes a backup the database of a data directory that has none, and that nobody serves. The file is copied and checked:
-every page and index, whether it is of onair, and whether this version knows its form. Then a server can be started there,
-by the user who restored it. What was pending when the backup was made is sent again, under the same ids.
+Makes a backup the database of a data directory that has none, and that no server uses. The file is
+copied and checked: every page and index, whether it is of onair, and whether this version knows
+its form. Then a server can be started there, by the user who restored it. What was pending when
+the backup was made is sent again, under the same ids.
 
   --data DIR     the data directory, made where missing (ONAIR_DATA, default: onair-data)
   --json         print what was restored as JSON
 
-It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for
+wrong usage.
 `;
 
 const options = { data: { type: "string" }, json: { type: "boolean" } } as const;
@@ -28,12 +31,13 @@ export const restore: Command = {
     const [file, ...more] = positionals;
     const mistakes: string[] = [];
     if (file === undefined) mistakes.push("the file is missing");
-    if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
+    noMore(more, mistakes);
     if (mistakes.length > 0 || file === undefined) throw new UsageError(mistakes.join("\n"));
     const totalBytes = sizeOf(file);
     if (totalBytes === null) throw new UsageError(`${file} is not a file`);
     const { ONAIR_DATA } = env;
-    const { data } = readConfig(values.data === undefined ? [] : ["--data", values.data], { ONAIR_DATA });
+    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], { ONAIR_DATA });
+    const took = stopwatch();
     const progress: Progress = { bytes: 0, totalBytes, rows: null };
     const display = showProgress(progress);
     const restored = await restoreBackup({
@@ -48,7 +52,7 @@ export const restore: Command = {
       },
     }).finally(() => display.end());
     if (values.json) await print(JSON.stringify({ data, ...restored }));
-    else await print(`${data} has the database of ${file}: onair serve --data ${data}`);
+    else await print(`${data} has the database of ${file} ${took()}: onair serve --data ${data}`);
     return 0;
   },
 };

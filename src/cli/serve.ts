@@ -25,8 +25,9 @@ Runs the server on the data of the data directory. Options win over environment 
 
 ${settingsHelp()}
 
-The first start makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown on the terminal; where standard output
-is none, it is in the file onair.admin-key of the data directory. "onair admin-key" makes more, and one in place of a lost.
+The first start makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown on the terminal;
+where standard output is none, it is in the file onair.admin-key of the data directory. "onair
+admin-key" makes more, and one in place of a lost.
 
 SIGTERM and SIGINT stop it, a second one at once. SIGHUP opens the log file again. SIGUSR1 and
 SIGUSR2 are ignored.

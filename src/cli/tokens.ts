@@ -1,12 +1,15 @@
 import type { Environment } from "../config.ts";
 import { withAdminApi } from "./admin-api.ts";
+import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { print, recordLines, table } from "./print.ts";
-import { readArguments, readTarget, targetHelp, targetOptions } from "./target.ts";
+import { countOf } from "./format.ts";
+import { note } from "./list.ts";
+import { print, recordLines, screen, table } from "./print.ts";
+import { readTarget, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 
-Access tokens of an application, at a running server or in a data directory that nobody serves.
+Access tokens of an application, at a running server or in a data directory that no server uses.
 
   create         makes one; it is shown only now
   list           what they are for and when they expire; only their hashes are kept
@@ -36,20 +39,19 @@ export const tokens: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
-    const [action, id, ...more] = positionals;
+    const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
+    const action = readWord("action", word, actionNames, mistakes);
     const target = readTarget(values, env, mistakes);
     const { scope, "expires-in": expiresIn, json = false } = values;
-    if (!isAction(action)) mistakes.push(`the action must be one of ${Object.keys(actions).join(", ")}`);
     if (id === undefined) mistakes.push("the id of the application is missing");
-    if (more.length > 0) mistakes.push(`"${more[0]}" is not expected here`);
+    noMore(more, mistakes);
     if (action !== "create" && (scope || expiresIn !== undefined))
       mistakes.push("--scope and --expires-in are for create");
-    if (expiresIn !== undefined && !/^[0-9]{1,15}$/.test(expiresIn))
-      mistakes.push("--expires-in must be a number");
-    if (mistakes.length > 0 || !isAction(action) || id === undefined)
+    const expires_in = readNumber("expires-in", expiresIn, mistakes);
+    if (mistakes.length > 0 || action === undefined || id === undefined)
       throw new UsageError(mistakes.join("\n"));
-    const body = { ...(scope && { scopes: scope }), ...(expiresIn && { expires_in: Number(expiresIn) }) };
+    const body = { ...(scope && { scopes: scope }), expires_in };
     const path = `/admin/v1/applications/${encodeURIComponent(id)}/tokens`;
     await withAdminApi(target, async (api) => {
       const answer = await api.send({
@@ -58,28 +60,31 @@ export const tokens: Command = {
         ...(action === "create" && { json: body }),
       });
       const text = await answer.text();
-      return print(json ? text : shown(action, JSON.parse(text)));
+      if (json) return print(text);
+      await tell(action, JSON.parse(text), env);
     });
     return 0;
   },
 };
 
-function isAction(word: string | undefined): word is Action {
-  return word !== undefined && Object.hasOwn(actions, word);
-}
+const actionNames = Object.keys(actions) as Action[];
 
 interface Listed {
   readonly data: readonly { user_id: number | null; scopes: readonly string[]; expires_at: string }[];
 }
 
-function shown(action: Action, answer: Record<string, unknown>): string {
-  if (action === "create") return recordLines(answer);
-  if (action === "revoke") return `${answer["revoked"]} revoked`;
+async function tell(action: Action, answer: Record<string, unknown>, env: Environment): Promise<void> {
+  if (action === "create") {
+    await print(recordLines(answer, screen(env)));
+    return note("The token is shown only now.");
+  }
+  if (action === "revoke") return print(`${countOf(Number(answer["revoked"]), "token")} revoked`);
   const { data } = answer as unknown as Listed;
+  if (data.length === 0) return note("The application has no access tokens.");
   const rows = data.map(({ user_id, scopes, expires_at }) => [
     expires_at,
     String(user_id ?? "-"),
     scopes.join(" "),
   ]);
-  return table([["EXPIRES", "USER", "SCOPES"], ...rows]);
+  await print(table(["EXPIRES", "USER", "SCOPES"], rows, screen(env)));
 }

@@ -1,8 +1,10 @@
+import { didYouMean } from "../arguments.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { User } from "../domain/users.ts";
 import { type AdminApi, withAdminApi } from "./admin-api.ts";
 import { UsageError } from "./command.ts";
+import { countOf } from "./format.ts";
 import { print } from "./print.ts";
 import { type Assignment, withAssignments } from "./set-path.ts";
 import type { Target } from "./target.ts";
@@ -31,15 +33,14 @@ export async function trigger(target: Target, options: TriggerOptions): Promise<
       broadcaster_user_id: broadcaster.id,
       data: withAssignments(inChannelOf(broadcaster, type.example), assignments),
     };
-    const answer = await api.send({ method: "POST", path: "/admin/v1/events", json: event });
-    const published = (await answer.json()) as { id: string; deliveries: number };
+    const asked = { method: "POST", path: "/admin/v1/events", json: event } as const;
+    const published = await api.json<{ id: string; deliveries: number }>(asked);
     if (json) return print(JSON.stringify({ ...published, ...event }));
     const { id, deliveries } = published;
     const whose = `${broadcaster.username} (${broadcaster.id})`;
-    const receivers = deliveries === 1 ? "1 subscription" : `${deliveries} subscriptions`;
-    await print(`${name} of ${whose} is published as ${id}, for ${receivers}`);
+    await print(`${name} of ${whose} is published as ${id}, for ${countOf(deliveries, "subscription")}`);
     if (deliveries === 0)
-      await print("Nobody has subscribed to it for this broadcaster; --broadcaster names another");
+      await print("No application has subscribed to it for this broadcaster; --broadcaster names another");
   });
 }
 
@@ -57,13 +58,20 @@ async function findType(api: AdminApi, { name, version }: TriggerOptions): Promi
   const newest = found.sort((a, b) => b.version - a.version)[0];
   if (newest) return newest;
   const what = versions.length > 0 ? `version ${version} of ${name}` : `event ${name}`;
-  throw new UsageError(`There is no ${what}; "onair events types" lists what there is`);
+  const meant =
+    versions.length > 0
+      ? ""
+      : didYouMean(
+          name,
+          builtInEventTypes.map((type) => type.name),
+        );
+  throw new UsageError(`There is no ${what}.${meant} "onair events types" lists what there is.`);
 }
 
 /** The types that the platform registered. */
 export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
-  const answer = await api.send({ method: "GET", path: "/admin/v1/event-types" });
-  return ((await answer.json()) as { data: RegisteredEventType[] }).data;
+  const path = "/admin/v1/event-types";
+  return (await api.json<{ data: RegisteredEventType[] }>({ method: "GET", path })).data;
 }
 
 function assignedBroadcaster(assignments: readonly Assignment[]): number | undefined {
@@ -74,8 +82,8 @@ function assignedBroadcaster(assignments: readonly Assignment[]): number | undef
 /** The user of this id, or else the first that the platform has reported. */
 async function findBroadcaster(api: AdminApi, id: number | undefined): Promise<Broadcaster> {
   if (id !== undefined) {
-    const answer = await api.send({ method: "GET", path: `/admin/v1/users/${id}` });
-    return ((await answer.json()) as { user: Broadcaster }).user;
+    const asked = { method: "GET", path: `/admin/v1/users/${id}` } as const;
+    return (await api.json<{ user: Broadcaster }>(asked)).user;
   }
   const answer = await api.send({ method: "GET", path: "/admin/v1/users/batch" });
   const line = await firstLine(answer);

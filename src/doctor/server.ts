@@ -101,11 +101,14 @@ export async function publicFinding(check: string, url: string, signingKey: stri
 }
 
 function isOwnKey(answer: Answer, signingKey: string): boolean {
+  let pem: string;
   try {
-    return answer.body.includes(publicKeyForms(signingKey).standardWebhooks);
+    ({ pem } = publicKeyForms(signingKey));
   } catch {
     return true; // that it is no key is told elsewhere
   }
+  // As it stands in JSON.
+  return answer.body.includes(JSON.stringify(pem));
 }
 
 /** Whether a server could listen where the settings say, tried for a moment. */

@@ -154,7 +154,7 @@ const idleSeconds = 60;
  */
 export function listen(app: ServedApp, hostname: string, port: number): Listening {
   const { fetch } = app.compile();
-  const server = Bun.serve({
+  const options = {
     hostname,
     port,
     reusePort: false,
@@ -162,7 +162,8 @@ export function listen(app: ServedApp, hostname: string, port: number): Listenin
     idleTimeout: idleSeconds,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch,
-  });
+  };
+  const server = listened(hostname, port, () => Bun.serve(options));
   app.decorator.shared.server = server;
   return {
     url: urlOf(hostname, server.port ?? port),
@@ -176,6 +177,23 @@ export function listen(app: ServedApp, hostname: string, port: number): Listenin
       await server.stop(true);
     },
   };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program has it",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "this user may not listen on this port",
+};
+
+/** Says which address cannot be had, and why, where `serve` fails. */
+function listened<T>(hostname: string, port: number, serve: () => T): T {
+  try {
+    return serve();
+  } catch (error) {
+    const { code } = error as { code?: string };
+    const why = reasons[code ?? ""] ?? "it cannot be listened on";
+    throw Object.assign(new Error(`${hostname}, port ${port}: ${why}`, { cause: error }), { code });
+  }
 }
 
 /** Where a listener is reached from this machine. */

@@ -98,7 +98,8 @@ describe.skipIf(!built)("dist/onair", () => {
     ["/public/v1/categories/56", 200, /"top_channels":\[\{"id":1001/],
     ["/public/v1/events/subscriptions", 200, /"data":\[/],
     ["/public/v1/events/types", 200, /"chat\.message\.sent"/],
-    ["/public/v1/public-key", 200, /whpk_/],
+    ["/public/v1/public-key", 200, /BEGIN PUBLIC KEY/],
+    ["/public/v1/public-key/standard-webhooks", 200, /whpk_/],
     ["/nothing", 404, /not_found/],
     ["/openapi.json", 200, /"openapi":"3\.1/],
     ["/docs", 200, /<html/i],
@@ -185,7 +186,7 @@ describe.skipIf(!built)("dist/onair", () => {
   test("its commands speak to a server and to a directory of their own", async () => {
     const env = { ONAIR_ADMIN_KEY: adminKey };
     const listed = await run(["apps", "list", "--json", "--url", server.adminUrl], { ...options, env });
-    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, [{ name: "Bot" }]]);
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, { data: [{ name: "Bot" }] }]);
     const exported = await run(["export", "users", "--url", server.adminUrl], { ...options, env });
     expect(exported.stdout.trimEnd().split("\n")).toHaveLength(users.length);
     await Bun.write(join(directory.path, "users.ndjson"), exported.stdout);

@@ -86,7 +86,9 @@ function listener(answers: Answers) {
     fetch(request) {
       const end = new URL(request.url).pathname.split("/").at(-1);
       const answer = answers[`${request.method} ${end}`];
-      return answer?.(() => void server.stop(true)) ?? new Response(null, { status: 404 });
+      const response = answer?.(() => void server.stop(true)) ?? new Response(null, { status: 404 });
+      response.headers.set("x-request-id", "one");
+      return response;
     },
   });
   return server;

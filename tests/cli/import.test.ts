@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
 import { progressLine } from "../../src/cli/progress.ts";
-import { client, program, run, type ServerProcess, serve } from "../support/process.ts";
+import { client, program, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { adminKey, temporaryDirectory } from "../support/server.ts";
 
@@ -33,7 +33,7 @@ function start(args: readonly string[], env: Readonly<Record<string, string>>) {
 
 async function ended({ stdout, stderr, exited }: ReturnType<typeof start>) {
   const [out, err, code] = await Promise.all([stdout.text(), stderr.text(), exited]);
-  return { code, stdout: out, stderr: err };
+  return untimed({ code, stdout: out, stderr: err });
 }
 
 const bad = [
@@ -50,7 +50,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
   let server: ServerProcess | null = null;
   const env = { ONAIR_ADMIN_KEY: adminKey };
   const to = () => (server ? ["--url", server.adminUrl] : ["--data", data]);
-  const load = (...args: string[]) => run(["import", ...args, ...to()], { env });
+  const load = async (...args: string[]) => untimed(await run(["import", ...args, ...to()], { env }));
 
   beforeAll(async () => {
     if (way === "through a running server") server = await serve(["--data", data]);
@@ -232,7 +232,7 @@ async function stopped(args: readonly string[], rows: readonly unknown[]) {
     stderr += decoder.decode(chunk, { stream: true });
     if (stderr.endsWith(" rows/s\n") && !child.killed) child.kill("SIGINT");
   }
-  return { code: await child.exited, stdout: await stdout, stderr };
+  return untimed({ code: await child.exited, stdout: await stdout, stderr });
 }
 
 test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot ends no livestream", async () => {

@@ -66,7 +66,7 @@ test("--dry-run tells what would be done, and leaves no trace", async () => {
   const told = await onair("--data", data, "--dry-run");
   expect(told.code).toBe(0);
   expect(told.stdout).toContain(`from 0004_oauth to ${newest}`);
-  expect(told.stdout).toMatch(/applied +0004_oauth\n +pending +0005_search_trigrams\n/);
+  expect(told.stdout).toMatch(/applied +0004_oauth\npending +0005_search_trigrams\n/);
   expect(told.stdout).toContain(`--data ${data} --backup FILE`);
   expect(traces()).toEqual(before);
 });

@@ -73,7 +73,7 @@ describe("onair events trigger", () => {
     const { code, stdout } = await trigger("channel.followed");
     expect(code).toBe(0);
     expect(stdout).toContain("(1001) is published as ");
-    expect(stdout).toContain("Nobody has subscribed to it for this broadcaster");
+    expect(stdout).toContain("No application has subscribed to it for this broadcaster");
   });
 
   test("knows registered types and takes the newest version", async () => {
@@ -125,8 +125,8 @@ describe("onair events trigger", () => {
     [["channel.followed", "--version", "7"], 2, "There is no version 7 of channel.followed"],
     [["channel.followed", "--set", "follower"], 2, "must be a path and a value"],
     [["channel.followed", "--set", "nobody.username=a"], 2, "there is no nobody"],
-    [["channel.followed", "--set", "follower.username=a b"], 1, "data.follower.username must be"],
-    [["channel.followed", "--set", "color=red"], 1, "data.color is not a field of channel.followed"],
+    [["channel.followed", "--set", "follower.username=a b"], 1, "--set follower.username must be"],
+    [["channel.followed", "--set", "color=red"], 1, "--set color is not a field of channel.followed"],
     [["channel.followed", "--broadcaster", "x"], 2, "--broadcaster must be a number"],
     [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
     [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is for publish"],

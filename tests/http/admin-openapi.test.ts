@@ -138,6 +138,7 @@ async function deliveryCalls(): Promise<Call[]> {
   return [
     [`GET ${deliveries}`, 200, `${deliveries}?application_id=${application.id}`],
     [`GET ${deliveries}`, 200, deliveries],
+    [`GET ${deliveries}`, 400, `${deliveries}?application_id=x`],
     [`GET ${deliveries}`, 400, `${deliveries}?cursor=x`],
     [`GET ${deliveries}/{id}`, 200, `${deliveries}/${delivery}`],
     [`GET ${deliveries}/{id}`, 404, `${deliveries}/x`],
@@ -152,6 +153,12 @@ async function deliveryCalls(): Promise<Call[]> {
     [`DELETE ${replays}/{id}`, 204, `${replays}/${replay}`],
     ["GET /admin/v1/endpoints", 200, "/admin/v1/endpoints"],
     ["GET /admin/v1/endpoints", 400, "/admin/v1/endpoints?cursor=x"],
+    ["GET /admin/v1/applications/{id}/endpoint", 200, `/admin/v1/applications/${application.id}/endpoint`],
+    [
+      "GET /admin/v1/applications/{id}/endpoint",
+      404,
+      "/admin/v1/applications/01KATHZX5M9S3E6R8B2D4F7G1H/endpoint",
+    ],
     [enable, 200, `/admin/v1/applications/${application.id}/endpoint/enable`],
     [enable, 404, "/admin/v1/applications/01KATHZX5M9S3E6R8B2D4F7G1H/endpoint/enable"],
   ];

@@ -151,6 +151,7 @@ async function replayCalls(token: string): Promise<Call[]> {
 }
 
 function openCalls(): Call[] {
+  const standardKey = "/public/v1/public-key/standard-webhooks";
   const list = "GET /public/v1/categories";
   const get = "GET /public/v1/categories/{id}";
   const known = { headers: { "if-none-match": "*" } };
@@ -165,6 +166,7 @@ function openCalls(): Call[] {
     { operation: get, status: 404, path: "/public/v1/categories/5" },
     { operation: "GET /public/v1/events/types", status: 200, path: "/public/v1/events/types" },
     { operation: "GET /public/v1/public-key", status: 200, path: "/public/v1/public-key" },
+    { operation: `GET ${standardKey}`, status: 200, path: standardKey },
   ];
 }
 

@@ -122,7 +122,8 @@ describe("a public application", () => {
   test("stays what it is, and its redirect URIs are checked by that", async () => {
     const [app, web] = [await newApp({ client_type: "public" }), await newApp()];
     const redirect_uris = ["com.example.app:/callback"];
-    expect((await change(app, { redirect_uris, client_type: "confidential" })).status).toBe(200);
+    expect((await change(app, { redirect_uris, client_type: "confidential" })).status).toBe(400);
+    expect((await change(app, { redirect_uris })).status).toBe(200);
     expect((await change(web, { redirect_uris })).status).toBe(400);
     expect((await change(app, { redirect_uris: ["javascript:0"] })).status).toBe(400);
     const answer = await server.admin("GET", `/admin/v1/applications/${app.id}`);

@@ -65,6 +65,11 @@ export async function run(
   return { stdout, stderr, code };
 }
 
+/** What a command printed, without how long it took. */
+export function untimed<T extends { readonly stdout: string }>(result: T): T {
+  return { ...result, stdout: result.stdout.replace(/ in ([0-9.]+ m?s|[0-9]+ min [0-9]+ s)\b/g, "") };
+}
+
 /** Starts `onair serve` on free ports and waits for its ready line. */
 export async function serve(
   args: readonly string[],

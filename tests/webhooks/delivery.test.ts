@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { verify as verifyBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { ulidPattern } from "../../src/domain/ids.ts";
+import { readPublicKey } from "../../src/webhooks/signature.ts";
 import { event, example, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
@@ -66,8 +67,17 @@ describe("real names, an application, and two events that arrive", () => {
 
   test("the platform's public key verifies the v1a signature", async () => {
     const response = await server.get("/public/v1/public-key");
-    const { data } = await json<{ data: { public_key: string; standard_webhooks: string } }>(response);
-    expect(data.standard_webhooks).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/);
+    const answer = await json<{ data: { public_key: string } }>(response);
+    const { data } = answer;
+    // Strict clients take no other field.
+    expect(answer).toEqual({ data: { public_key: expect.any(String) }, message: "OK" } as never);
+    const other = await server.get("/public/v1/public-key/standard-webhooks");
+    const { data: standard } = await json<{ data: { public_key: string } }>(other);
+    expect(standard).toEqual({ public_key: expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/) } as never);
+    const [pem, whpk] = [data.public_key, standard.public_key].map(
+      (text) => readPublicKey(text).export({ format: "jwk" }).x,
+    );
+    expect(whpk).toBe(pem as string);
     for (const { headers, body } of arrived) {
       const signature =
         headers["webhook-signature"]?.split(" ").find((part) => part.startsWith("v1a,")) ?? "";

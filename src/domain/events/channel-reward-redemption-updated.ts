@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Count, closed, Key, Timestamp, text } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
-import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
-import { Person } from "./person.ts";
+import { exampleBroadcaster, exampleViewer, withoutIdentity } from "./example-people.ts";
+import { NamedPerson } from "./person.ts";
 
 const payload = closed({
   id: Key,
@@ -15,8 +15,8 @@ const payload = closed({
     cost: Count,
     description: text(2000),
   }),
-  redeemer: Person,
-  broadcaster: Person,
+  redeemer: NamedPerson,
+  broadcaster: NamedPerson,
 });
 
 export type ChannelRewardRedemptionUpdated = Static<typeof payload>;
@@ -37,8 +37,8 @@ export const channelRewardRedemptionUpdated: EventType<typeof payload> = {
       cost: 1500,
       description: "Name a song and it plays after this round.",
     },
-    redeemer: exampleViewer,
-    broadcaster: exampleBroadcaster,
+    redeemer: withoutIdentity(exampleViewer),
+    broadcaster: withoutIdentity(exampleBroadcaster),
   },
   timeToLiveMs: null,
 };

@@ -1,4 +1,4 @@
-import type { Person } from "./person.ts";
+import type { NamedPerson, Person } from "./person.ts";
 
 /** Whose channel the examples play in. */
 export const exampleBroadcaster: Person = {
@@ -32,3 +32,8 @@ export const exampleSecondViewer: Person = {
   channel_slug: "tomasr",
   identity: null,
 };
+
+/** A person as in events whose people have neither `is_anonymous` nor `identity`. */
+export function withoutIdentity({ is_anonymous, identity, ...person }: Person): NamedPerson {
+  return person;
+}

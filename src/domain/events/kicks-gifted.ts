@@ -1,12 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Count, closed, nullable, Timestamp, text } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
-import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
-import { Person } from "./person.ts";
+import { exampleBroadcaster, exampleViewer, withoutIdentity } from "./example-people.ts";
+import { NamedPerson } from "./person.ts";
 
 const payload = closed({
-  broadcaster: Person,
-  sender: Person,
+  broadcaster: NamedPerson,
+  sender: NamedPerson,
   gift: closed({
     amount: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     name: text(100),
@@ -30,8 +30,8 @@ export const kicksGifted: EventType<typeof payload> = {
   description: "Somebody gave Kicks to a channel.",
   payload,
   example: {
-    broadcaster: exampleBroadcaster,
-    sender: exampleViewer,
+    broadcaster: withoutIdentity(exampleBroadcaster),
+    sender: withoutIdentity(exampleViewer),
     gift: {
       amount: 500,
       name: "Confetti Storm",

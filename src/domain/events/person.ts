@@ -23,17 +23,29 @@ const Username = Type.String({
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
 });
 
-/** A person who is named in a payload. Never anonymous, so that nobody hidden is named by mistake. */
-export const Person = closed({
-  is_anonymous: Type.Literal(false),
+const named = {
   user_id: Id,
   username: Username,
   is_verified: Type.Boolean(),
   profile_picture: Url,
   channel_slug: text(100),
+};
+
+/** A person who is named in a payload. Never anonymous, so that nobody hidden is named by mistake. */
+export const Person = closed({
+  is_anonymous: Type.Literal(false),
+  ...named,
   identity: nullable(Identity),
 });
 export type Person = Static<typeof Person>;
+
+/** The same where nobody can be anonymous: what is left out on the way in is left out of what is sent. */
+export const NamedPerson = closed({
+  is_anonymous: Type.Optional(Type.Literal(false)),
+  ...named,
+  identity: Type.Optional(nullable(Identity)),
+});
+export type NamedPerson = Static<typeof NamedPerson>;
 
 /** A person who chose to stay hidden: everything but `is_anonymous` is null. */
 export const AnonymousPerson = closed({

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { DeliveryRecord } from "../../domain/delivery-log.ts";
+import { invalidFields } from "../../domain/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
 import { replyJson } from "../exchange.ts";
@@ -65,6 +66,12 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Deli
       const scope = { ...everything, application_id };
       const { filter, below, limit, cursorAfter } = readDeliveryQuery(request.url, scope, cursors);
       const page = await store.deliveries.page(filter, below, limit);
+      // What was sent to an application that is deleted now can still be told.
+      const isEmpty = page.deliveries.length === 0 && page.next === null;
+      if (isEmpty && application_id !== null && !(await store.applications.find(application_id))) {
+        const message = "is not an application";
+        throw invalidFields([{ in: "query", field: "application_id", message }]);
+      }
       const pagination = { cursor: cursorAfter(page), has_more: page.next !== null };
       const data = page.deliveries.map((one) => owned(one, shownDelivery(one)));
       return replyJson(exchange, 200, { data, pagination, message: "OK" });

@@ -109,6 +109,26 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: E
     }),
   );
 
+  app.get(
+    "/admin/v1/applications/:id/endpoint",
+    async ({ exchange, params }) => {
+      const { id } = existing(await store.applications.find(readApplicationId(params.id)));
+      return replyJson(exchange, 200, shown((await store.endpoints.find(id)) ?? newEndpoint(id)));
+    },
+    adminOperation({
+      id: "getEndpoint",
+      tag,
+      summary: "Get Endpoint",
+      description:
+        "The state of the endpoint of an application. One to which nothing was sent yet is `enabled`.",
+      params: ApplicationId,
+      answers: {
+        200: answer("The endpoint.", { schema: EndpointSchema, example: exampleEndpoint }),
+      },
+      errors: ["not_found"],
+    }),
+  );
+
   app.post(
     "/admin/v1/applications/:id/endpoint/enable",
     async ({ exchange, params }) => {

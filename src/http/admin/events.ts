@@ -12,7 +12,14 @@ import { reply } from "../exchange.ts";
 import { answer } from "../public/reference.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { AtomicQuery, BatchReportSchema, isAtomic } from "./batch.ts";
-import { IdempotencyHeaders, type IdOf, idempotencyKey, once } from "./idempotency.ts";
+import {
+  IdempotencyHeaders,
+  type IdOf,
+  idempotencyKey,
+  type KeyedAnswer,
+  once,
+  replayedHeader,
+} from "./idempotency.ts";
 import { adminOperation, closed } from "./reference.ts";
 
 const json = "application/json";
@@ -54,7 +61,7 @@ export interface EventRouteOptions {
 
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
 export function eventRoutes(app: AdminListener, { publisher, store, now }: EventRouteOptions): void {
-  const answered = async (request: Request, atomic: boolean): Promise<KnownAnswer> => {
+  const answered = async (request: Request, atomic: boolean): Promise<KeyedAnswer> => {
     const key = idempotencyKey(request);
     const isOne = mediaType(request) === json;
     if (key === null) {
@@ -73,8 +80,8 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
     "/admin/v1/events",
     async ({ exchange, request }) => {
       requireMediaType(request, json, ...ndjson);
-      const { status, body } = await answered(request, isAtomic(request));
-      return reply(exchange, status, body);
+      const { status, body, isReplayed = false } = await answered(request, isAtomic(request));
+      return reply(exchange, status, body, isReplayed ? { [replayedHeader]: "true" } : {});
     },
     adminOperation({
       id: "publishEvents",

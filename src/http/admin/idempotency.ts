@@ -9,7 +9,7 @@ export const IdempotencyHeaders = Type.Object({
     Type.String({
       pattern: "^[\\x21-\\x7e]{1,255}$",
       description:
-        "A word of yours for this request, remembered for 7 days: the same request again is answered as before and sends nothing; another body under the same key is a conflict.",
+        "A word of yours for this request, remembered for 7 days: the same request again is answered as before, with `Idempotent-Replayed: true`, and sends nothing; another body under the same key is a conflict.",
       examples: ["chat-2026-01-14-000017"],
     }),
   ),
@@ -25,6 +25,12 @@ export function idempotencyKey(request: Request): string | null {
   throw invalidFields([{ in: "header", field: "Idempotency-Key", message }]);
 }
 
+/** The header of an answer that was given before: nothing was done now. */
+export const replayedHeader = "idempotent-replayed";
+
+/** What a request was answered, now or before. */
+export type KeyedAnswer = KnownAnswer & { readonly isReplayed?: boolean };
+
 /** Gives the same id for the same place in the same request, also after a crash. */
 export type IdOf = (index: number) => string;
 
@@ -37,10 +43,10 @@ export async function once(
   { idempotency }: Pick<Store, "idempotency">,
   { key, request, now }: { readonly key: string; readonly request: Uint8Array; readonly now: number },
   work: (idOf: IdOf) => Promise<KnownAnswer>,
-): Promise<KnownAnswer> {
+): Promise<KeyedAnswer> {
   const fingerprint = new Bun.CryptoHasher("sha256").update(request).digest();
   const { firstSeenAt, answer: known } = await idempotency.begin(key, fingerprint, now);
-  if (known) return known;
+  if (known) return { ...known, isReplayed: true };
   const idOf: IdOf = (index) => {
     const seed = new Bun.CryptoHasher("sha256").update(`${key}\0${index}\0`).update(fingerprint).digest();
     return derivedId(firstSeenAt, seed);

@@ -22,11 +22,13 @@ const EventTypeSchema = Type.Object(
 );
 
 const PublicKeySchema = Type.Object(
-  {
-    public_key: Type.String({ description: "The Ed25519 key in PEM." }),
-    standard_webhooks: Type.String({ description: "The same key as `whpk_` and base64." }),
-  },
+  { public_key: Type.String({ description: "The Ed25519 key in PEM." }) },
   { $id: "PublicKey", ...closed },
+);
+
+const StandardWebhooksKeySchema = Type.Object(
+  { public_key: Type.String({ description: "The Ed25519 key as `whpk_` and base64." }) },
+  { $id: "StandardWebhooksKey", ...closed },
 );
 
 /** The catalogue of events, and the key that verifies their signatures. */
@@ -69,15 +71,13 @@ export function eventRoutes(
   app.get(
     "/public/v1/public-key",
     ({ exchange }) => {
-      const { pem, standardWebhooks } = publicKey();
-      const data = { public_key: pem, standard_webhooks: standardWebhooks };
-      return replyJson(exchange, 200, { data, message: "OK" });
+      return replyJson(exchange, 200, { data: { public_key: publicKey().pem }, message: "OK" });
     },
     operation({
       id: "getPublicKey",
       tag: "Events",
       summary: "Get Public Key",
-      description: "The Ed25519 key of the `v1a` signatures of webhooks, in two forms.",
+      description: "The Ed25519 key of the `v1a` signatures of webhooks, in PEM.",
       access: "anyone",
       answers: {
         200: answer("The key.", {
@@ -86,8 +86,31 @@ export function eventRoutes(
             data: {
               public_key:
                 "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n",
-              standard_webhooks: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
             },
+            message: "OK",
+          },
+        }),
+      },
+    }),
+  );
+
+  app.get(
+    "/public/v1/public-key/standard-webhooks",
+    ({ exchange }) => {
+      const data = { public_key: publicKey().standardWebhooks };
+      return replyJson(exchange, 200, { data, message: "OK" });
+    },
+    operation({
+      id: "getStandardWebhooksKey",
+      tag: "Events",
+      summary: "Get Public Key for Standard Webhooks",
+      description: "The same key in the form that libraries of Standard Webhooks take.",
+      access: "anyone",
+      answers: {
+        200: answer("The key.", {
+          schema: Type.Object({ data: StandardWebhooksKeySchema, message: Message }, closed),
+          example: {
+            data: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
             message: "OK",
           },
         }),

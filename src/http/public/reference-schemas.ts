@@ -1,5 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
-import { AnonymousPerson, Person } from "../../domain/events/person.ts";
+import { AnonymousPerson, NamedPerson, Person } from "../../domain/events/person.ts";
 
 /** A JSON object of the OpenAPI document. */
 export type Json = Record<string, unknown>;
@@ -31,6 +31,7 @@ export async function descriptionOf(hook: { readonly detail?: object }): Promise
 /** Parts of the domain that the document names, although they have no `$id`. */
 const namedSchemas = new Map<TSchema, string>([
   [Person, "Person"],
+  [NamedPerson, "NamedPerson"],
   [AnonymousPerson, "AnonymousPerson"],
 ]);
 

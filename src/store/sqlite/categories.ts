@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Category, NewCategory, NewTag, Tag } from "../../domain/categories.ts";
+import { maxId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
 import type { Store } from "../store.ts";
 import { type Commit, commitBatch } from "./commit.ts";
@@ -15,14 +16,6 @@ export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Comm
       .from(categories)
       .where(eq(categories.slug, sql.placeholder("slug")))
       .limit(1)
-      .prepare(),
-  );
-  const addTag = once(() =>
-    orm
-      .insert(tags)
-      .values({ name: sql.placeholder("name") })
-      .onConflictDoUpdate({ target: tags.name, set: { name: sql`excluded.name` } })
-      .returning()
       .prepare(),
   );
   const upsert = once(() =>
@@ -68,10 +61,26 @@ export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Comm
       .prepare(),
   );
 
+  const highestTag = once(() => db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM tags"));
+  const lowestFree = once(() =>
+    db.query<{ id: number }, []>(
+      `SELECT taken.id + 1 AS id FROM (SELECT 0 AS id UNION ALL SELECT id FROM tags) AS taken
+       WHERE NOT EXISTS (SELECT 1 FROM tags WHERE tags.id = taken.id + 1) ORDER BY taken.id LIMIT 1`,
+    ),
+  );
+
+  /** An id that no tag has: behind the highest one or, where the platform has given the last id there is, the lowest. */
+  const freeTagId = (): number => {
+    const highest = highestTag().get()?.id ?? 0;
+    return highest < maxId ? highest + 1 : (lowestFree().get()?.id ?? 1);
+  };
+
   /** The tag as it is kept, or why it cannot be. */
   const keepTag = ({ id, name }: NewTag): Tag | string => {
-    if (id === null) return addTag().get({ name });
     const known = tagByName().get({ name });
+    if (id === null) return known ?? orm.insert(tags).values({ id: freeTagId(), name }).returning().get();
+    if (!(Number.isInteger(id) && id >= 1 && id <= maxId))
+      return `tag "${name}" has no id from 1 to ${maxId}`;
     if (known) return known.id === id ? known : `tag "${name}" has the id ${known.id} here, not ${id}`;
     const owner = tagById().get({ id });
     if (owner) return `tag id ${id} is that of "${owner.name}"`;

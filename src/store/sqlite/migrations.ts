@@ -13,6 +13,7 @@ import accessBounds from "../../../drizzle/0010_access_bounds.sql" with { type: 
 import webhookConcurrency from "../../../drizzle/0011_webhook_concurrency.sql" with { type: "text" };
 import operatorKeys from "../../../drizzle/0012_operator_keys.sql" with { type: "text" };
 import removedDeliveries from "../../../drizzle/0013_removed_deliveries.sql" with { type: "text" };
+import tagIds from "../../../drizzle/0014_tag_ids.sql" with { type: "text" };
 import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
   { name: "0011_webhook_concurrency", sql: webhookConcurrency },
   { name: "0012_operator_keys", sql: operatorKeys },
   { name: "0013_removed_deliveries", sql: removedDeliveries },
+  { name: "0014_tag_ids", sql: tagIds },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

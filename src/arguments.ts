@@ -1,0 +1,82 @@
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+
+/** Longer words are no slips of the keyboard. */
+const longestWord = 40;
+
+/** The known word that was most likely meant by a mistyped one; null where none is near. */
+export function nearest(word: string, known: readonly string[]): string | null {
+  if (word.length < 2 || word.length > longestWord) return null;
+  const slips = Math.min(3, Math.max(1, Math.floor(word.length / 3)));
+  let best: string | null = null;
+  let fewest = slips + 1;
+  for (const one of known) {
+    const distance = one.startsWith(word) ? 1 : editDistance(word, one);
+    if (distance < fewest) [best, fewest] = [one, distance];
+  }
+  return best;
+}
+
+/** A question that names the word most likely meant, to be put behind a sentence; "" where none is near. */
+export function didYouMean(word: string, known: readonly string[], prefix = ""): string {
+  const meant = nearest(word, known);
+  return meant === null ? "" : ` Did you mean ${prefix}${meant}?`;
+}
+
+/** Letters to add, leave out, replace, or swap with their neighbour. */
+function editDistance(a: string, b: string): number {
+  let older: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let least = Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) least = Math.min(least, (older[j - 2] ?? 0) + 1);
+      current.push(least);
+    }
+    [older, previous] = [previous, current];
+  }
+  return previous[b.length] ?? 0;
+}
+
+/** The words and options of a command line, and what is wrong with the options. */
+export interface Arguments {
+  readonly positionals: readonly string[];
+  /** By name; of an option that is repeated the last. */
+  readonly values: Readonly<Record<string, string | true>>;
+  readonly mistakes: readonly string[];
+}
+
+/** Reads a command line. A misuse of an option is a sentence in `mistakes` and no value. */
+export function checkArguments(args: readonly string[], options: ParseArgsOptionsConfig): Arguments {
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
+  const known = Object.keys(options);
+  const positionals: string[] = [];
+  const values: Record<string, string | true> = {};
+  const mistakes: string[] = [];
+  let ofUnknown = -1;
+  for (const token of tokens) {
+    if (token.kind === "positional") {
+      // What stands behind an unknown option is most likely its value.
+      if (token.index !== ofUnknown) positionals.push(token.value);
+    }
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue, index } = token;
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (!option || rawName !== `--${name}`) {
+      mistakes.push(`${rawName} is not a known option.${didYouMean(name, known, "--")}`);
+      if (value === undefined) ofUnknown = index + 1;
+    } else if (option.type === "boolean") {
+      if (value === undefined) values[name] = true;
+      else mistakes.push(`--${name} takes no value`);
+    } else if (value === undefined) {
+      mistakes.push(`--${name} needs a value`);
+    } else if (inlineValue === false && /^-./.test(value)) {
+      mistakes.push(
+        `--${name} needs a value, and ${value} looks like an option; as a value write --${name}=${value}`,
+      );
+    } else values[name] = value;
+  }
+  return { positionals, values, mistakes };
+}

@@ -1,0 +1,87 @@
+import type { Environment } from "../config.ts";
+import type { AdminApi } from "./admin-api.ts";
+import { type Page, type Paging, pagesOf, printList } from "./list.ts";
+
+/** An application, as the admin API shows it. */
+export interface Application {
+  readonly id: string;
+  readonly name: string;
+  readonly delivery: string;
+  readonly webhook_url: string | null;
+  readonly disabled: boolean;
+}
+
+/** The endpoint of an application, as the admin API shows it. */
+export interface Endpoint {
+  readonly app_id: string;
+  readonly status: "enabled" | "failing" | "disabled";
+  readonly disabled_reason: "gone" | "failing" | null;
+  readonly disabled_at: string | null;
+  readonly failures: number;
+  readonly last_failure: { readonly error: string | null } | null;
+}
+
+/** Why an endpoint is disabled. */
+export const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" } as const;
+
+type Listed = Application & { readonly endpoint: Pick<Endpoint, "status" | "disabled_reason"> };
+
+/** Prints applications, each with the state of its endpoint. */
+export async function listApplications(
+  api: AdminApi,
+  paging: Paging,
+  { json, env }: { readonly json: boolean; readonly env: Environment },
+): Promise<void> {
+  const unwell = await unwellEndpoints(api);
+  const get = async (query: string): Promise<Page<Listed>> => {
+    const path = `/admin/v1/applications?${query}`;
+    const { data, pagination } = await api.json<Page<Application>>({ method: "GET", path });
+    const withEndpoint = (application: Application): Listed => {
+      const { status = "enabled", disabled_reason = null } = unwell.get(application.id) ?? {};
+      return { ...application, endpoint: { status, disabled_reason } };
+    };
+    return { data: data.map(withEndpoint), pagination };
+  };
+  await printList(pagesOf(paging, get), {
+    json,
+    env,
+    columns: ["ID", "STATE", "ENDPOINT", "NAME", "WEBHOOK"],
+    cells: (one) => {
+      const state = one.disabled ? "disabled" : "enabled";
+      return [one.id, state, endpointCell(one), one.name, one.webhook_url ?? "-"];
+    },
+    empty: "There are no applications.",
+  });
+}
+
+/** The endpoints that are failing or disabled; all others are well. */
+async function unwellEndpoints(api: AdminApi): Promise<Map<string, Endpoint>> {
+  const everything = { limit: Number.POSITIVE_INFINITY, cursor: "" };
+  const found = new Map<string, Endpoint>();
+  const get = (query: string) =>
+    api.json<Page<Endpoint>>({ method: "GET", path: `/admin/v1/endpoints?${query}` });
+  for await (const { data } of pagesOf(everything, get)) {
+    for (const endpoint of data) found.set(endpoint.app_id, endpoint);
+  }
+  return found;
+}
+
+function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
+  if (delivery === "stream") return "stream only";
+  if (webhook_url === null) return "no URL";
+  const { status, disabled_reason } = endpoint;
+  return disabled_reason === null ? status : `${status} (${disabled_reason})`;
+}
+
+/** An answer with the state of an endpoint in one line. */
+export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { last_failure, endpoint, ...rest } = answer;
+  if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as Endpoint) };
+  if (last_failure === undefined) return rest;
+  return { ...rest, last_failure: (last_failure as Endpoint["last_failure"])?.error ?? null };
+}
+
+function sentenceOf({ status, disabled_reason, disabled_at, failures, last_failure }: Endpoint): string {
+  if (status === "disabled") return `disabled since ${disabled_at}: ${reasons[disabled_reason ?? "failing"]}`;
+  return status === "enabled" ? status : `failing: ${failures} attempts, ${last_failure?.error ?? ""}`;
+}

@@ -1,0 +1,70 @@
+import type { Environment } from "../config.ts";
+import { note } from "./list.ts";
+import { print, recordLines, type Screen, screen, table } from "./print.ts";
+
+/** A delivery, as the admin API shows it. */
+export interface Delivery {
+  readonly id: string;
+  readonly app_id: string;
+  readonly created_at: string;
+  readonly status: string;
+  readonly type: string;
+  readonly next_attempt_at: string | null;
+  readonly attempts: readonly Attempt[];
+  readonly request?: { readonly headers: Record<string, string>; readonly body: string | null } | null;
+}
+
+interface Attempt {
+  readonly at: string;
+  readonly status: number | null;
+  readonly outcome: string;
+  readonly duration_ms: number;
+  readonly error: string | null;
+  readonly response: string;
+}
+
+/** How a delivery is shown in a list. */
+export const deliveryColumns = ["ID", "PUBLISHED", "STATUS", "TYPE", "ATTEMPTS", "LAST", "APPLICATION"];
+
+export function deliveryCells({ id, created_at, status, type, attempts, app_id }: Delivery): string[] {
+  const last = attempts.at(-1);
+  return [id, created_at, status, type, String(attempts.length), last ? outcomeOf(last) : "-", app_id];
+}
+
+/** A delivery with its attempts, and the request as it was sent last where that is known. */
+export async function printDelivery(
+  { attempts, request, ...delivery }: Delivery,
+  env: Environment,
+): Promise<void> {
+  const on = screen(env);
+  const parts = [recordLines({ ...delivery }, on), attemptTable(attempts, on)];
+  if (request) parts.push(recordLines(request.headers, on), request.body ?? "(the body is no longer kept)");
+  await print(parts.filter((part) => part !== "").join("\n\n"));
+}
+
+function attemptTable(attempts: readonly Attempt[], on: Screen): string {
+  if (attempts.length === 0) return "";
+  const rows = attempts.map((one) => [
+    one.at,
+    outcomeOf(one),
+    `${one.duration_ms} ms`,
+    one.error ?? "",
+    one.response.slice(0, longestAnswer),
+  ]);
+  // Not cut to the terminal: why an attempt failed is what is looked for.
+  return table(["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER"], rows, { ...on, columns: null });
+}
+
+const longestAnswer = 80;
+
+const outcomeOf = ({ status, outcome }: Attempt) => (status === null ? outcome : String(status));
+
+/** Says what became of the last attempt, and what follows. */
+export function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {
+  const last = attempts.at(-1);
+  const why = last?.error ? `: ${last.error}` : "";
+  if (status === "delivered") note("It is delivered.");
+  else if (status === "pending" && next_attempt_at)
+    note(`The attempt failed${why} Next: ${next_attempt_at}.`);
+  else note(`It is ${status}${why}`);
+}

@@ -1,0 +1,35 @@
+import { renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/**
+ * Notes why a file cannot be written in place of what is there. A device is never replaced: it is no file that could be
+ * had back.
+ */
+export function checkOutputFile(
+  file: string,
+  { force }: { readonly force: boolean },
+  mistakes: string[],
+): void {
+  const directory = dirname(file);
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+    mistakes.push(`There is no directory ${directory}`);
+    return;
+  }
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (!there) return;
+  if (there.isDirectory()) mistakes.push(`${file} is a directory; name a file in it`);
+  else if (!there.isFile()) mistakes.push(`${file} is not a regular file; "-" is standard output`);
+  else if (!force) mistakes.push(`${file} exists; --force replaces it`);
+}
+
+/** Has a file written beside, which takes the place of `file` when it is whole: it is there as a whole or not at all. */
+export async function replaceFile<T>(file: string, write: (partial: string) => Promise<T>): Promise<T> {
+  const partial = `${file}.partial`;
+  try {
+    const result = await write(partial);
+    renameSync(partial, file);
+    return result;
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}

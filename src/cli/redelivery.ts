@@ -1,0 +1,103 @@
+import type { Environment } from "../config.ts";
+import type { AdminApi } from "./admin-api.ts";
+import { type Delivery, noteOutcome, printDelivery } from "./delivery-output.ts";
+import { counted } from "./format.ts";
+import { note } from "./list.ts";
+import { print, recordLines, screen } from "./print.ts";
+import { showProgress } from "./progress.ts";
+
+const firstLookMs = 50;
+const longestPauseMs = 1_000;
+
+/** A job that sends a range of deliveries again, as the admin API shows it. */
+interface Replay {
+  readonly id: string;
+  readonly app_id: string;
+  readonly state: "running" | "completed" | "canceled";
+  readonly dry_run: boolean;
+  readonly progress: number;
+  readonly matched: number;
+  readonly queued: number;
+  readonly skipped: Readonly<Record<string, number>>;
+}
+
+export interface RedeliveryOptions {
+  readonly api: AdminApi;
+  readonly env: Environment;
+  readonly json: boolean;
+  /** Wait for what becomes of it. */
+  readonly wait: boolean;
+  /** Options that name the same server or directory to another command. */
+  readonly option: string;
+}
+
+/** Sends a delivery again. Returns whether it failed, as far as that is known. */
+export async function retry(
+  id: string,
+  { api, env, json, wait, option }: RedeliveryOptions,
+): Promise<boolean> {
+  const path = `/admin/v1/deliveries/${encodeURIComponent(id)}`;
+  let delivery = await api.json<Delivery>({ method: "POST", path: `${path}/retry` });
+  const before = delivery.attempts.length;
+  const isUnderWay = () => delivery.status === "pending" && delivery.attempts.length <= before;
+  if (wait) {
+    await looking(isUnderWay, async () => {
+      delivery = await api.json<Delivery>({ method: "GET", path });
+    });
+  }
+  if (json) await print(JSON.stringify(delivery));
+  else await printDelivery(delivery, env);
+  if (wait) noteOutcome(delivery);
+  else if (!json) note(`It is sent again. onair deliveries show ${id}${option} tells what became of it.`);
+  return wait && delivery.status !== "delivered";
+}
+
+/** Makes a replay, or looks at one, and shows how far it is. Returns whether it was canceled while it was waited for. */
+export async function replay(
+  asked: { readonly id: string } | { readonly range: Readonly<Record<string, unknown>> },
+  { api, env, json, wait, option }: RedeliveryOptions,
+): Promise<boolean> {
+  const path = "/admin/v1/replays";
+  const get = (id: string) => api.json<Replay>({ method: "GET", path: `${path}/${encodeURIComponent(id)}` });
+  let current =
+    "id" in asked ? await get(asked.id) : await api.json<Replay>({ method: "POST", path, json: asked.range });
+  if (wait && current.state === "running") {
+    const share = { nouns: "deliveries", share: 0 };
+    const progress = { bytes: 0, totalBytes: null, rows: 0, counted: share };
+    const display = showProgress(progress);
+    await looking(
+      () => current.state === "running",
+      async () => {
+        current = await get(current.id);
+        progress.rows = current.queued;
+        share.share = current.progress;
+      },
+    ).finally(() => display.end());
+  }
+  if (json) await print(JSON.stringify(current));
+  else {
+    const { skipped, ...rest } = current;
+    const counts = { matched: current.matched, queued: current.queued, ...skipped };
+    const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
+    await print(recordLines({ ...rest, ...Object.fromEntries(numbers) }, screen(env)));
+    if (!current.dry_run) noteReplay(current, option);
+  }
+  return wait && current.state === "canceled";
+}
+
+function noteReplay({ id, app_id, state, queued }: Replay, option: string): void {
+  if (state === "running")
+    note(`It goes on. onair deliveries replay ${id}${option} shows how far it is; --wait waits for its end.`);
+  else if (queued > 0)
+    note(
+      `What is queued is sent in turn: onair deliveries list --application ${app_id} --status pending${option}`,
+    );
+}
+
+/** Looks again and again, less and less often, for as long as something is under way. */
+async function looking(isUnderWay: () => boolean, look: () => Promise<void>): Promise<void> {
+  for (let pause = firstLookMs; isUnderWay(); pause = Math.min(longestPauseMs, pause * 1.5)) {
+    await Bun.sleep(pause);
+    await look();
+  }
+}

@@ -1,0 +1,86 @@
+/** What an error answer of an API says. */
+interface ErrorAnswer {
+  readonly message: string | null;
+  readonly errors: readonly { readonly in?: string; readonly field: string; readonly message: string }[];
+}
+
+/** Fields of the API that an option of another name gives. */
+const optionNames: Readonly<Record<string, string>> = {
+  application_id: "--application",
+  subscription_id: "--subscription",
+  scopes: "--scope",
+  redirect_uris: "--redirect-uri",
+  overlap_seconds: "--overlap",
+  broadcaster_user_id: "--broadcaster",
+  data: "--set",
+  id: "the id",
+};
+
+/** Fields of the API that an option of the same name gives. */
+const sameNames = [
+  "after",
+  "before",
+  "cursor",
+  "delivery",
+  "expires_in",
+  "from",
+  "limit",
+  "name",
+  "rate_limit",
+  "role",
+  "webhook_concurrency",
+  "Idempotency-Key",
+  "status",
+  "subscription_limit",
+  "to",
+  "type",
+  "version",
+  "webhook_url",
+];
+
+/** The option that gives a field of the API: `--scope` for `scopes`, `--set content` for `data.content`. */
+export function optionOf(field: string): string {
+  const [, head = field, rest = ""] = /^([A-Za-z_-]+)(.*)$/s.exec(field) ?? [];
+  const same = sameNames.includes(head) ? `--${head.toLowerCase().replaceAll("_", "-")}` : null;
+  const option = Object.hasOwn(optionNames, head) ? optionNames[head] : same;
+  if (option === undefined || option === null) return field;
+  if (head === "data") return rest === "" ? option : `${option} ${rest.replace(/^\./, "")}`;
+  // The place within a list says nothing to whoever repeats an option.
+  return option;
+}
+
+/** Reads an error answer; null where it is none of an On Air server. */
+export function readError(text: string): ErrorAnswer | null {
+  try {
+    const { message, errors = [] } = JSON.parse(text) as Partial<ErrorAnswer>;
+    return typeof message === "string" ? { message, errors } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What an answer that is not a good one says, for people; fields have the names of options. */
+export async function refusalOf(response: Response, origin: string | null): Promise<string> {
+  const text = await response.text().catch(() => "");
+  const answer = readError(text);
+  const fields = (answer?.errors ?? []).map(({ field, message }) => {
+    const separator = /^[A-Z]/.test(message) ? ": " : " ";
+    return optionOf(field) + separator + message;
+  });
+  const message = fields.length > 0 ? fields.join("\n") : (answer?.message ?? whatElse(response, text));
+  if (origin === null) return message;
+  const isElsewhere = response.status === 404 && (!answer || message === "There is nothing at this path");
+  const hint = isElsewhere ? " --url must name the admin listener." : keyHint(response.status);
+  return `${origin} answered ${response.status}: ${message}${hint}`;
+}
+
+const keyHint = (status: number) => (status === 401 ? " ONAIR_ADMIN_KEY must hold the operator key." : "");
+
+/** Of an answer that no On Air server gave. */
+function whatElse({ headers }: Response, text: string): string {
+  const location = headers.get("location");
+  if (location) return `it leads to ${location}, and is not followed there.`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not steer the terminal
+  const beginning = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, 200);
+  return /^\s*</.test(text) || beginning === "" ? "that is not an answer of On Air." : beginning;
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { checkArguments, nearest } from "../src/arguments.ts";
+
+const commands = ["serve", "dev", "import", "export", "apps", "tokens", "events", "deliveries", "doctor"];
+
+test.each<[string, string | null]>([
+  ["exprot", "export"],
+  ["imprt", "import"],
+  ["app", "apps"],
+  ["deliv", "deliveries"],
+  ["tokesn", "tokens"],
+  ["docter", "doctor"],
+  ["fly", null],
+  ["x", null],
+  ["constructor", null],
+  ["", null],
+  ["e".repeat(100_000), null],
+])("of the commands %p is most likely %p", (word, meant) => {
+  expect(nearest(word, commands)).toBe(meant);
+});
+
+const options = {
+  name: { type: "string" },
+  json: { type: "boolean" },
+  scope: { type: "string", multiple: true },
+} as const;
+
+test.each<[string[], object]>([
+  [["a", "--name", "x", "b", "--json"], { positionals: ["a", "b"], values: { name: "x", json: true } }],
+  [["--name=-x", "-"], { positionals: ["-"], values: { name: "-x" } }],
+  [["--name="], { values: { name: "" } }],
+  [["--", "--name"], { positionals: ["--name"] }],
+  [
+    ["--name", "--json"],
+    { mistakes: ["--name needs a value, and --json looks like an option; as a value write --name=--json"] },
+  ],
+  [["--name"], { mistakes: ["--name needs a value"] }],
+  [["--json=1"], { mistakes: ["--json takes no value"] }],
+  [["--nmae", "x"], { positionals: [], mistakes: ["--nmae is not a known option. Did you mean --name?"] }],
+  [["--secret", "whsec"], { positionals: [], mistakes: ["--secret is not a known option."] }],
+  [["-n", "x"], { positionals: [], mistakes: ["-n is not a known option."] }],
+  [["--constructor"], { mistakes: ["--constructor is not a known option."] }],
+])("%j", (args, expected) => {
+  expect(checkArguments(args, options)).toEqual({ positionals: [], values: {}, mistakes: [], ...expected });
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { run } from "../support/process.ts";
+import { event, publish, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import { adminKey, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+/** Says that it is gone, until it is not. */
+const receiver = new Receiver(() => new Response(null, { status }));
+let status = 410;
+let server: TestServer;
+let app: TestApplication;
+
+beforeAll(async () => {
+  server = await startServer();
+  await server.load("users", users);
+  app = await server.application({ name: "Gone", webhook_url: receiver.url });
+  await server.application({ name: "Silent" });
+  await server.application({ name: "Reader", webhook_url: receiver.url, delivery: "stream" });
+  await subscribe(server, app, ["kicks.gifted"]);
+  await publish(server, event("kicks.gifted"));
+  await receiver.arrived(1);
+  await settled(server);
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+});
+
+const env = { ONAIR_ADMIN_KEY: adminKey };
+const apps = (...args: string[]) => run(["apps", ...args, "--url", server.app.adminUrl], { env });
+const shown = async () => JSON.parse((await apps("show", app.id, "--json")).stdout).endpoint;
+
+test("list and show tell the state of the endpoint beside that of the application", async () => {
+  const { stdout } = await apps("list");
+  expect(stdout).toMatch(new RegExp(`^${app.id}  enabled +disabled \\(gone\\) +Gone +http`, "m"));
+  expect(stdout).toMatch(/ enabled +no URL +Silent +-$/m);
+  expect(stdout).toMatch(/ enabled +stream only +Reader +http/m);
+  const { data } = JSON.parse((await apps("list", "--json")).stdout) as { data: { endpoint: object }[] };
+  expect(data[0]?.endpoint).toEqual({ status: "disabled", disabled_reason: "gone" });
+  expect(await shown()).toMatchObject({ status: "disabled", disabled_reason: "gone", failures: 1 });
+  for (const word of ["show", "get"]) {
+    expect((await apps(word, app.id)).stdout).toMatch(/^endpoint +disabled since .*Z: it answered 410$/m);
+  }
+});
+
+test("change --enable says that the endpoint stays disabled, and what enables it", async () => {
+  expect((await apps("change", app.id, "--disable")).stderr).toBe("");
+  const { code, stdout, stderr } = await apps("change", app.id, "--enable");
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^disabled +false$/m)]);
+  expect(stderr).toContain("its endpoint stays disabled, because it answered 410");
+  expect(stderr).toContain(
+    `onair apps enable-endpoint ${app.id} --url ${server.app.adminUrl} sends to it again`,
+  );
+  expect(await shown()).toMatchObject({ status: "disabled" });
+});
+
+test("enable-endpoint enables it, and change --enable has nothing more to say then", async () => {
+  status = 204;
+  const { code, stdout } = await apps("enable-endpoint", app.id);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^status +enabled$/m)]);
+  expect(await shown()).toMatchObject({ status: "enabled", disabled_reason: null });
+  expect((await apps("list")).stdout).toMatch(new RegExp(`^${app.id}  enabled +enabled +Gone`, "m"));
+  expect((await apps("change", app.id, "--enable")).stderr).toBe("");
+  const unknown = await apps("enable-endpoint", "01KATHZX5M9S3E6R8B2D4F7G1H");
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("There is no application")]);
+});

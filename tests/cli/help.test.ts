@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { helpColumns } from "../../src/help-text.ts";
+import { run } from "../support/process.ts";
+
+const source = await Bun.file(join(import.meta.dir, "../../src/main.ts")).text();
+const commands = [...source.matchAll(/^ {2}"?([a-z-]+)"?: async/gm)].map(([, name]) => name ?? "");
+
+test("there are commands", () => expect(commands).toContain("serve"));
+
+describe.each(commands)("onair %s", (command) => {
+  test("--help and help say the same, which fits a terminal", async () => {
+    const [asOption, asCommand] = await Promise.all([run([command, "--help"]), run(["help", command])]);
+    expect([asOption.code, asOption.stderr]).toEqual([0, ""]);
+    expect(asCommand).toEqual(asOption);
+    const wide = asOption.stdout.split("\n").filter((line) => Bun.stringWidth(line) > helpColumns);
+    expect(wide).toEqual([]);
+  });
+
+  test("an unknown option is repeated", async () => {
+    const { code, stdout, stderr } = await run([command, "--hepl"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("--hepl is not a known option");
+  });
+});
+
+test.each<[string[], number, string]>([
+  [["exprot"], 2, 'there is no command "exprot". Did you mean export?'],
+  [["fly"], 2, 'there is no command "fly".\n'],
+  [["help", "sevre"], 2, 'there is no command "sevre". Did you mean serve?'],
+  [["help", "serve", "now"], 2, '"now" is not expected here'],
+  [["version", "now"], 2, '"now" is not expected here'],
+  [["help"], 0, "Usage: onair <command>"],
+  [["help", "version"], 0, "Usage: onair version"],
+  [["version", "--help"], 0, "Usage: onair version"],
+])("%j ends with %i", async (args, code, message) => {
+  const result = await run(args);
+  expect([result.code, result.stdout + result.stderr]).toEqual([code, expect.stringContaining(message)]);
+  expect(code === 0 ? result.stderr : result.stdout).toBe("");
+});
+
+test("version --json is for programs", async () => {
+  const { code, stdout } = await run(["version", "--json"]);
+  expect([code, JSON.parse(stdout)]).toEqual([
+    0,
+    {
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      bun: "1.4.5",
+      platform: process.platform,
+      arch: process.arch,
+    },
+  ]);
+});

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { program, run } from "../support/process.ts";
+import { users } from "../support/real-data.ts";
+import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+/*
+ * What goes wrong is a sentence of ours, on every command: never what the system, Bun or the API says among themselves.
+ */
+
+const directory = temporaryDirectory();
+const path = (name: string) => join(directory.path, name);
+const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
+let server: TestServer;
+let url: string;
+const raw = /\bE[A-Z]{3,}\b|fetch\(|epoll|ambiguous|verbose|\.partial|errno|syscall| {4}at /;
+
+beforeAll(async () => {
+  server = await startServer();
+  url = server.app.adminUrl;
+  await server.load("users", users);
+  mkdirSync(path("sub"));
+  writeFileSync(path("file"), "");
+  await Bun.$`mkfifo ${path("pipe")}`;
+});
+afterAll(async () => {
+  await server.stop();
+  directory.remove();
+});
+
+describe("files and options", () => {
+  test.each<[string[], number, string]>([
+    [["export", "users", "nowhere/x"], 2, "There is no directory nowhere"],
+    [["export", "users", "file/x"], 2, "There is no directory file"],
+    [["export", "users", "sub"], 2, "sub is a directory"],
+    [["export", "users", "sub", "--force"], 2, "sub is a directory"],
+    [["export", "users", "pipe", "--force"], 2, 'pipe is not a regular file; "-" is standard output'],
+    [["backup", "pipe", "--force"], 2, "pipe is not a regular file"],
+    [["backup", "file"], 2, "file exists; --force replaces it"],
+    [["openapi", "--out", "pipe"], 2, "pipe is not a regular file"],
+    [["openapi", "--out", "sub"], 2, "sub is a directory"],
+    [["import", "users", "sub"], 2, "sub is a directory"],
+    [["import", "users", "nowhere.ndjson"], 2, "There is no file nowhere.ndjson"],
+    [
+      ["import", "usres", "file"],
+      2,
+      'the kind must be one of users, categories, channels, livestreams, not "usres". Did you mean users?',
+    ],
+    [["apps", "lsit"], 2, 'not "lsit". Did you mean list?'],
+    [["tokens", "crate", "x"], 2, "Did you mean create?"],
+    [["deliveries", "rerty", "x"], 2, "Did you mean retry?"],
+    [["events", "pubish", "file"], 2, "Did you mean publish?"],
+    [
+      ["events", "types", "channel.folowed"],
+      2,
+      "There is no event channel.folowed. Did you mean channel.followed?",
+    ],
+    [["events", "trigger", "channel.folowed"], 2, "Did you mean channel.followed?"],
+    [["apps", "create", "--name", "--public"], 2, "--name needs a value, and --public looks like an option"],
+    [["apps", "create", "--nmae", "x"], 2, "--nmae is not a known option. Did you mean --name?"],
+    [
+      ["apps", "create", "--name", "x", "--rate-limit", "many"],
+      2,
+      '--rate-limit must be a number, not "many"',
+    ],
+    [["deliveries", "list", "--limit", "0"], 2, '--limit must be a number from 1 on, not "0"'],
+    [["deliveries", "list", "--limit", "5", "--all"], 2, "--limit and --all exclude each other"],
+    [["deliveries", "list", "--status", "lost"], 1, "--status must be one of"],
+    [["deliveries", "list", "--after", "noon"], 1, "--after must be"],
+    [["deliveries", "list", "--application", "x"], 1, "--application is not an application"],
+    [["deliveries", "list", "--cursor", "x"], 1, "--cursor is not one that this server made"],
+    [["apps", "list", "--cursor", "x"], 1, "--cursor is not one that this server made"],
+    [["apps", "create", "--name", "x", "--scope", "all"], 1, "--scope may hold"],
+    [["apps", "create", "--name", "x", "--redirect-uri", "x"], 1, "--redirect-uri"],
+    [
+      ["apps", "create", "--name", "x", "--webhook-url", "x"],
+      1,
+      "--webhook-url: This is not a valid http or https URL.",
+    ],
+    [["apps", "create", "--name", "x", "--delivery", "post"], 1, "--delivery must be"],
+    [["apps", "create", "--name", "x", "--rate-limit", "99999999"], 1, "--rate-limit must be"],
+    [["events", "publish", "file", "--idempotency-key", "a b"], 1, "--idempotency-key must be"],
+    [["events", "trigger", "channel.followed", "--set", "x=1"], 1, "--set x is not a field"],
+  ])("%j", async (args, code, message) => {
+    const result = await run(args, { env: { ...env, ONAIR_URL: url }, cwd: directory.path });
+    expect([result.code, result.stdout]).toEqual([code, ""]);
+    expect(result.stderr).toContain(message);
+    expect(result.stderr).not.toMatch(raw);
+    expect(result.stderr).not.toMatch(/application_id|redirect_uris|rate_limit|webhook_url|scopes/);
+    expect(lstatSync(path("pipe")).isFIFO()).toBe(true);
+  });
+
+  test("a directory that may not be written", async () => {
+    const closed = path("closed");
+    mkdirSync(closed);
+    chmodSync(closed, 0o500);
+    const target = process.getuid?.() === 0 ? "/proc/onair.ndjson" : join(closed, "x");
+    const result = await run(["export", "users", target, "--url", url], { env });
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toMatch(/may not|no such file/);
+    expect(result.stderr).not.toMatch(/\bE[A-Z]{3,}\b/);
+  });
+});
+
+describe("servers", () => {
+  test.each<[string, (socket: import("node:net").Socket) => void, string]>([
+    ["closes at once", (socket) => socket.destroy(), "the other end closed the connection"],
+    [
+      "breaks off within its answer",
+      (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\nx-request-id: a\r\ncontent-length: 100\r\n\r\n{");
+        setTimeout(() => socket.destroy(), 20);
+      },
+      "broke off",
+    ],
+    [
+      "is something else",
+      (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"),
+      "is not the admin listener of an On Air server",
+    ],
+    [
+      "leads elsewhere",
+      (socket) =>
+        socket.end(
+          "HTTP/1.1 302 Found\r\nlocation: http://evil.example/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        ),
+      "it leads to http://evil.example/",
+    ],
+    [
+      "shows a page",
+      (socket) =>
+        socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 13\r\nconnection: close\r\n\r\n<html></html>"),
+      "that is not an answer of On Air. --url must name the admin listener.",
+    ],
+  ])("one that %s", async (_, answer, message) => {
+    const other = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => answer(socket));
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    for (const command of [
+      ["apps", "list"],
+      ["export", "users"],
+      ["tokens", "list", "x"],
+    ]) {
+      const result = await run([...command, "--url", `http://127.0.0.1:${port}`], { env });
+      expect([command, result.code]).toEqual([command, 1]);
+      expect(result.stderr).toContain(message);
+      expect(result.stderr).not.toMatch(raw);
+    }
+    other.close();
+  });
+
+  test.each([
+    ["http://127.0.0.1:1", "nothing listens there. Is the server running?"],
+    ["http://no.such.host.invalid", "there is no host of this name"],
+  ])("%s cannot be reached", async (address, message) => {
+    for (const command of [["apps", "list"], ["import", "users", path("file")], ["backup"]]) {
+      const result = await run([...command, "--url", address], { env });
+      expect([result.code, result.stderr]).toEqual([1, `onair: ${address} cannot be reached: ${message}\n`]);
+    }
+    const listened = await run(["listen", "--url", address, "--token", "x"]);
+    expect([listened.code, listened.stderr]).toEqual([
+      1,
+      `onair: ${address} cannot be reached: ${message}\n`,
+    ]);
+  });
+
+  test("TLS where there is none", async () => {
+    const result = await run(["apps", "list", "--url", url.replace("http:", "https:")], { env });
+    expect(result.stderr).toContain("it does not speak TLS, so it may be http and not https");
+  });
+
+  test("an admin port that is taken", async () => {
+    const port = new URL(url).port;
+    const result = await run(["serve", "--data", path("taken"), "--port", "0", "--admin-port", port]);
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toContain(`onair: 127.0.0.1, port ${port}: another program has it\n`);
+  });
+});
+
+describe("devices and pipes", () => {
+  test.each(["import users", "events publish"])("%s takes /dev/null for an empty file", async (command) => {
+    for (const to of [
+      ["--url", url],
+      ["--data", path("empty")],
+    ]) {
+      if (to[0] === "--data" && !existsSync(path("empty"))) {
+        await run(["import", "users", path("file"), ...to], { env });
+      }
+      const { code, stdout, stderr } = await run([...command.split(" "), "/dev/null", ...to], { env });
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toStartWith("0 accepted, 0 rejected");
+    }
+  });
+
+  test("a reader that has enough ends the command, in silence", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => ({ id: 5_000_000 + i, username: `piped_${i}` }));
+    await server.load("users", rows);
+    const line = `"$@" | head -n 1 | cut -c 1-8; echo "\${PIPESTATUS[0]}"`;
+    const args = ["export", "users", "--url", url];
+    const child = Bun.spawn(["bash", "-c", line, "bash", ...program, ...args], {
+      env: { PATH: process.env["PATH"], ...env },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    expect([stdout, stderr]).toEqual([expect.stringMatching(/^\{"id":\d+\n141\n$/), ""]);
+  });
+});

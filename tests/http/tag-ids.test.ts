@@ -1,0 +1,164 @@
+import { Database } from "bun:sqlite";
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+
+const last = Number.MAX_SAFE_INTEGER;
+const servers: TestServer[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.stop();
+});
+
+async function start(data?: string): Promise<TestServer> {
+  const server = await startServer(data === undefined ? {} : { data });
+  servers.push(server);
+  return server;
+}
+
+interface Tagged {
+  readonly id: number;
+  readonly tags: readonly { readonly id: number; readonly name: string }[];
+}
+
+const category = (id: number, tags: unknown[]) => ({ id, name: `C ${id}`, slug: `c-${id}`, tags });
+const put = async (server: TestServer, rows: object[] | string) => {
+  const body = typeof rows === "string" ? rows : rows.map((row) => JSON.stringify(row)).join("\n");
+  return json<{ accepted: number; rejected: number; errors: { message: string }[] }>(
+    await server.admin("POST", "/admin/v1/categories/batch", body),
+  );
+};
+const exported = async (server: TestServer) =>
+  (await server.admin("GET", "/admin/v1/categories/batch")).text();
+const rowsOf = (ndjson: string) =>
+  ndjson
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Tagged);
+
+/** Each name has one id, each id one name, and all ids are ones that JSON carries exactly. */
+function idsByName(rows: readonly Tagged[]): Map<string, number> {
+  const ids = new Map<string, number>();
+  for (const { tags } of rows) {
+    for (const { id, name } of tags) {
+      expect([name, ids.get(name) ?? id]).toEqual([name, id]);
+      expect(Number.isSafeInteger(id) && id > 0).toBe(true);
+      ids.set(name, id);
+    }
+  }
+  expect(new Set(ids.values()).size).toBe(ids.size);
+  return ids;
+}
+
+describe("the id of a tag", () => {
+  test("that On Air makes is free and in bounds, also when the platform has given the last one", async () => {
+    const server = await start();
+    await put(server, [
+      category(1, ["a", "b"]),
+      category(2, [{ id: last, name: "last" }, "c"]),
+      category(3, [{ id: 4, name: "four" }, "d", "e"]),
+      category(4, ["f", "a", "last"]),
+      category(5, [{ id: last - 1, name: "last but one" }, "g"]),
+    ]);
+    const ids = idsByName(rowsOf(await exported(server)));
+    expect([...ids].sort()).toEqual([
+      ["a", 1],
+      ["b", 2],
+      ["c", 3],
+      ["d", 5],
+      ["e", 6],
+      ["f", 7],
+      ["four", 4],
+      ["g", 8],
+      ["last but one", last - 1],
+      ["last", last],
+    ]);
+    const shown = await json<{ category: Tagged }>(await server.get("/public/v1/categories/2"));
+    expect(shown.category.tags).toEqual([
+      { id: last, name: "last" },
+      { id: 3, name: "c" },
+    ]);
+  });
+
+  test("goes through an export and an import unchanged", async () => {
+    const [from, to] = [await start(), await start()];
+    await put(from, [category(1, ["x", { id: last, name: "last" }]), category(2, ["y", "x", "z"])]);
+    const ndjson = await exported(from);
+    expect(await put(to, ndjson)).toMatchObject({ accepted: 2, rejected: 0 });
+    expect(await exported(to)).toBe(ndjson);
+    expect(await put(to, [category(3, ["new"])])).toMatchObject({ rejected: 0 });
+    idsByName(rowsOf(await exported(to)));
+  });
+
+  test.each(["9007199254740992", "9007199254740993", "1e300", "0", "-1", "1.5", '"1"', "null"])(
+    "%s is refused",
+    async (id) => {
+      const server = servers[0] ?? (await start());
+      const line = `{"id":9,"name":"N","slug":"n","tags":[{"id":${id},"name":"out of range"}]}`;
+      const { rejected, errors } = await put(server, line);
+      expect([rejected, errors[0]?.message]).toEqual([1, expect.stringContaining("tags[0]")] as never);
+      expect((await server.get("/public/v1/categories/9")).status).toBe(404);
+    },
+  );
+});
+
+test("ids beyond what JSON carries, in a database of an earlier version, are mended when it is opened", async () => {
+  const directory = temporaryDirectory();
+  const file = join(directory.path, "onair.db");
+  const db = new Database(file, { create: true, strict: true });
+  db.run("PRAGMA journal_mode = WAL");
+  migrate(
+    db,
+    migrations.slice(
+      0,
+      migrations.findIndex(({ name }) => name === "0014_tag_ids"),
+    ),
+  );
+  // As it came about: the last id was given by the platform, and each one made after it was one more.
+  const names: [string, bigint][] = [
+    ["one", 1n],
+    ["three", 3n],
+    ["last", BigInt(last)],
+    ["x", BigInt(last) + 1n],
+    ["y", BigInt(last) + 2n],
+    ["z", BigInt(last) + 3n],
+  ];
+  for (const [name, id] of names) db.run("INSERT INTO tags (id, name) VALUES (?, ?)", [id, name]);
+  const shown = (...tags: [string, number][]) => JSON.stringify(tags.map(([name, id]) => ({ id, name })));
+  const rows: [number, string][] = [
+    [1, shown(["y", last + 1], ["one", 1], ["x", last + 1])],
+    [2, shown(["z", last + 3], ["last", last])],
+    [3, shown(["three", 3])],
+    [4, "[]"],
+  ];
+  for (const [id, tags] of rows) {
+    db.run("INSERT INTO categories (id, name, slug, description, tags) VALUES (?, ?, ?, '', ?)", [
+      id,
+      `C ${id}`,
+      `c-${id}`,
+      tags,
+    ]);
+  }
+  db.close();
+  const server = await start(directory.path);
+  try {
+    const ndjson = await exported(server);
+    const found = rowsOf(ndjson);
+    expect(found.map(({ tags }) => tags.map(({ name }) => name))).toEqual([
+      ["y", "one", "x"],
+      ["z", "last"],
+      ["three"],
+      [],
+    ]);
+    const ids = idsByName(found);
+    expect(Object.fromEntries(ids)).toEqual({ one: 1, three: 3, last, x: 2, y: 4, z: 5 });
+    // What is exported can be imported, here and elsewhere.
+    for (const to of [server, await start()])
+      expect(await put(to, ndjson)).toMatchObject({ accepted: 4, rejected: 0 });
+    await put(server, [category(5, ["new"])]);
+    idsByName(rowsOf(await exported(server)));
+  } finally {
+    await servers.splice(servers.indexOf(server), 1)[0]?.stop();
+    directory.remove();
+  }
+});

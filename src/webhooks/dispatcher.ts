@@ -109,7 +109,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     if (lane.needsClaim(at) && room.canClaim(lane)) void claim(lane);
     if (lane.isClaiming && lane.queue.length === 0) return false;
-    // An endpoint may have half of what is left for others: however many are slow, there is room for one more.
+    // An endpoint may have half of what is left for others, so that slow ones do not take all connections.
     const isCrowded = lane.pace.inFlight > 0 && lane.pace.inFlight * 2 >= connections - courier.inFlight;
     if (isCrowded || !lane.mayStart(at)) {
       sleep(lane, at);

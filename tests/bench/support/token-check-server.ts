@@ -37,6 +37,7 @@ const application: Application = {
   webhook_concurrency: null,
   retired_webhook_secrets: [],
   disabled: false,
+  endpoint_generation: 0,
   created_at: at,
   updated_at: at,
 };

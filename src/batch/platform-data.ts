@@ -107,7 +107,7 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
     end,
     /** Deletes a user with all that is the user's, as `store.users.remove` says. */
     async removeUser(id: number): Promise<void> {
-      const channelIds = await store.users.remove(id, now());
+      const { channelIds } = await store.users.remove(id, now());
       usersChanged?.([id]);
       ranking.endLive(channelIds);
       ranking.touch();

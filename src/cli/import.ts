@@ -10,7 +10,7 @@ import { noMore, readArguments, readWord } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { megabytes, stopwatch } from "./format.ts";
 import { Unreachable } from "./http.ts";
-import { sizeOf, streamOf } from "./input.ts";
+import { isTyped, sizeOf, streamOf } from "./input.ts";
 import { type Progress, showProgress } from "./progress.ts";
 import { tellReport } from "./report.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
@@ -64,7 +64,7 @@ export const importCommand: Command = {
     const lines = counted(untilSignal(streamOf(options.file), stopped.signal, maxLineBytes), progress);
     const input = options.snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
-    const display = showProgress(progress);
+    const display = isTyped(options.file) ? { end() {} } : showProgress(progress);
     try {
       const report = await (options.target.server
         ? importThrough(options, progress, input)

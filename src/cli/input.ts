@@ -15,10 +15,15 @@ export function sizeOf(file: string): number | null {
   return stats.isFile() ? stats.size : null;
 }
 
+/** Whether a person types the input, whose terminal no progress may be drawn on. */
+export function isTyped(file: string): boolean {
+  return file === "-" && process.stdin.isTTY === true;
+}
+
 /** The bytes of a file, or of standard input for "-". */
 export function streamOf(file: string): ReadableStream<Uint8Array> {
   if (file === "-") {
-    if (process.stdin.isTTY) process.stderr.write("Reading from the terminal; Ctrl-D ends the input.\n");
+    if (isTyped(file)) process.stderr.write("Reading from the terminal; Ctrl-D ends the input.\n");
     return Bun.stdin.stream();
   }
   if (statSync(file).isFile()) return Bun.file(file).stream();

@@ -40,13 +40,21 @@ export interface Application {
   readonly webhook_concurrency: number | null;
   /** Its tokens and its secret are refused, and nothing is delivered to it. */
   readonly disabled: boolean;
+  /**
+   * Counts up with each webhook URL, and each time a person enables the endpoint: what is known of the endpoint from an
+   * earlier generation no longer counts.
+   */
+  readonly endpoint_generation: number;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
 /** The hash stays out of `Application`, so that no answer can carry it. */
 export interface NewApplication
-  extends Omit<Application, "delivery" | "retired_webhook_secrets" | "webhook_concurrency" | "disabled"> {
+  extends Omit<
+    Application,
+    "delivery" | "retired_webhook_secrets" | "webhook_concurrency" | "disabled" | "endpoint_generation"
+  > {
   readonly webhook_concurrency?: number | null;
   /** `webhook` where left out. */
   readonly delivery?: DeliveryMode;
@@ -128,13 +136,26 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
 /** As much of an application as sending to it takes. */
 export type Recipient = Pick<
   Application,
-  "delivery" | "webhook_url" | "webhook_secret" | "retired_webhook_secrets" | "webhook_concurrency"
+  | "delivery"
+  | "webhook_url"
+  | "webhook_secret"
+  | "retired_webhook_secrets"
+  | "webhook_concurrency"
+  | "endpoint_generation"
 >;
 
 /** Nothing but that, because ten thousand of them may be in memory. */
 export function recipientOf(application: Application): Recipient {
-  const { delivery, webhook_url, webhook_secret, retired_webhook_secrets, webhook_concurrency } = application;
-  return { delivery, webhook_url, webhook_secret, retired_webhook_secrets, webhook_concurrency };
+  const { delivery, webhook_url, webhook_secret, retired_webhook_secrets } = application;
+  const { webhook_concurrency, endpoint_generation } = application;
+  return {
+    delivery,
+    webhook_url,
+    webhook_secret,
+    retired_webhook_secrets,
+    webhook_concurrency,
+    endpoint_generation,
+  };
 }
 
 /** The secrets that sign a delivery at a time, the newest first. */

@@ -45,6 +45,10 @@ export interface DueDelivery {
   readonly sequence: number;
   /** Attempts made so far. */
   readonly attempts: number;
+  /** Of these, the ones that use up none of the retry schedule: asked for by a person, or made to a former URL. */
+  readonly extra_attempts: number;
+  /** Where a person asked for the next attempt: when the schedule goes on behind it. null: it is the schedule's own. */
+  readonly resume_at: number | null;
   readonly expires_at: number | null;
   readonly event: SentEvent;
 }
@@ -86,9 +90,15 @@ export interface AttemptResult {
   readonly attempt: Attempt | null;
   /** Attempts made so far, this one included. */
   readonly attempts: number;
+  /** Of these, the ones that use up none of the retry schedule. */
+  readonly extra_attempts: number;
+  /** The generation of the endpoint that it was sent to, or would have been. */
+  readonly generation: number;
   readonly status: DeliveryStatus;
   /** With `pending`: when to try again. */
   readonly next_attempt_at: number | null;
+  /** With `pending`: `DueDelivery.resume_at` of the next attempt. */
+  readonly resume_at: number | null;
 }
 
 /** How long what is finished is kept, in milliseconds from the publishing of its event. */

@@ -12,6 +12,8 @@ export type DisabledReason = "gone" | "failing";
 /** The state of an endpoint that outlives the process. Times are milliseconds since the epoch. */
 export interface Endpoint {
   readonly application_id: string;
+  /** The application's `endpoint_generation`: the state of an earlier one no longer counts. */
+  readonly generation: number;
   /** The first failure since the last success; null while it is well. */
   readonly failing_since: number | null;
   /** Failed attempts since the last success. */
@@ -26,9 +28,10 @@ export interface Endpoint {
   readonly last_failure_error: string | null;
 }
 
-export function newEndpoint(application_id: string): Endpoint {
+export function newEndpoint(application_id: string, generation = 0): Endpoint {
   return {
     application_id,
+    generation,
     failing_since: null,
     failures: 0,
     warned_at: null,
@@ -104,10 +107,10 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
   };
 }
 
-/** The state of an endpoint that is enabled again, by hand or because its URL was changed. */
-export function enabledAgain(endpoint: Endpoint): Endpoint {
+/** The state of an endpoint of a new generation: it is enabled by hand, or its URL was changed. */
+export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   const { application_id, last_success_at, last_failure_at, last_failure_status, last_failure_error } =
     endpoint;
   const last = { last_success_at, last_failure_at, last_failure_status, last_failure_error };
-  return { ...newEndpoint(application_id), ...last };
+  return { ...newEndpoint(application_id, generation), ...last };
 }

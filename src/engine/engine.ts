@@ -223,43 +223,41 @@ function receivingOnly({ applications }: Store): Store["applications"] {
 /** The store, with the dispatcher told of what concerns deliveries under way before the change is acknowledged. */
 export function watched(
   store: Store,
-  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "enable" | "hurry">,
+  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "hurry">,
 ): Store {
   return replacing(store, {
     applications: () => ({
       ...store.applications,
       async update(id, changes, now) {
         const changed = await store.applications.update(id, changes, now);
-        dispatcher.applicationChanged(id);
-        // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
-        const isAnother = changes.webhook_url !== undefined || changes.delivery === "stream";
-        if (changed && isAnother) await dispatcher.enable(id);
+        dispatcher.applicationChanged(id, changed);
         return changed;
       },
       async rotateWebhookSecret(id, secret, rotation) {
         const changed = await store.applications.rotateWebhookSecret(id, secret, rotation);
-        dispatcher.applicationChanged(id);
+        dispatcher.applicationChanged(id, changed);
         return changed;
       },
       async remove(id, now) {
         const removed = await store.applications.remove(id, now);
-        dispatcher.applicationChanged(id);
+        dispatcher.applicationChanged(id, null);
         return removed;
       },
     }),
     users: () => ({
       ...store.users,
       async remove(id, now) {
-        const channelIds = await store.users.remove(id, now);
-        await dispatcher.subscriptionsRemoved();
-        return channelIds;
+        const removed = await store.users.remove(id, now);
+        removed.subscriptions.forEach(dispatcher.subscriptionsRemoved);
+        return removed;
       },
     }),
     consents: () => ({
       ...store.consents,
       async revoke(userId, applicationId, now) {
-        await store.consents.revoke(userId, applicationId, now);
-        await dispatcher.subscriptionsRemoved();
+        const ids = await store.consents.revoke(userId, applicationId, now);
+        dispatcher.subscriptionsRemoved({ application_id: applicationId, ids });
+        return ids;
       },
     }),
     deliveries: () => ({
@@ -273,8 +271,9 @@ export function watched(
     subscriptions: () => ({
       ...store.subscriptions,
       async remove(applicationId, ids, now, userId) {
-        await store.subscriptions.remove(applicationId, ids, now, userId);
-        await dispatcher.subscriptionsRemoved();
+        const removed = await store.subscriptions.remove(applicationId, ids, now, userId);
+        dispatcher.subscriptionsRemoved({ application_id: applicationId, ids: removed });
+        return removed;
       },
     }),
   });

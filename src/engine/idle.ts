@@ -1,4 +1,3 @@
-import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
 import { DomainError } from "../domain/errors.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { newCounts } from "../webhooks/counts.ts";
@@ -14,18 +13,17 @@ export function idleEngine(directory: string): Engine {
   const dispatcher = {
     reserve: () => ({ takes: () => false, end() {} }),
     applicationChanged() {},
-    async subscriptionsRemoved() {},
+    subscriptionsRemoved() {},
     hurry() {},
-    async enable(id: string) {
-      await store.endpoints.put(enabledAgain((await store.endpoints.find(id)) ?? newEndpoint(id)));
-    },
   };
   return {
     async start() {},
     store: watched(store, dispatcher),
     ...publishing(store, dispatcher),
     onStreamed() {},
-    enable: dispatcher.enable,
+    async enable(id) {
+      await store.endpoints.enable(id, Date.now());
+    },
     async wake() {},
     async test() {
       throw new DomainError("unavailable", "Nothing is sent from a data directory that nobody serves");

@@ -43,6 +43,18 @@ export interface SearchResult {
   readonly isComplete: boolean;
 }
 
+/** Subscriptions of an application that were removed. */
+export interface RemovedSubscriptions {
+  readonly application_id: string;
+  readonly ids: readonly string[];
+}
+
+/** What went with a user. */
+export interface RemovedUser {
+  readonly channelIds: readonly number[];
+  readonly subscriptions: readonly RemovedSubscriptions[];
+}
+
 /** A part of what is on the event stream of an application. */
 export interface StreamedDeliveries {
   readonly deliveries: readonly StreamedDelivery[];

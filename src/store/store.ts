@@ -31,6 +31,7 @@ import type {
   BatchResult,
   Exchanged,
   NewTokens,
+  RemovedUser,
   SearchResult,
   StoredEvent,
   StreamedDeliveries,
@@ -55,9 +56,9 @@ export interface Store {
     page(after: number, limit: number): Promise<User[]>;
     /**
      * With channels, livestreams, tokens and the subscriptions to the user, whose pending deliveries are canceled.
-     * Gives the channels that are gone; unknown ids change nothing.
+     * Unknown ids change nothing.
      */
-    remove(id: number, now: number): Promise<readonly number[]>;
+    remove(id: number, now: number): Promise<RemovedUser>;
     /**
      * In this order: exact username, username that starts with it, the rest; more followers, lower id. The work of one
      * search is bounded.
@@ -101,7 +102,10 @@ export interface Store {
   };
   readonly applications: {
     create(application: NewApplication): Promise<void>;
-    /** Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled. */
+    /**
+     * Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled.
+     * With another URL its endpoint is of a new generation, as by `endpoints.enable`.
+     */
     update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
     /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
     remove(id: string, now: number): Promise<boolean>;
@@ -182,8 +186,11 @@ export interface Store {
   };
   readonly consents: {
     ofUser(userId: number): Promise<Consent[]>;
-    /** Ends everything that the application has of the user: consent, codes, tokens, and subscriptions. */
-    revoke(userId: number, applicationId: string, now: number): Promise<void>;
+    /**
+     * Ends everything that the application has of the user: consent, codes, tokens, and subscriptions, whose ids it
+     * gives.
+     */
+    revoke(userId: number, applicationId: string, now: number): Promise<string[]>;
   };
   readonly subscriptions: {
     /**
@@ -203,13 +210,16 @@ export interface Store {
     /** With its `sequence`, the number of deliveries made for it so far. */
     find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
     count(applicationId: string): Promise<number>;
-    /** Which of these exist. */
-    existing(ids: readonly string[]): Promise<Set<string>>;
     /**
      * Unknown ids and those of other applications change nothing; with a user, neither do those whose broadcaster is
-     * somebody else. Deliveries that can be claimed are canceled.
+     * somebody else. Deliveries that can be claimed are canceled. Gives the ids of those that were removed.
      */
-    remove(applicationId: string, ids: readonly string[], now: number, userId?: number | null): Promise<void>;
+    remove(
+      applicationId: string,
+      ids: readonly string[],
+      now: number,
+      userId?: number | null,
+    ): Promise<string[]>;
   };
   readonly events: {
     /**
@@ -261,19 +271,21 @@ export interface Store {
       now: number,
       limit: number,
     ): Promise<{ due: DueDelivery[]; isBehind: boolean; retryAt: number | null }>;
-    /** Makes retries of an application due at `now`, those first that are due soonest; some thousands at most. */
-    hurry(applicationId: string, now: number): Promise<void>;
     /** These claimed deliveries can be claimed again. */
     giveBack(seqs: readonly number[]): Promise<void>;
-    /** A delivery that was canceled meanwhile stays canceled; its attempt is kept. Endpoints are kept with it. */
+    /**
+     * A delivery that was canceled meanwhile stays canceled; its attempt is kept. What is to be tried again and belongs
+     * to an earlier generation of its endpoint is due at once. Endpoints are kept with it, unless their generation is
+     * over.
+     */
     record(results: readonly AttemptResult[], endpoints: readonly Endpoint[]): Promise<void>;
     /** Newest first, those numbered below `below`; null begins. One call looks only at so much of the log. */
     page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
     find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
     backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
     /**
-     * Makes a delivery due at `now`, whatever became of it before; it does not expire any more. Rejects with
-     * `not_found`, and with `conflict` where it cannot be sent.
+     * Makes a delivery due at `now`, whatever became of it before; it does not expire any more, and its retry schedule
+     * goes on as if this attempt were not made. Rejects with `not_found`, and with `conflict` where it cannot be sent.
      */
     retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
   };
@@ -297,7 +309,11 @@ export interface Store {
     find(applicationId: string): Promise<Endpoint | null>;
     /** Those that are failing or disabled. */
     failing(): Promise<Endpoint[]>;
-    put(endpoint: Endpoint): Promise<void>;
+    /**
+     * Begins a new generation of an endpoint, which is neither failing nor disabled, and makes its retries due at `now`,
+     * those first that are due soonest; some thousands at most. Gives the generation; null: the application is gone.
+     */
+    enable(applicationId: string, now: number): Promise<number | null>;
   };
   readonly retention: {
     /** Removes some of what is older than `retention` says; true when nothing was left to remove. */

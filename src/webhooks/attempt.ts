@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, webhookSecrets } from "../domain/applications.ts";
 import type { Attempt, AttemptResult, DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
+import { maxAttempts } from "../domain/delivery-log.ts";
 import type { Log } from "../log.ts";
 import { type Decision, nextStep } from "./retry.ts";
 import type { SendRequest, SendResult } from "./sender.ts";
@@ -71,30 +72,67 @@ export const notMade: SendResult = {
   repeated: false,
 };
 
-/** What is recorded of an attempt that began at `startedAt` and ended at `at`, and what was decided. */
+/** How an attempt went, beside what the receiver answered. */
+export interface AttemptMade {
+  readonly startedAt: number;
+  readonly at: number;
+  /** The generation of the endpoint that it was sent to. */
+  readonly generation: number;
+  /** Whether a newer one has begun since: the URL is a former one, or a person has enabled the endpoint. */
+  readonly isFormer: boolean;
+  /** From 0 to 1, for the jitter. */
+  readonly random: number;
+}
+
+/** What is recorded of an attempt, and what was decided. */
 export function resultOf(
   delivery: DueDelivery,
   sent: SendResult,
-  { startedAt, at, random }: { readonly startedAt: number; readonly at: number; readonly random: number },
+  { startedAt, at, generation, isFormer, random }: AttemptMade,
 ): { result: AttemptResult; decision: Decision } {
+  const { seq, expires_at: expiresAt, resume_at } = delivery;
   const attempts = delivery.attempts + 1;
-  const { seq, expires_at: expiresAt } = delivery;
-  const decision = nextStep({ attempt: attempts, outcome: sent, now: at, expiresAt, random });
+  const base = { seq, at, attempts, generation, attempt: attemptOf(sent, startedAt) };
+  if (isFormer && sent.class !== "ok" && attempts < maxAttempts) {
+    // It says nothing of the endpoint as it is now, which gets the delivery as if this attempt were not made.
+    const extra_attempts = delivery.extra_attempts + 1;
+    const decision = { kind: "retry", at, slowDownEndpoint: false } as const;
+    const result = { ...base, extra_attempts, status: "pending", next_attempt_at: at } as const;
+    return { result: { ...result, resume_at: resume_at ?? at }, decision };
+  }
+  const extra_attempts = delivery.extra_attempts + (resume_at === null ? 0 : 1);
+  const attempt = attempts - extra_attempts;
+  const decision = nextStep({ attempt, resumeAt: resume_at, outcome: sent, now: at, expiresAt, random });
   const next_attempt_at = decision.kind === "retry" ? decision.at : null;
   const status = decision.kind === "retry" ? "pending" : decision.kind;
-  return {
-    result: { seq, at, attempts, attempt: attemptOf(sent, startedAt), status, next_attempt_at },
-    decision,
-  };
+  return { result: { ...base, extra_attempts, status, next_attempt_at, resume_at: null }, decision };
 }
 
 /** How a delivery may end without being sent. */
 export type Unsent = "delivered" | "expired" | "canceled";
 
 /** What is recorded of a delivery to which nothing was sent. */
-export function unsent(delivery: DueDelivery, status: Unsent, at: number): AttemptResult {
-  const { seq, attempts } = delivery;
-  return { seq, at, attempts, attempt: null, status, next_attempt_at: null };
+export function unsent(delivery: DueDelivery, status: Unsent, at: number, generation: number): AttemptResult {
+  const { seq, attempts, extra_attempts } = delivery;
+  const ended = { status, next_attempt_at: null, resume_at: null };
+  return { seq, at, attempts, extra_attempts, generation, attempt: null, ...ended };
+}
+
+/** What is recorded of a delivery that goes back into the store without having been sent. */
+export function putBack(delivery: DueDelivery, at: number, generation: number): AttemptResult {
+  const { seq, attempts, extra_attempts, resume_at } = delivery;
+  const next_attempt_at = attempts === 0 ? 0 : at;
+  return {
+    seq,
+    at,
+    attempts,
+    extra_attempts,
+    generation,
+    attempt: null,
+    status: "pending",
+    next_attempt_at,
+    resume_at,
+  };
 }
 
 function attemptOf(sent: SendResult, at: number): Attempt {

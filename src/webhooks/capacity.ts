@@ -1,5 +1,5 @@
-/** What an attempt takes of memory: a connection with TLS, what waits in its buffers, the request and the answer. */
-const bytesPerConnection = 128 * 1024;
+/** What an attempt takes of memory at most as a rule: a connection with TLS, its buffers, the request, the answer. */
+const bytesPerConnection = 64 * 1024;
 /** The part of the memory that deliveries may take. */
 const memoryPart = 1 / 8;
 /** For the database, the log, and what is opened for a moment. */

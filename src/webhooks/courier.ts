@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
-import { logAttempt, notMade, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
+import { logAttempt, notMade, putBack, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
 import { type Counts, countNotice, countResult } from "./counts.ts";
 import { follow } from "./health.ts";
 import type { Lane } from "./lane.ts";
@@ -31,6 +31,8 @@ export interface Courier {
   readonly inFlight: number;
   /** Makes one attempt of a delivery that was taken from its lane, or ends it where there is nothing to send. */
   start(lane: Lane, delivery: DueDelivery, at: number): void;
+  /** Puts back into the store what a lane has in memory. */
+  letGo(lane: Lane): void;
   /** Resolves when no attempt is under way. */
   idle(): Promise<void>;
 }
@@ -41,20 +43,23 @@ export function createCourier(options: CourierOptions): Courier {
   let whenIdle: (() => void) | null = null;
 
   const start = (lane: Lane, delivery: DueDelivery, at: number): void => {
-    const { recipient } = lane;
+    const { recipient, pace, generation } = lane;
     const ending = endingOf(delivery, recipient, at);
     if (ending || !recipient) {
-      const result = unsent(delivery, ending ?? "canceled", at);
+      const result = unsent(delivery, ending ?? "canceled", at, generation ?? 0);
       countResult(counts, result);
       recorder.add(result);
       return;
     }
-    lane.pace.inFlight++;
+    // The pace of this generation, which may be over when the attempt is.
+    pace.inFlight++;
+    lane.inFlight++;
     inFlight++;
     const done = (sent: SendResult): void => {
-      lane.pace.inFlight--;
+      pace.inFlight--;
+      lane.inFlight--;
       inFlight--;
-      if (sent.class !== "canceled") ended(lane, delivery, sent, at);
+      if (sent.class !== "canceled") ended(lane, delivery, sent, at, recipient.endpoint_generation);
       if (inFlight === 0) whenIdle?.();
       hasTurn(lane);
     };
@@ -66,19 +71,31 @@ export function createCourier(options: CourierOptions): Courier {
     }
   };
 
-  const ended = (lane: Lane, delivery: DueDelivery, sent: SendResult, startedAt: number): void => {
+  const ended = (
+    lane: Lane,
+    delivery: DueDelivery,
+    sent: SendResult,
+    startedAt: number,
+    generation: number,
+  ): void => {
     checkClock();
     const at = now();
     const chance = random();
-    const { result, decision } = resultOf(delivery, sent, { startedAt, at, random: chance });
+    const isFormer = generation !== lane.generation;
+    const made = { startedAt, at, generation, isFormer, random: chance };
+    const { result, decision } = resultOf(delivery, sent, made);
     logAttempt(log, delivery, sent, decision);
     countResult(counts, result);
     lane.unrecorded++;
     recorder.add(result, () => {
       lane.unrecorded--;
-      if (result.next_attempt_at !== null) lane.retryBy(result.next_attempt_at);
+      // Where a new generation has begun meanwhile, it is due at once.
+      if (generation !== lane.generation) lane.retryBy(now());
+      else if (result.next_attempt_at !== null) lane.retryBy(result.next_attempt_at);
       hasTurn(lane);
     });
+    // An outcome counts for the URL that was called, and not against what a person has changed since.
+    if (isFormer) return;
     const isSuccess = sent.class === "ok";
     const isThrottled = isOverloaded(sent.status);
     lane.pace.learn({
@@ -92,21 +109,19 @@ export function createCourier(options: CourierOptions): Courier {
     const notice = follow(lane, sent, at, recorder, log);
     if (notice) countNotice(counts, notice);
     // Memory is for those who can be sent to.
-    if (lane.isDisabled || lane.pace.resumeAt > at) letGo(lane);
+    if (lane.isHeldUp(at)) letGo(lane);
   };
 
-  /** Puts back into the store what was not started. */
   const letGo = (lane: Lane): void => {
     const rest = lane.queue.clear();
     left(rest.length);
     // Recorded and not only given back, because what came from publishing was never to be claimed.
     const at = now();
-    for (const { seq, attempts } of rest) {
-      const isFirst = attempts === 0;
+    for (const delivery of rest) {
+      const isFirst = delivery.attempts === 0;
       lane.unrecorded++;
       if (isFirst) lane.returning++;
-      const next_attempt_at = isFirst ? 0 : at;
-      recorder.add({ seq, at, attempts, attempt: null, status: "pending", next_attempt_at }, () => {
+      recorder.add(putBack(delivery, at, lane.generation ?? 0), () => {
         lane.unrecorded--;
         if (isFirst) {
           lane.returning--;
@@ -122,6 +137,7 @@ export function createCourier(options: CourierOptions): Courier {
       return inFlight;
     },
     start,
+    letGo,
     async idle() {
       if (inFlight === 0) return;
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,13 +1,14 @@
 import type { KeyObject } from "node:crypto";
-import { recipientOf } from "../domain/applications.ts";
-import type { DueDelivery } from "../domain/deliveries.ts";
-import { enabledAgain, newEndpoint } from "../domain/endpoints.ts";
+import { type Application, receives, recipientOf, usesOnlyStream } from "../domain/applications.ts";
+import { newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
+import type { RemovedSubscriptions } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, newCounts } from "./counts.ts";
 import { createCourier } from "./courier.ts";
+import { createIntake, type Reservation } from "./intake.ts";
 import { Lane } from "./lane.ts";
 import { createRecorder } from "./recorder.ts";
 import { Room } from "./room.ts";
@@ -15,7 +16,7 @@ import type { Sender } from "./sender.ts";
 import { Turns } from "./turns.ts";
 
 export interface DispatcherOptions {
-  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints" | "subscriptions">;
+  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
   readonly sender: Pick<Sender, "begin">;
   readonly signingKey: KeyObject;
   readonly log: Log;
@@ -30,14 +31,6 @@ export interface DispatcherOptions {
   readonly connections?: number;
 }
 
-/** Room for the deliveries of one event that is being published. */
-export interface Reservation {
-  /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
-  takes(applicationId: string): boolean;
-  /** Ends the reservation: these were taken and are on disk. To be called in any case. */
-  end(taken: readonly DueDelivery[]): void;
-}
-
 export interface Dispatcher {
   /** Takes up what is pending in the store, and works until the signal; then no attempt is under way any more. */
   run(signal: AbortSignal): Promise<void>;
@@ -46,10 +39,10 @@ export interface Dispatcher {
   wake(applicationId: string): void;
   /** Somebody asks for a delivery of this application now: an endpoint that is held up is probed. */
   hurry(applicationId: string): void;
-  /** The application was changed or removed: what starts from now on goes by its new state. */
-  applicationChanged(applicationId: string): void;
-  /** Subscriptions were removed: what resolves behind this promise sends nothing more for them. */
-  subscriptionsRemoved(): Promise<void>;
+  /** The application is this now, or gone: what starts from now on goes by its new state. */
+  applicationChanged(applicationId: string, application: Application | null): void;
+  /** Subscriptions of an application were removed: nothing more is sent for them. */
+  subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /** Sends to a disabled or failing endpoint again, slowly at first. */
   enable(applicationId: string): Promise<void>;
   readonly standing: Standing;
@@ -66,13 +59,10 @@ export interface Standing {
   readonly counts: Counts;
 }
 
-/** Deliveries of one endpoint in memory that have not started. */
-const maxQueuedPerEndpoint = 256;
 /** With so many results not on disk nothing new is started: the disk is full or slow. */
 const maxUnrecorded = 4_096;
 /** Endpoints that are remembered although they have nothing to do. */
 const maxLanes = 20_000;
-const claimAgainAfterMs = second;
 const lookUpAgainAfterMs = second;
 
 /**
@@ -107,10 +97,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (!lane.isLookingUp) void lookUp(lane);
       return false;
     }
-    if (lane.needsClaim(at) && room.canClaim(lane)) void claim(lane);
+    if (lane.needsClaim(at) && room.canClaim(lane)) void intake.claim(lane);
     if (lane.isClaiming && lane.queue.length === 0) return false;
-    // An endpoint may have half of what is left for others: however many are slow, there is room for one more.
-    const isCrowded = lane.pace.inFlight > 0 && lane.pace.inFlight * 2 >= connections - courier.inFlight;
+    // An endpoint may have half of what is left for others, so that slow ones do not take all connections.
+    const isCrowded = lane.pace.inFlight > 0 && lane.inFlight * 2 >= connections - courier.inFlight;
     if (isCrowded || !lane.mayStart(at)) {
       sleep(lane, at);
       return false;
@@ -118,7 +108,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const delivery = lane.queue.shift();
     if (!delivery) {
       sleep(lane, at);
-      if (lanes.size > maxLanes && lane.isIdle) lanes.delete(lane.applicationId);
+      const isKept = lanes.size <= maxLanes || !lane.isIdle;
+      if (!isKept && lanes.get(lane.applicationId) === lane) lanes.delete(lane.applicationId);
       return false;
     }
     room.left(1);
@@ -143,6 +134,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     hasTurn: (lane) => turns.add(lane),
     left: (count) => room.left(count),
   });
+  const intake = createIntake({
+    store,
+    log,
+    now,
+    room,
+    lanes,
+    laneOf,
+    hasTurn: (lane) => turns.add(lane),
+    letGo: courier.letGo,
+    isStopping,
+  });
 
   /** Has a lane looked at again when something will be due. */
   const sleep = (lane: Lane, at: number): void => {
@@ -151,36 +153,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     else lane.setTimer(() => turns.add(lane), wakeAt - at);
   };
 
-  const claim = async (lane: Lane): Promise<void> => {
-    const id = lane.applicationId;
-    lane.isClaiming = true;
-    try {
-      // Before the claim, because what is set while it is under way must not be forgotten.
-      lane.isBehind = false;
-      lane.retryAt = null;
-      const { due, isBehind, retryAt } = await store.deliveries.claim(id, now(), lane.claimSize);
-      if (isStopping()) return await store.deliveries.giveBack(due.map(({ seq }) => seq));
-      lane.isBehind ||= isBehind;
-      if (retryAt !== null) lane.retryBy(retryAt);
-      room.claimed(due.length);
-      for (const delivery of due) lane.queue.push(delivery);
-    } catch (error) {
-      log.error("claim_failed", { application_id: id, ...errorFields(error) });
-      lane.isBehind = true;
-      await Bun.sleep(claimAgainAfterMs);
-    }
-    lane.isClaiming = false;
-    turns.add(lane);
-  };
-
   const lookUp = async (lane: Lane): Promise<void> => {
     const id = lane.applicationId;
     const { changes } = lane;
     lane.isLookingUp = true;
     try {
       const application = await store.applications.find(id);
-      lane.endpoint ??= (await store.endpoints.find(id)) ?? newEndpoint(id);
-      if (lane.changes === changes) lane.reach(application && recipientOf(application));
+      const endpoint = await store.endpoints.find(id);
+      // Where it has changed meanwhile, it is looked up once more.
+      if (lane.changes === changes) {
+        if (application) lane.begin(application.endpoint_generation, now());
+        lane.endpoint ??= endpoint ?? newEndpoint(id, lane.generation ?? 0);
+        lane.reach(application && recipientOf(application));
+      }
       turns.add(lane);
     } catch (error) {
       log.error("look_up_failed", { application_id: id, ...errorFields(error) });
@@ -205,8 +190,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     async run(signal) {
       await store.deliveries.takeUp();
-      for (const endpoint of await store.endpoints.failing())
-        laneOf(endpoint.application_id).endpoint = endpoint;
+      for (const endpoint of await store.endpoints.failing()) {
+        const lane = laneOf(endpoint.application_id);
+        lane.begin(endpoint.generation, now());
+        lane.endpoint ??= endpoint;
+      }
       stopping = signal;
       for (const { application_id, due_at } of await store.deliveries.pending()) {
         const lane = laneOf(application_id);
@@ -224,33 +212,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await recorder.settled();
       lanes.clear();
     },
-    reserve() {
-      let mine = 0;
-      return {
-        takes(applicationId) {
-          const lane = laneOf(applicationId);
-          const isTaken =
-            !isStopping() &&
-            lane.isUpToDate(now()) &&
-            lane.queue.length < maxQueuedPerEndpoint &&
-            room.reserve();
-          if (isTaken) mine++;
-          else {
-            lane.isBehind = true;
-            turns.add(lane);
-          }
-          return isTaken;
-        },
-        end(taken) {
-          room.use(mine, taken.length);
-          for (const delivery of taken) {
-            const lane = laneOf(delivery.application_id);
-            lane.queue.push(delivery);
-            turns.add(lane);
-          }
-        },
-      };
-    },
+    reserve: () => intake.reserve(),
     wake(applicationId) {
       const lane = laneOf(applicationId);
       lane.retryBy(now());
@@ -260,30 +222,26 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       laneOf(applicationId).pace.resume();
       this.wake(applicationId);
     },
-    applicationChanged(applicationId) {
+    applicationChanged(applicationId, application) {
       const lane = lanes.get(applicationId);
       if (!lane) return;
-      lane.changes++;
-      lane.recipient = undefined;
+      lane.forget();
+      if (application && lane.begin(application.endpoint_generation, now())) {
+        log.info("endpoint.enabled", { application_id: applicationId });
+      }
+      // What was pending has ended in the store, also where the next change follows at once.
+      if (application && (!receives(application) || usesOnlyStream(application))) intake.recall(lane);
       turns.add(lane);
     },
-    async subscriptionsRemoved() {
-      const waiting = [...lanes.values()].flatMap((lane) => lane.queue.items());
-      const ids = [...new Set(waiting.map(({ subscription_id }) => subscription_id))];
-      const there = await store.subscriptions.existing(ids);
-      for (const { queue } of lanes.values()) {
-        if (queue.length === 0) continue;
-        queue.change((one) => (there.has(one.subscription_id) ? one : { ...one, isWanted: false }));
-      }
-    },
+    subscriptionsRemoved: (removed) => intake.removed(removed),
     async enable(applicationId) {
+      const generation = await store.endpoints.enable(applicationId, now());
+      if (generation === null) return;
       const lane = laneOf(applicationId);
-      const endpoint = enabledAgain(
-        lane.endpoint ?? (await store.endpoints.find(applicationId)) ?? newEndpoint(applicationId),
-      );
-      await store.endpoints.put(endpoint);
-      await store.deliveries.hurry(applicationId, now());
-      lane.restart(endpoint, now());
+      lane.forget();
+      lane.begin(generation, now());
+      // Also where nothing was known of it: its retries are due.
+      lane.retryBy(now());
       log.info("endpoint.enabled", { application_id: applicationId });
       turns.add(lane);
     },

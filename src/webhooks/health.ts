@@ -26,7 +26,7 @@ export function follow(
   log: Log,
 ): EndpointNotice | null {
   if (ours.has(sent.class)) return null;
-  const before = lane.endpoint ?? newEndpoint(lane.applicationId);
+  const before = lane.endpoint ?? newEndpoint(lane.applicationId, lane.generation ?? 0);
   const { status, error } = sent;
   const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error };
   const { endpoint, notice } = afterAttempt(before, attempt);

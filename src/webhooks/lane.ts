@@ -19,7 +19,14 @@ export class Lane {
   recipient: Recipient | null | undefined = undefined;
   /** Counts up whenever the application changes, so that an older look-up is not taken for the newest. */
   changes = 0;
+  /** null: it has to be looked up before anything starts. */
   endpoint: Endpoint | null = null;
+  /** The endpoint's, which `pace` and `endpoint` are of; null: not known yet. */
+  generation: number | null = null;
+  /** Attempts under way, those of earlier generations included. */
+  inFlight = 0;
+  /** Deliveries that were taken and are not in the queue yet. */
+  arriving = 0;
   /** Results that are not on disk yet, and will say when to go on. */
   unrecorded = 0;
   isLookingUp = false;
@@ -47,7 +54,8 @@ export class Lane {
   /** Whether nothing is known that would be lost with it. */
   get isIdle(): boolean {
     const waits = this.isBehind || this.isClaiming || this.retryAt !== null || this.queue.length > 0;
-    return !waits && this.pace.inFlight + this.unrecorded === 0 && !this.isDisabled;
+    if (waits || this.isLookingUp || this.isDisabled) return false;
+    return this.inFlight + this.unrecorded + this.arriving === 0;
   }
 
   /** Takes in what was looked up of the application. */
@@ -62,8 +70,13 @@ export class Lane {
     return !this.pace.isOpen && this.pace.resumeAt <= now;
   }
 
+  /** Whether nothing may be sent for now: then nothing is kept in memory. */
+  isHeldUp(now: number): boolean {
+    return this.isDisabled || this.pace.resumeAt > now;
+  }
+
   needsClaim(now: number): boolean {
-    if (this.isClaiming || this.returning > 0 || this.isDisabled || this.pace.resumeAt > now) return false;
+    if (this.isClaiming || this.returning > 0 || this.arriving > 0 || this.isHeldUp(now)) return false;
     const few = this.claimSize / 4;
     if (this.isBehind) return this.queue.length < few;
     return this.retryAt !== null && this.retryAt <= now && this.queue.retries < few;
@@ -97,13 +110,25 @@ export class Lane {
     this.#timer = wake && inMs > 0 ? setTimeout(wake, Math.min(inMs, longestTimerMs)) : null;
   }
 
-  /** The endpoint is to be tried anew, slowly at first. */
-  restart(endpoint: Endpoint, now: number): void {
-    this.endpoint = endpoint;
-    const { inFlight, max } = this.pace;
-    this.pace = new Pace({ max, first: 1 });
-    this.pace.inFlight = inFlight;
+  /** What is known of the application is out of date, and is looked up before anything starts. */
+  forget(): void {
+    this.changes++;
+    this.recipient = undefined;
+  }
+
+  /**
+   * The endpoint is of this generation. Of a newer one than before nothing is known: it is tried anew, slowly at first,
+   * and what is under way to the former one does not count. Whether it is a newer one.
+   */
+  begin(generation: number, now: number): boolean {
+    if (this.generation !== null && generation <= this.generation) return false;
+    const isNewer = this.generation !== null;
+    this.generation = generation;
+    if (!isNewer) return false;
+    this.endpoint = null;
+    this.pace = new Pace({ max: this.pace.max, first: 1 });
     this.retryBy(now);
+    return true;
   }
 
   /** The clock was moved by so much. */

@@ -79,45 +79,51 @@ export const isOverloaded = (status: number | null): boolean => overloaded.has(s
 const gone = 410;
 
 /**
- * Decides what follows attempt number `attempt` (1 is the first) that ended as `outcome` at `now`.
+ * Decides what follows attempt number `attempt` of the schedule (1 is the first) that ended as `outcome` at `now`.
  *
  * The next attempt is due after the wait of the schedule, ±20 %, and never before the moment that
  * `Retry-After` names, on whichever failure it came. It may lengthen a wait but not shorten one: a
  * receiver that answers `Retry-After: 0` while it is down would use up all attempts in seconds.
  *
- * An attempt beyond the schedule (a manual one) is delivered or failed. A `canceled` attempt tells
+ * An attempt that a person asked for is none of the schedule, which goes on behind it at `resumeAt`; `attempt` is then
+ * the number of the one before. It has failed for good where the schedule is at its end. A `canceled` attempt tells
  * nothing about the receiver: it is due again at once, and its number should be used again.
  *
+ * @param input.resumeAt null for an attempt of the schedule
  * @param input.expiresAt when the message loses its worth; null for never
  * @param input.random from 0 to 1, chosen by the caller
  */
 export function nextStep(input: {
   readonly attempt: number;
+  readonly resumeAt: number | null;
   readonly outcome: Outcome;
   readonly now: number;
   readonly expiresAt: number | null;
   readonly random: number;
 }): Decision {
-  const { attempt, outcome, now, expiresAt, random } = input;
+  const { attempt, resumeAt, outcome, now, expiresAt, random } = input;
   if (outcome.class === "ok") return { kind: "delivered" };
 
   const slowDownEndpoint = overloaded.has(outcome.status);
   if (outcome.status === gone) return { kind: "failed", slowDownEndpoint, disableEndpoint: true };
 
-  const wait = outcome.class === "canceled" ? 0 : waitAfter(attempt, outcome.retryAfterMs, random);
+  const isLast = attempt >= maxAttempts;
+  // Behind an attempt that was asked for the schedule is not due before the shortest of its waits.
+  const step = resumeAt === null ? attempt : 1;
+  const wait =
+    outcome.class === "canceled" ? 0 : isLast ? null : waitAfter(step, outcome.retryAfterMs, random);
   if (wait === null) return { kind: "failed", slowDownEndpoint, disableEndpoint: false };
 
-  const at = now + wait;
+  const at = Math.max(now + wait, resumeAt ?? 0);
   if (expiresAt !== null && at > expiresAt) return { kind: "expired", slowDownEndpoint };
   return { kind: "retry", at, slowDownEndpoint };
 }
 
-function waitAfter(attempt: number, retryAfterMs: number | null, random: number): number | null {
-  const scheduled = retrySchedule[attempt - 1];
-  if (scheduled === undefined) return null;
+function waitAfter(attempt: number, retryAfterMs: number | null, random: number): number {
+  const scheduled = retrySchedule[attempt - 1] ?? 0;
   const spread = scheduled * (1 - jitter + 2 * jitter * random);
-  // Only ever later than asked, or a wave that was told "in 60 seconds" returns as one, half of it early.
-  const asked = Math.min(retryAfterMs ?? 0, maxRetryAfterMs) * (1 + jitter * random);
+  // Spread only to later, so that none comes earlier than asked, and not beyond the longest that is honoured.
+  const asked = Math.min((retryAfterMs ?? 0) * (1 + jitter * random), maxRetryAfterMs);
   return Math.round(Math.max(spread, asked));
 }
 

@@ -72,6 +72,8 @@ export async function sendSample(
       isWanted: true,
       sequence: 0,
       attempts: 0,
+      extra_attempts: 0,
+      resume_at: null,
       expires_at: null,
       event,
     },

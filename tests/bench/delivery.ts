@@ -9,6 +9,7 @@ import { fanOut } from "./delivery/fan-out.ts";
 import { hanging, latency } from "./delivery/latency.ts";
 import { publish } from "./delivery/publish.ts";
 import { readPath } from "./delivery/read-path.ts";
+import { receivers } from "./delivery/receivers.ts";
 import { retries } from "./delivery/retries.ts";
 import type { Bench, Outcome, Section } from "./delivery/section.ts";
 import { throughput } from "./delivery/throughput.ts";
@@ -25,6 +26,7 @@ import { table } from "./support/report.ts";
 
 const sections: readonly Section[] = [
   throughput,
+  receivers,
   publish,
   latency,
   hanging,
@@ -115,7 +117,7 @@ function describe({ section: { title }, outcome: { rows, goals }, others }: Meas
 async function main(): Promise<void> {
   const { rounds, seconds, only, executable, ...options } = readOptions();
   if (options.help) return void process.stdout.write(help);
-  requireMachine({ taskset: "util-linux" });
+  requireMachine({ taskset: "util-linux", openssl: "openssl" });
   pinThisProcess();
   const say = (line: string) => void (options.json || process.stderr.write(`${line}\n`));
   const bench: Bench = {

@@ -103,9 +103,10 @@ describe("the state of an endpoint", () => {
 
   test("enabled again it has a clean record, and still knows what was last", () => {
     const { endpoint } = through([success(0), gone(1)]);
-    const again = enabledAgain(endpoint);
+    const again = enabledAgain(endpoint, 3);
     expect(endpointStatus(again)).toBe("enabled");
     expect(again).toMatchObject({
+      generation: 3,
       failures: 0,
       disabled_reason: null,
       last_success_at: start,

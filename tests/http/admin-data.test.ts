@@ -358,10 +358,11 @@ describe("Idempotency-Key", () => {
     const before = receiver.received.length;
     const first = await send("key-1", body, type);
     const text = await first.text();
-    expect(first.status).toBe(202);
+    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([202, null]);
     for (let i = 0; i < 3; i++) {
       clock.advance(3_600_000);
       const again = await send("key-1", body, type);
+      expect(again.headers.get("idempotent-replayed")).toBe("true");
       expect([again.status, await again.text()]).toEqual([202, text]);
     }
     await receiver.arrived(before + sent);

@@ -24,6 +24,7 @@ const application = {
   subscription_limit: null,
   webhook_concurrency: null,
   disabled: false,
+  endpoint_generation: 0,
   created_at: "",
   updated_at: "",
 };

@@ -136,7 +136,8 @@ test.each([
   await store.deliveries.record(
     retries.map(({ seq }) => {
       const result = { seq, at: publishedAt, attempts: 1, attempt: { ...attempt, timings } };
-      return { ...result, status: "pending", next_attempt_at: publishedAt + 1 };
+      const kept = { extra_attempts: 0, generation: 0, resume_at: null };
+      return { ...result, ...kept, status: "pending", next_attempt_at: publishedAt + 1 };
     }),
     [],
   );

@@ -73,8 +73,11 @@ async function past(daysAgo: number, status: DeliveryStatus): Promise<void> {
     at: published_at,
     attempt,
     attempts: 1,
+    extra_attempts: 0,
+    generation: 0,
     status,
     next_attempt_at: null,
+    resume_at: null,
   }));
   await store.deliveries.record(results, []);
 }
@@ -177,8 +180,11 @@ describe("retention", () => {
         at: now,
         attempt: null,
         attempts: 1,
+        extra_attempts: 0,
+        generation: 0,
         status: "delivered",
         next_attempt_at: null,
+        resume_at: null,
       } as const;
       await store.deliveries.record(
         due.map(({ seq }) => ({ seq, ...done })),

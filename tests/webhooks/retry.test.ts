@@ -23,9 +23,9 @@ function failure(kind: OutcomeClass): Outcome {
 
 function decide(
   outcome: Outcome,
-  given: { attempt?: number; expiresAt?: number | null; random?: number } = {},
+  given: { attempt?: number; resumeAt?: number; expiresAt?: number | null; random?: number } = {},
 ): Decision {
-  return nextStep({ attempt: 1, expiresAt: null, random: middle, now, outcome, ...given });
+  return nextStep({ attempt: 1, resumeAt: null, expiresAt: null, random: middle, now, outcome, ...given });
 }
 
 describe("the schedule", () => {
@@ -82,6 +82,31 @@ describe("the schedule", () => {
     expect(decide(failure("canceled"))).toEqual(again);
     expect(decide(failure("canceled"), { attempt: 10 })).toEqual(again);
     expect(decide(failure("canceled"), { expiresAt: now - 1 })).toMatchObject({ kind: "expired" });
+  });
+});
+
+describe("an attempt that a person asked for", () => {
+  test("leaves the schedule where it was", () => {
+    for (const attempt of [0, 1, 5, 9]) {
+      expect(decide(status(500), { attempt, resumeAt: now + 600_000 })).toMatchObject({ at: now + 600_000 });
+    }
+  });
+
+  test("is followed by the schedule's no sooner than after its shortest wait, and by what Retry-After asks", () => {
+    expect(decide(status(500), { attempt: 4, resumeAt: now - 1 })).toMatchObject({ at: now + 5_000 });
+    expect(decide(status(429, 60_000), { attempt: 4, resumeAt: now, random: 0 })).toMatchObject({
+      at: now + 60_000,
+    });
+  });
+
+  test("has failed where the schedule is at its end", () => {
+    expect(decide(status(500), { attempt: 10, resumeAt: now })).toMatchObject({ kind: "failed" });
+  });
+
+  test("is delivered, gives up and expires as any other", () => {
+    expect(decide(status(204), { resumeAt: now })).toEqual({ kind: "delivered" });
+    expect(decide(status(410), { resumeAt: now })).toMatchObject({ kind: "failed", disableEndpoint: true });
+    expect(decide(status(500), { resumeAt: now + 9, expiresAt: now })).toMatchObject({ kind: "expired" });
   });
 });
 
@@ -148,8 +173,13 @@ describe("Retry-After", () => {
     expect(decide(status(503, 60_000), { attempt: 3 })).toMatchObject({ at: now + 1_800_000 });
   });
 
-  test("is honoured up to 24 hours", () => {
-    expect(decide(status(503, 1e15), { random: 0 })).toMatchObject({ at: now + 86_400_000 });
+  test.each([0, 0.5, 0.999999, 1])("is honoured up to 24 hours and no longer: random %p", (random) => {
+    for (const asked of [86_400_000, 1e15]) {
+      expect(decide(status(503, asked), { random })).toMatchObject({ at: now + 86_400_000 });
+    }
+    const { at } = decide(status(503, 80_000_000), { random }) as { at: number };
+    expect(at - now).toBeGreaterThanOrEqual(80_000_000);
+    expect(at - now).toBeLessThanOrEqual(86_400_000);
   });
 
   test("does not add an attempt", () => {

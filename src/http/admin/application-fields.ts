@@ -169,7 +169,7 @@ export function checkFields(
   };
 }
 
-type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets">;
+type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "endpoint_generation">;
 
 /** An application as it is told: none of its secrets. */
 export function shown(application: Shown) {

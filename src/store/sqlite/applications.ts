@@ -3,6 +3,7 @@ import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
   type Application,
+  type ApplicationChanges,
   type RetiredSecret,
   type Rotation,
   receives,
@@ -16,6 +17,7 @@ import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
+import { endpointRenewer } from "./endpoints.ts";
 import { applications } from "./schema/access.ts";
 import { settings } from "./schema/admin.ts";
 
@@ -35,6 +37,7 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   subscription_limit: applications.subscription_limit,
   webhook_concurrency: applications.webhook_concurrency,
   disabled: applications.disabled,
+  endpoint_generation: applications.endpoint_generation,
   created_at: applications.created_at,
   updated_at: applications.updated_at,
 };
@@ -47,6 +50,7 @@ export function applicationStore(
 ): Store["applications"] {
   const commit = deliveryModes.forgottenBy(commitNow);
   const cancel = once(() => deliveryCanceler(db));
+  const renewEndpoint = once(() => endpointRenewer(db));
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
   const secrets = once(() =>
@@ -89,19 +93,25 @@ export function applicationStore(
     return change(id, { webhook_secret: secret, retired_webhook_secrets: retired }, rotation.now);
   };
 
+  const update = (id: string, changes: ApplicationChanges, now: number): Application | null => {
+    const before = find.get({ id });
+    const changed = change(id, changes, now);
+    if (!before || !changed) return null;
+    if (!receives(changed)) cancel().ofApplication(id, now);
+    else if (usesOnlyStream(changed)) cancel().leftToStream(id, now);
+    // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
+    const isAnother = changed.webhook_url !== before.webhook_url || changes.delivery === "stream";
+    const generation = isAnother ? renewEndpoint()(id, now) : null;
+    return generation === null ? changed : { ...changed, endpoint_generation: generation };
+  };
+
   return {
     create: (application) =>
       commit(() => {
         const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash ?? []) };
         orm.insert(applications).values(row).run();
       }),
-    update: (id, changes, now) =>
-      commit(() => {
-        const changed = change(id, changes, now);
-        if (changed && !receives(changed)) cancel().ofApplication(id, now);
-        else if (changed && usesOnlyStream(changed)) cancel().leftToStream(id, now);
-        return changed;
-      }),
+    update: (id, changes, now) => commit(() => update(id, changes, now)),
     remove: (id, now) =>
       commit(() => {
         cancel().ofApplication(id, now);

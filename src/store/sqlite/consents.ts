@@ -32,7 +32,7 @@ export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commi
           .where(and(eq(consents.user_id, userId), eq(consents.application_id, applicationId)))
           .run();
         removeTokensOf(orm, userId, applicationId);
-        removeSubscriptions.ofBroadcaster(applicationId, userId, now);
+        return removeSubscriptions.ofBroadcaster(applicationId, userId, now);
       }),
   };
 }

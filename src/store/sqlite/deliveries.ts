@@ -15,6 +15,8 @@ interface DueRow {
   readonly isWanted: 0 | 1;
   readonly sequence: number;
   readonly attempts: number;
+  readonly extra_attempts: number;
+  readonly resume_at: number | null;
   readonly expires_at: number | null;
   readonly next_attempt_at: number;
   readonly event_seq: number;
@@ -22,9 +24,6 @@ interface DueRow {
 
 /** Bodies of events that are kept for further claims. */
 const maxSharedBytes = 4 * 1024 * 1024;
-
-/** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
-const hurriedAtOnce = 10_000;
 
 /**
  * Statements of SQLite itself, because this is the engine's innermost loop. What is handed out is only remembered in
@@ -54,7 +53,8 @@ export function deliveryStore(
              WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
      FROM apps WHERE id IS NOT NULL`,
   );
-  const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.expires_at, d.next_attempt_at, d.event_seq,
+  const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
+    d.expires_at, d.next_attempt_at, d.event_seq,
     EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted`;
   const first = db.prepare<DueRow, [string]>(
     `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at = 0 ORDER BY d.seq`,
@@ -66,12 +66,18 @@ export function deliveryStore(
   const event = db.prepare<{ id: string; name: string; version: number; body: string | null }, [number]>(
     "SELECT id, name, version, body FROM events WHERE seq = ?",
   );
-  const settle = db.prepare<null, [string, number, number | null, number | null, number]>(
-    `UPDATE deliveries SET status = ?, attempts = ?, next_attempt_at = ?, finished_at = ?
+  const settle = db.prepare<
+    null,
+    [string, number, number, number | null, number | null, number | null, number]
+  >(
+    `UPDATE deliveries SET status = ?, attempts = ?, extra_attempts = ?, next_attempt_at = ?, resume_at = ?,
+       finished_at = ?
      WHERE seq = ? AND status = 'pending'`,
   );
-  const isWanted = db.prepare<{ id: string }, [number]>(
-    "SELECT id FROM subscriptions WHERE id = (SELECT subscription_id FROM deliveries WHERE seq = ?)",
+  const standing = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
+    `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted,
+            (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
+     FROM deliveries d WHERE d.seq = ?`,
   );
   const addAttempts = rowInserter<AttemptRow>(
     db,
@@ -97,21 +103,31 @@ export function deliveryStore(
     sentEvents.set(seq, sent);
     return sent;
   };
-  const hurry = db.prepare<null, [number, string, number]>(
-    `UPDATE deliveries SET next_attempt_at = ?
-     WHERE seq IN (SELECT seq FROM deliveries WHERE application_id = ? AND next_attempt_at > ?
-                   ORDER BY next_attempt_at LIMIT ${hurriedAtOnce})`,
-  );
 
   const log = deliveryLog(db);
   const retry = retrier(db);
 
+  /** What becomes of a delivery that is to be tried again, which may have changed while the attempt was under way. */
+  const pendingAs = (
+    result: AttemptResult,
+  ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
+    const { seq, at, generation, next_attempt_at, resume_at } = result;
+    const now = standing.get(seq);
+    if (!now?.isWanted) return { status: "canceled", next_attempt_at: null, resume_at: null };
+    // Its endpoint was enabled meanwhile, or has another URL: it is asked for now, as the others that wait.
+    const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
+    if (!isAsked) return result;
+    const resumeAt = resume_at ?? next_attempt_at;
+    return { status: "pending", next_attempt_at: Math.min(next_attempt_at, at), resume_at: resumeAt };
+  };
+
   const record = (results: readonly AttemptResult[]) => {
     const made: AttemptRow[] = [];
-    for (const { seq, at, attempt, attempts, status, next_attempt_at } of results) {
-      // Its subscription may have been removed while the attempt was under way.
-      if (status === "pending" && !isWanted.get(seq)) settle.run("canceled", attempts, null, at, seq);
-      else settle.run(status, attempts, next_attempt_at, next_attempt_at === null ? at : null, seq);
+    for (const result of results) {
+      const { seq, at, attempt, attempts, extra_attempts } = result;
+      const { status, next_attempt_at, resume_at } = result.status === "pending" ? pendingAs(result) : result;
+      const finishedAt = status === "pending" ? null : at;
+      settle.run(status, attempts, extra_attempts, next_attempt_at, resume_at, finishedAt, seq);
       if (attempt) made.push(attemptRow(seq, attempts, attempt));
     }
     addAttempts(made);
@@ -144,14 +160,13 @@ export function deliveryStore(
       const places = limit - firsts.taken.length;
       const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), places, now);
       const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
-        const { seq, id, subscription_id, sequence, attempts, expires_at, event_seq, isWanted } = row;
-        const about = { seq, id, application_id: applicationId, subscription_id, isWanted: isWanted === 1 };
-        return { ...about, sequence, attempts, expires_at, event: sentEvent(event_seq) };
+        const { event_seq, isWanted, next_attempt_at, ...about } = row;
+        const event = sentEvent(event_seq);
+        return { ...about, application_id: applicationId, isWanted: isWanted === 1, event };
       });
       for (const { seq } of due) claimed.add(seq);
       return { due, isBehind: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
     },
-    hurry: (applicationId, now) => commit(() => void hurry.run(now, applicationId, now)),
     async giveBack(seqs) {
       for (const seq of seqs) claimed.delete(seq);
     },

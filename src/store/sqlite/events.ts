@@ -96,7 +96,14 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
       const isTaken = takes(application_id);
       rows.push([...begin, "pending", isTaken ? null : 0, null, expires_at]);
       if (!isTaken) continue;
-      const state = { isWanted: true, attempts: 0, expires_at, event: sent };
+      const state = {
+        isWanted: true,
+        attempts: 0,
+        extra_attempts: 0,
+        resume_at: null,
+        expires_at,
+        event: sent,
+      };
       taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
     addRows(rows);

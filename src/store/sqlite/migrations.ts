@@ -14,6 +14,7 @@ import webhookConcurrency from "../../../drizzle/0011_webhook_concurrency.sql" w
 import operatorKeys from "../../../drizzle/0012_operator_keys.sql" with { type: "text" };
 import removedDeliveries from "../../../drizzle/0013_removed_deliveries.sql" with { type: "text" };
 import tagIds from "../../../drizzle/0014_tag_ids.sql" with { type: "text" };
+import endpointGenerations from "../../../drizzle/0015_endpoint_generations.sql" with { type: "text" };
 import { StoreError } from "../results.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   { name: "0012_operator_keys", sql: operatorKeys },
   { name: "0013_removed_deliveries", sql: removedDeliveries },
   { name: "0014_tag_ids", sql: tagIds },
+  { name: "0015_endpoint_generations", sql: endpointGenerations },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

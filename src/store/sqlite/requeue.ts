@@ -11,7 +11,27 @@ interface State {
   readonly isWanted: 0 | 1;
 }
 
-/** Makes deliveries due again, within a commit. What has ended begins anew, with its id and the count of its attempts. */
+/** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
+const hurriedAtOnce = 10_000;
+
+/**
+ * What a person asks for is an attempt of its own: the schedule goes on behind it, at `resume_at`, as if it were not
+ * made.
+ */
+const askedFor = `resume_at = ifnull(resume_at, next_attempt_at), next_attempt_at = min(next_attempt_at, ?)`;
+
+/** Makes the retries of an application due, within a commit. */
+export function hurrier(db: Database): (applicationId: string, now: number) => void {
+  const hurry = db.prepare<null, [number, string]>(
+    `UPDATE deliveries SET ${askedFor}
+     WHERE seq IN (SELECT seq FROM deliveries
+                   WHERE application_id = ? AND next_attempt_at > 0 AND attempts < ${maxAttempts}
+                   ORDER BY next_attempt_at LIMIT ${hurriedAtOnce})`,
+  );
+  return (applicationId, now) => void hurry.run(now, applicationId);
+}
+
+/** Makes deliveries due again, within a commit. What has ended is pending again, with its id and its attempts. */
 export function requeuer(db: Database) {
   const find = db.prepare<State, [number]>(
     `SELECT d.status, d.attempts, e.body IS NOT NULL AS hasBody,
@@ -20,20 +40,20 @@ export function requeuer(db: Database) {
   );
   // What the dispatcher has in memory (null), and what waits for its first attempt (0), is about to be sent anyway.
   const hurry = db.prepare<null, [number, number]>(
-    `UPDATE deliveries SET next_attempt_at = min(next_attempt_at, ?), expires_at = NULL
-     WHERE seq = ? AND next_attempt_at > 0`,
+    `UPDATE deliveries SET ${askedFor}, expires_at = NULL WHERE seq = ? AND next_attempt_at > 0`,
   );
-  // Somebody asked for it, so it is worth sending whatever its age.
+  // It is asked for, so it is worth sending whatever its age.
   const begin = db.prepare<null, [number, number]>(
-    `UPDATE deliveries SET status = 'pending', next_attempt_at = ?, finished_at = NULL, expires_at = NULL
-     WHERE seq = ?`,
+    `UPDATE deliveries SET status = 'pending', next_attempt_at = ?1, resume_at = ?1, finished_at = NULL,
+       expires_at = NULL
+     WHERE seq = ?2`,
   );
   /** Why it cannot be sent again, or null. */
   const obstacle = (seq: number): keyof ReplaySkips | null => {
     const state = find.get(seq);
     if (!state?.isWanted) return "subscription_deleted";
     if (!state.hasBody) return "body_not_kept";
-    return state.status !== "pending" && state.attempts >= maxAttempts ? "attempts_used_up" : null;
+    return state.attempts >= maxAttempts ? "attempts_used_up" : null;
   };
   return {
     obstacle,

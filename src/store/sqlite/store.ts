@@ -96,7 +96,7 @@ function storeOn(
     eventTypes: () => eventTypeStore(orm, commit),
     deliveries: () => deliveryStore(db, commit, keepEndpoint),
     replays: () => replayStore(db, orm, commit),
-    endpoints: () => endpointStore(orm, commit, keepEndpoint),
+    endpoints: () => endpointStore(db, commit),
     retention: () => retentionStore(db, commit),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),

@@ -55,7 +55,6 @@ export function subscriptionStore(
   );
   const kept = db.prepare<Count, [string]>(keptCount);
   const count = (applicationId: string) => kept.get(applicationId)?.subscriptions ?? 0;
-  const isThere = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
   const remove = subscriptionRemover(db);
   const isGood = db.prepare<{ good: 1 }, [Uint8Array]>("SELECT 1 AS good FROM tokens WHERE hash = ?");
 
@@ -93,7 +92,6 @@ export function subscriptionStore(
       snapshots.during((moment) => readList(moment, applicationId, broadcasterId)),
     find: async (app_id, id) => find.get({ app_id, id }) ?? null,
     count: async (applicationId) => count(applicationId),
-    existing: async (ids) => new Set(ids.filter((id) => isThere.get(id))),
     remove: (applicationId, ids, now, userId = null) =>
       commit(() => remove.byIds(applicationId, ids, userId, now)),
   };
@@ -155,7 +153,8 @@ async function slicesOf(moment: Database, applicationId: string) {
 
 /**
  * Removes subscriptions of an application: these ids, of a user only those whose broadcaster that is, or all of a
- * broadcaster. Cancels their deliveries that are in the store; to be called within a commit.
+ * broadcaster; gives the ids that were removed. Cancels their deliveries that are in the store; to be called within a
+ * commit.
  */
 export function subscriptionRemover(db: Database) {
   const cancel = deliveryCanceler(db);
@@ -170,13 +169,14 @@ export function subscriptionRemover(db: Database) {
   const canceled = (applicationId: string, removed: readonly { readonly id: string }[], now: number) => {
     const ids = removed.map(({ id }) => id);
     cancel.ofSubscriptions(applicationId, ids, now);
+    return ids;
   };
   return {
-    byIds(applicationId: string, ids: readonly string[], userId: number | null, now: number): void {
-      canceled(applicationId, byIds.all(applicationId, JSON.stringify(ids), userId), now);
+    byIds(applicationId: string, ids: readonly string[], userId: number | null, now: number): string[] {
+      return canceled(applicationId, byIds.all(applicationId, JSON.stringify(ids), userId), now);
     },
-    ofBroadcaster(applicationId: string, userId: number, now: number): void {
-      canceled(applicationId, byBroadcaster.all(applicationId, userId), now);
+    ofBroadcaster(applicationId: string, userId: number, now: number): string[] {
+      return canceled(applicationId, byBroadcaster.all(applicationId, userId), now);
     },
   };
 }

@@ -3,6 +3,7 @@ import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
+import type { RemovedUser } from "../results.ts";
 import type { Store } from "../store.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import { type Commit, commitBatch } from "./commit.ts";
@@ -75,23 +76,27 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     return results;
   };
 
-  const remove = (id: number, now: number): number[] => {
+  const remove = (id: number, now: number): RemovedUser => {
     const user = byId.get(id);
-    if (!user) return [];
+    if (!user) return { channelIds: [], subscriptions: [] };
     const ended = orm
       .delete(subscriptions)
       .where(eq(subscriptions.broadcaster_user_id, id))
       .returning({ id: subscriptions.id, app_id: subscriptions.app_id })
       .all();
-    const idsOf = (some: readonly { readonly id: string }[]) => some.map((one) => one.id);
-    for (const [applicationId, some] of Map.groupBy(ended, ({ app_id }) => app_id)) {
-      cancel().ofSubscriptions(applicationId, idsOf(some), now);
-    }
-    cancel().handedOut(idsOf(ended), now);
+    const removed = [...Map.groupBy(ended, ({ app_id }) => app_id)].map(([application_id, some]) => ({
+      application_id,
+      ids: some.map((one) => one.id),
+    }));
+    for (const { application_id, ids } of removed) cancel().ofSubscriptions(application_id, ids, now);
+    cancel().handedOut(
+      ended.map((one) => one.id),
+      now,
+    );
     const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
     search().remove(user);
     orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
-    return gone.map((channel) => channel.id);
+    return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
   };
 
   return {

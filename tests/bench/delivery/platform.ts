@@ -4,7 +4,7 @@ import { channelFollowed } from "../../../src/domain/events/channel-followed.ts"
 import { adminKey, load, newToken, type OnAir, startOnAir, subscribe } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { BenchError } from "../support/processes.ts";
-import type { Receiver } from "../support/receiver.ts";
+import type { Receiver, ReceiverReport } from "../support/receiver.ts";
 import { Wire } from "../support/wire.ts";
 import type { Bench } from "./section.ts";
 
@@ -103,18 +103,20 @@ async function makeTemplate(bench: Bench, directory: string, applications: numbe
 const allowLoopback = { args: ["--allow-private-webhooks"] };
 
 /** Starts On Air on a data directory as every section does. */
-export function serveDirectory(bench: Bench, data: string): Promise<OnAir> {
+export function serveDirectory(bench: Bench, data: string, trusted?: string): Promise<OnAir> {
   const cpus = bench.serverCpus;
-  return startOnAir(bench.executable, data, bench.directory, { ...allowLoopback, cpus });
+  const options = { ...allowLoopback, cpus, ...(trusted !== undefined && { trusted }) };
+  return startOnAir(bench.executable, data, bench.directory, options);
 }
 
 const drainSeconds = 40;
 
 /** Waits until all have arrived; throws unless each did so exactly once. */
-export async function requireAllOnce(receiver: Receiver, deliveries: number): Promise<void> {
+export async function requireAllOnce(receiver: Receiver, deliveries: number): Promise<ReceiverReport> {
   await receiver.waitFor(deliveries, drainSeconds);
-  const { arrived, distinct } = await receiver.report();
-  if (arrived === deliveries && distinct === deliveries) return;
+  const report = await receiver.report();
+  const { arrived, distinct } = report;
+  if (arrived === deliveries && distinct === deliveries) return report;
   throw new BenchError(
     `Of ${deliveries} deliveries that were acknowledged ${distinct} arrived, in ${arrived} requests`,
   );

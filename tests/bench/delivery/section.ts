@@ -1,5 +1,5 @@
 import type { OnAir } from "../support/onair.ts";
-import { Receiver } from "../support/receiver.ts";
+import { type Certificate, Receiver } from "../support/receiver.ts";
 import { dataDirectory, Publishers, serveDirectory } from "./platform.ts";
 
 /** What all sections share. */
@@ -50,12 +50,12 @@ export interface Scene {
 /** Sets the scene with so many applications and clears it away afterwards. */
 export async function withScene<T>(
   bench: Bench,
-  { name, applications }: { name: string; applications: number },
+  { name, applications, tls }: { name: string; applications: number; tls?: Certificate },
   play: (scene: Scene) => Promise<T>,
 ): Promise<T> {
   const data = await dataDirectory(bench, applications, name);
-  const receiver = await Receiver.start(bench.receiverPort);
-  const onAir = await serveDirectory(bench, data);
+  const receiver = await Receiver.start(bench.receiverPort, tls);
+  const onAir = await serveDirectory(bench, data, tls?.certificate);
   const publishers = new Publishers(onAir);
   try {
     return await play({ onAir, receiver, publishers, data });

@@ -46,18 +46,21 @@ export function serveEnvironment(home: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: home, ONAIR_ADMIN_KEY: adminKey };
 }
 
-/** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`. */
+/** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`; `trusted` is a certificate in PEM. */
 export async function startOnAir(
   executable: string,
   data: string,
   cwd: string,
-  { args = [], cpus }: { args?: readonly string[]; cpus?: string } = {},
+  { args = [], cpus, trusted }: { args?: readonly string[]; cpus?: string; trusted?: string } = {},
 ): Promise<OnAir> {
   const command = [...serveCommand(executable, data, 0), ...args];
   const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
   const { server, match } = await startPinnedServer("On Air", command, ready, {
     cwd,
-    env: serveEnvironment(cwd),
+    env: {
+      ...serveEnvironment(cwd),
+      ...(trusted !== undefined && { NODE_EXTRA_CA_CERTS: trusted }),
+    },
     ...(cpus !== undefined && { cpus }),
   });
   return { ...server, adminUrl: match[2] ?? "" };

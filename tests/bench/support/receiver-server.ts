@@ -1,11 +1,13 @@
 /*
- * The receiver of the delivery benchmark: bun receiver-server.ts <port>
+ * The receiver of the delivery benchmark: bun receiver-server.ts <port> [<certificate> <key>]
  *
  * POST is a delivery and is answered with 204 at once, or after 15 seconds on the path that hangs, or with 500 three
- * times of four on each path while it refuses. What it keeps of each is its `webhook-id` and, where the event's id ends
+ * times of four on each path while it refuses. `/behave?as=NAME` has it answer as one of the behaviours does. What it keeps of each is its `webhook-id` and, where the event's id ends
  * in a time of this process's clock, how long it took.
  */
+import { atOnce, behaviours } from "./behaviours.ts";
 import { type ReceiverReport, timeMark } from "./receiver.ts";
+import { startRelay } from "./relay.ts";
 
 const hangMs = 15_000;
 
@@ -17,6 +19,9 @@ let hanging: string | null = null;
 let hung = 0;
 let refusing = false;
 let refusals = 0;
+let behaviour = atOnce;
+let answerMs = 0;
+let answers = 0;
 const requestsByPath = new Map<string, number>();
 const outstanding = new Set<string>();
 
@@ -41,7 +46,16 @@ function deliver(request: Request): Response | Promise<Response> {
   const at = event.indexOf(timeMark);
   if (at !== -1) latenciesMs.push(performance.now() - Number(event.slice(at + timeMark.length)));
   if (arrived === 1) lastHeaders = Object.fromEntries(headers);
-  return new Response(null, noContent);
+  return behaviour === atOnce ? new Response(null, noContent) : answerLater();
+}
+
+async function answerLater(): Promise<Response> {
+  const startedAt = performance.now();
+  const { closes = false } = behaviour.tls ?? {};
+  await Bun.sleep(behaviour.answerMs());
+  answers++;
+  answerMs += performance.now() - startedAt;
+  return new Response(null, closes ? { ...noContent, headers: { connection: "close" } } : noContent);
 }
 
 function isRefused(path: string): boolean {
@@ -53,28 +67,55 @@ function isRefused(path: string): boolean {
 /** What has arrived since the last report. */
 function report(): ReceiverReport {
   const counts = { arrived, distinct: new Set(ids).size, hung };
-  const made = { ...counts, latenciesMs, headers: lastHeaders };
+  const meanAnswerMs = answers === 0 ? 0 : answerMs / answers;
+  const made = { ...counts, latenciesMs, meanAnswerMs, headers: lastHeaders };
   arrived = 0;
   hung = 0;
   ids = [];
   latenciesMs = [];
+  answers = 0;
+  answerMs = 0;
   return made;
 }
 
-const server = Bun.serve({
+const [, , port, certificate, key] = process.argv;
+
+const common = {
   hostname: "127.0.0.1",
-  port: Number(process.argv[2]),
   reusePort: false,
   development: false,
   idleTimeout: 60,
+} as const;
+
+const server = Bun.serve({
+  ...common,
+  port: Number(port),
   fetch(request) {
     if (request.method === "POST") return deliver(request);
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/report") return Response.json(report());
     if (pathname === "/hang") hanging = searchParams.get("path");
     if (pathname === "/refuse") refusing = searchParams.get("on") === "true";
+    if (pathname === "/behave") {
+      behaviour = behaviours.find(({ name }) => name === searchParams.get("as")) ?? atOnce;
+      return Response.json({ tlsPort });
+    }
     if (pathname === "/refused") return Response.json({ requests: refusals, outstanding: outstanding.size });
     return Response.json({ arrived, timed: latenciesMs.length, clockMs: performance.now() });
   },
 });
+
+/** Behind a relay, which holds up what the behaviour asks for; null without a certificate. */
+const tlsPort = certificate === undefined || key === undefined ? null : startTls(certificate, key);
+
+function startTls(certificate: string, key: string): number {
+  const encrypted = Bun.serve({
+    ...common,
+    port: 0,
+    tls: { cert: Bun.file(certificate), key: Bun.file(key) },
+    fetch: deliver,
+  });
+  return startRelay(encrypted.port ?? 0, () => behaviour.tls ?? { oneWayMs: 0, handshakeMs: 0 });
+}
+
 process.stdout.write(`ready http://127.0.0.1:${server.port}\n`);

@@ -1,5 +1,12 @@
 import { join } from "node:path";
+import type { Behaviour } from "./behaviours.ts";
 import { BenchError, loadCore, type Server, startPinnedServer } from "./processes.ts";
+
+/** Files in PEM. */
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+}
 
 /** What a receiver has seen since it was asked the last time. */
 export interface ReceiverReport {
@@ -10,6 +17,8 @@ export interface ReceiverReport {
   readonly hung: number;
   /** Publishing to arrival, for events whose id carries the time of publishing. */
   readonly latenciesMs: readonly number[];
+  /** How long the answers took that were not given at once; 0 where there were none. */
+  readonly meanAnswerMs: number;
   /** Those of the first of them. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -28,10 +37,12 @@ export class Receiver {
     this.#clockAheadMs = clockAheadMs;
   }
 
-  static async start(port: number): Promise<Receiver> {
+  /** @param tls a certificate and its key, where it is to be reached over TLS, too */
+  static async start(port: number, tls?: Certificate): Promise<Receiver> {
     const program = join(import.meta.dir, "receiver-server.ts");
     // Gives way to what takes times on the same core.
     const command = ["nice", "-n", "5", process.execPath, program, String(port)];
+    if (tls) command.push(tls.certificate, tls.key);
     const cpus = String(loadCore);
     const { server } = await startPinnedServer("receiver", command, /^ready (\S+)\n/, { cpus });
     return new Receiver(server, await clockAhead(server.url));
@@ -61,6 +72,12 @@ export class Receiver {
   /** From now on requests on this path are answered only after 15 seconds; null: none. */
   async hang(path: string | null): Promise<void> {
     await ask(`${this.server.url}/hang${path === null ? "" : `?path=${encodeURIComponent(path)}`}`);
+  }
+
+  /** From now on it answers as this behaviour does; gives its port over TLS, null where it has none. */
+  async behave({ name }: Behaviour): Promise<number | null> {
+    const url = `${this.server.url}/behave?as=${encodeURIComponent(name)}`;
+    return (await ask<{ tlsPort: number | null }>(url)).tlsPort;
   }
 
   /** Has three of four deliveries on each path answered with 500, which do not count as arrived; false: none. */

@@ -19,6 +19,8 @@ export const applications = sqliteTable("applications", {
   retired_webhook_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
   retired_client_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
   disabled: integer({ mode: "boolean" }).notNull().default(false),
+  /** Counts up with each webhook URL, and each time a person enables the endpoint. */
+  endpoint_generation: integer().notNull().default(0),
   scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
   redirect_uris: text({ mode: "json" }).$type<readonly string[]>().notNull(),
   rate_limit: integer(),

@@ -121,8 +121,12 @@ export const deliveries = sqliteTable(
     sequence: integer().notNull(),
     status: text().$type<DeliveryStatus>().notNull(),
     attempts: integer().notNull(),
+    /** Of these, the ones that use up none of the retry schedule. */
+    extra_attempts: integer().notNull().default(0),
     /** While pending: null when the dispatcher has it in memory, 0 before the first attempt. */
     next_attempt_at: integer(),
+    /** While a person has asked for the next attempt: when the schedule goes on behind it. */
+    resume_at: integer(),
     expires_at: integer(),
     finished_at: integer(),
   },

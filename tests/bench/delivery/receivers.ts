@@ -1,0 +1,235 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviours.ts";
+import { adminKey, type OnAir } from "../support/onair.ts";
+import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
+import { type Certificate, newEventId } from "../support/receiver.ts";
+import { megabytes, whole } from "../support/report.ts";
+import { median } from "../support/rounds.ts";
+import { Wire } from "../support/wire.ts";
+import { broadcasters } from "./platform.ts";
+import { type Bench, type Goal, inRounds, type Scene, type Section, withScene } from "./section.ts";
+
+/** The default of `--webhook-concurrency`. */
+const concurrency = 128;
+const manyEndpoints = 300;
+/** Deliveries that are acknowledged and have not arrived stay about this many: enough for all concurrency. */
+const pendingForOne = 2_000;
+const pendingForMany = 12_000;
+const eventsAtOnce = 10;
+/** Until then concurrency is being found out, and the server still compiles its program. */
+const settlesAfterSeconds = 4;
+const drainSeconds = 20;
+const goal = { ofPossible: 0.7, ofAtOnce: 0.8 };
+
+/** Who the deliveries go to. */
+interface Audience {
+  readonly endpoints: number;
+  readonly broadcaster: number;
+  readonly pending: number;
+  readonly behaviours: readonly Behaviour[];
+}
+
+const one: Audience = {
+  endpoints: 1,
+  broadcaster: broadcasters.ownOf(0),
+  pending: pendingForOne,
+  behaviours,
+};
+const many: Audience = {
+  endpoints: manyEndpoints,
+  broadcaster: broadcasters.everyones,
+  pending: pendingForMany,
+  // Thousands of handshakes a second measure the receiver and the relay.
+  behaviours: behaviours.filter(({ tls }) => tls === undefined),
+};
+
+interface Measured {
+  readonly behaviour: string;
+  readonly endpoints: number;
+  readonly meanMs: number;
+  /** Deliveries a second, one for each round. */
+  readonly rounds: readonly number[];
+  readonly perSecond: number;
+  /** Of concurrency ÷ mean latency of all endpoints; null where the answer comes at once. */
+  readonly ofPossible: number | null;
+  /** Of what as many receivers took in this run that answered at once. */
+  readonly ofAtOnce: number;
+  /** Processor time of On Air for each delivery. */
+  readonly microseconds: number;
+  /** That had not arrived some seconds after the last round. */
+  readonly left: number;
+  readonly peakBytes: number;
+}
+
+/**
+ * One endpoint and 300 of them, with answers that take time, jitter, come from far away or follow a slow handshake,
+ * beside answers at once.
+ */
+export const receivers: Section = {
+  name: "receivers",
+  title: "Receivers with latencies of their own",
+  async measure(bench) {
+    const tls = await newCertificate(bench);
+    const measured: Measured[] = [];
+    for (const audience of [one, many]) {
+      let atOncePerSecond = Number.NaN;
+      for (const behaviour of audience.behaviours) {
+        bench.say(`${audience.endpoints} × ${behaviour.name}`);
+        const figures = await measure(bench, { audience, behaviour, tls });
+        if (behaviour === atOnce) atOncePerSecond = figures.perSecond;
+        measured.push({ ...figures, ofAtOnce: figures.perSecond / atOncePerSecond });
+      }
+    }
+    const head = ["", "mean", "deliveries/s", "of possible", "of at once", "CPU each", "left", "peak RSS"];
+    return { rows: [head, ...measured.map(row)], figures: { measured }, goals: goalsOf(measured) };
+  },
+};
+
+interface Task {
+  readonly audience: Audience;
+  readonly behaviour: Behaviour;
+  readonly tls: Certificate;
+}
+
+async function measure(
+  bench: Bench,
+  { audience, behaviour, tls }: Task,
+): Promise<Omit<Measured, "ofAtOnce">> {
+  const { endpoints } = audience;
+  const name = mkdtempSync(join(bench.directory, "receivers-"));
+  rmSync(name, { recursive: true });
+  const options = { name: name.slice(bench.directory.length + 1), applications: manyEndpoints, tls };
+  return withScene(bench, options, async (scene) => {
+    const tlsPort = await scene.receiver.behave(behaviour);
+    if (behaviour.tls) await moveAll(scene.onAir, `https://127.0.0.1:${tlsPort}`);
+    const { rounds: measured, meanAnswerMs, left } = await deliver(bench, scene, audience);
+    const rounds = measured.map((round) => round.perSecond);
+    const perSecond = median(rounds);
+    const meanMs = meanAnswerMs + behaviour.extraMs;
+    return {
+      behaviour: behaviour.name,
+      endpoints,
+      meanMs,
+      rounds,
+      perSecond,
+      ofPossible: meanMs === 0 ? null : perSecond / ((endpoints * concurrency * 1000) / meanMs),
+      microseconds: median(measured.map((round) => round.microseconds)),
+      left,
+      peakBytes: peakResidentBytes(scene.onAir.pid),
+    };
+  });
+}
+
+/** Publishes as fast as deliveries arrive, and counts arrivals, round by round. */
+async function deliver(bench: Bench, { onAir, receiver, publishers }: Scene, audience: Audience) {
+  const { endpoints, broadcaster, pending } = audience;
+  await receiver.report();
+  let published = 0;
+  let stopped = false;
+  const publish = async () => {
+    while (!stopped) {
+      const arrived = await receiver.arrived();
+      while (published - arrived < pending) {
+        await publishers.publishAll(broadcaster, Array.from({ length: eventsAtOnce }, newEventId));
+        published += eventsAtOnce * endpoints;
+      }
+      await Bun.sleep(5);
+    }
+  };
+  const publishing = publish();
+  const pass = (seconds: number) => Promise.race([Bun.sleep(seconds * 1000), publishing]);
+  await pass(settlesAfterSeconds);
+  const rounds = await inRounds(bench, async () => {
+    const cpu = cpuSeconds(onAir.pid);
+    const before = { at: performance.now(), arrived: await receiver.arrived() };
+    await pass(bench.seconds);
+    const arrived = (await receiver.arrived()) - before.arrived;
+    return {
+      perSecond: (arrived * 1000) / (performance.now() - before.at),
+      microseconds: ((cpuSeconds(onAir.pid) - cpu) / arrived) * 1e6,
+    };
+  });
+  stopped = true;
+  await publishing;
+  await receiver.waitFor(published, drainSeconds);
+  const { arrived, distinct, meanAnswerMs } = await receiver.report();
+  if (distinct < arrived) throw new BenchError(`${arrived - distinct} deliveries arrived twice`);
+  return { rounds, meanAnswerMs, left: published - arrived };
+}
+
+/** Moves the webhooks of all applications to another origin. */
+async function moveAll({ adminUrl }: OnAir, origin: string): Promise<void> {
+  const wire = new Wire(adminUrl, { authorization: `Bearer ${adminKey}` });
+  const path = "/admin/v1/applications";
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const { body } = await wire.get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`);
+    const { data, pagination } = JSON.parse(body) as {
+      readonly data: readonly { readonly id: string }[];
+      readonly pagination: { readonly cursor: string; readonly has_more: boolean };
+    };
+    for (const { id } of data) {
+      const answer = await fetch(`${adminUrl}${path}/${id}`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ webhook_url: `${origin}/hook` }),
+      });
+      if (!answer.ok) throw new BenchError(`On Air does not move a webhook: ${await answer.text()}`);
+    }
+    cursor = pagination.has_more ? pagination.cursor : null;
+  }
+  wire.close();
+}
+
+/** A certificate for 127.0.0.1, which On Air is told to trust. */
+async function newCertificate({ directory }: Bench): Promise<Certificate> {
+  const files = {
+    certificate: join(directory, "receiver.cert.pem"),
+    key: join(directory, "receiver.key.pem"),
+  };
+  const options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=receiver";
+  const name = "subjectAltName=IP:127.0.0.1";
+  const out = ["-keyout", files.key, "-out", files.certificate];
+  const command = ["openssl", "req", ...options.split(" "), "-addext", name, ...out];
+  const { success, stderr } = Bun.spawnSync(command, { stderr: "pipe" });
+  if (!success) throw new BenchError(`openssl failed: ${stderr}`);
+  return files;
+}
+
+function row({ behaviour, endpoints, meanMs, rounds, ...figures }: Measured): string[] {
+  const { perSecond, ofPossible, ofAtOnce, microseconds, left, peakBytes } = figures;
+  return [
+    `${endpoints} × ${behaviour}`,
+    meanMs === 0 ? "" : `${meanMs.toFixed(0)} ms`,
+    `${whole(perSecond)} (${whole(Math.min(...rounds))} to ${whole(Math.max(...rounds))})`,
+    ofPossible === null ? "" : ofPossible.toFixed(2),
+    ofAtOnce.toFixed(2),
+    `${microseconds.toFixed(0)} µs`,
+    whole(left),
+    megabytes(peakBytes),
+  ];
+}
+
+function goalsOf(measured: readonly Measured[]): Goal[] {
+  // A handshake for each delivery is work for the receiver and the relay, which share a core.
+  const closing = behaviours.filter(({ tls }) => tls?.closes).map(({ name }) => name);
+  const single = measured.filter(({ endpoints, ofPossible, behaviour }) => {
+    return endpoints === 1 && ofPossible !== null && !closing.includes(behaviour);
+  });
+  const ofMany = ({ name }: Behaviour) =>
+    measured.find(({ endpoints, behaviour }) => endpoints === manyEndpoints && behaviour === name);
+  const [quick, slow] = [ofMany(atOnce), ofMany(steady)];
+  // Nearly the same when On Air has its core to itself, and the better judge when others are at work, too.
+  const byCpu = (quick?.microseconds ?? Number.NaN) / (slow?.microseconds ?? Number.NaN);
+  return [
+    ...single.map(({ behaviour, ofPossible, ofAtOnce }) => ({
+      text: `one endpoint, ${behaviour}: ${ofPossible?.toFixed(2)} of concurrency ÷ mean latency, goal ${goal.ofPossible}, or of at once`,
+      // What one core cannot deliver at once it cannot deliver later.
+      met: Math.max(ofPossible ?? 0, ofAtOnce) >= goal.ofPossible,
+    })),
+    {
+      text: `${manyEndpoints} endpoints at ${steady.name}: ${slow?.ofAtOnce.toFixed(2)} of those at once (by CPU time ${byCpu.toFixed(2)}), goal ${goal.ofAtOnce}`,
+      met: (slow?.ofAtOnce ?? 0) >= goal.ofAtOnce,
+    },
+  ];
+}

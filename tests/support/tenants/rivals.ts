@@ -1,0 +1,308 @@
+import { pick } from "../../bench/support/random.ts";
+import { event } from "../publishing.ts";
+import { users } from "../real-data.ts";
+import type { TestApplication, TestServer } from "../server.ts";
+import { broadcasters, eventNames, type Victim } from "./victims.ts";
+
+type Random = () => number;
+type Ask = (method: string, path: string, body?: unknown) => Promise<{ status: number; text: string }>;
+
+/** Something that a tenant or the operator may do, which must change nothing for others. */
+interface Action {
+  readonly name: string;
+  readonly weight: number;
+  run(rival: Rival, random: Random): Promise<void>;
+}
+
+/** How the receivers of rivals behave, by the path of their URL. */
+const moods = ["ok", "gone", "failing", "busy", "slow", "hanging"] as const;
+/** Users whom only rivals are subscribed to, and who come and go. */
+const ownUsers: readonly number[] = users.slice(-2).map(({ id }) => id);
+const subscriptionsPath = "/public/v1/events/subscriptions";
+
+/** An application that does whatever the API lets it do, and that the operator does everything to. */
+class Rival {
+  subscriptions: string[] = [];
+  constructor(public app: TestApplication) {}
+}
+
+/** Applications, their receiver and their operator, who do everything at random. */
+export class Rivals {
+  readonly done: Record<string, number> = {};
+  readonly #rivals: Rival[] = [];
+  readonly #over = Promise.withResolvers<void>();
+  readonly #receiver: Bun.Server<undefined>;
+
+  constructor(
+    readonly server: TestServer,
+    readonly victims: readonly Victim[],
+    readonly wrong: (what: string) => void,
+  ) {
+    this.#receiver = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        const mood = new URL(request.url).pathname.slice(1);
+        if (mood === "hanging") await Promise.race([this.#over.promise, Bun.sleep(2_000)]);
+        if (mood === "slow") await Bun.sleep(30);
+        const status = { gone: 410, failing: 500, busy: 503 }[mood] ?? 204;
+        return new Response(null, { status, headers: mood === "busy" ? { "retry-after": "1" } : {} });
+      },
+    });
+  }
+
+  async begin(count: number, random: Random): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const rival = new Rival(await this.#application(random));
+      this.#rivals.push(rival);
+      await this.#subscribe(rival, random);
+    }
+  }
+
+  /** One thing at random. */
+  async act(random: Random): Promise<void> {
+    const { name, run } = pick(this.#weighted, random);
+    await run(pick(this.#rivals, random), random);
+    this.done[name] = (this.done[name] ?? 0) + 1;
+  }
+
+  /** A DELETE that must change nothing. */
+  deleteNothing(random: Random): Promise<void> {
+    return this.#deleteNothing(pick(this.#rivals, random), random);
+  }
+
+  async #deleteNothing(rival: Rival, random: Random): Promise<void> {
+    const foreign = pick(this.victims, random).subscriptionIds;
+    const ids = ["01JHJ1V2GQ5Z8N1F4T7Y0XW3C0", pick(foreign, random)];
+    await this.#as(rival)("DELETE", `${subscriptionsPath}?id=${ids.join(",")}`);
+  }
+
+  /** Whether everything was done at least once. */
+  get haveDoneAll(): boolean {
+    return this.#actions.every(({ name }) => name in this.done);
+  }
+
+  async stop(): Promise<void> {
+    this.#over.resolve();
+    await this.#receiver.stop(true);
+  }
+
+  #url(random: Random): string {
+    return `http://127.0.0.1:${this.#receiver.port}/${pick(moods, random)}`;
+  }
+
+  #application(random: Random): Promise<TestApplication> {
+    return this.server.application({ name: "Rival", webhook_url: this.#url(random) });
+  }
+
+  readonly #operator: Ask = async (method, path, body) =>
+    this.#seen(`${method} ${path}`, await this.server.admin(method, path, body));
+
+  #as(rival: Rival): Ask {
+    return async (method, path, body) => {
+      const headers = body === undefined ? {} : { "content-type": "application/json" };
+      const text = body === undefined ? null : JSON.stringify(body);
+      const answer = await this.server.get(path, rival.app.token, { method, headers, body: text });
+      return this.#seen(`${method} ${path}`, answer);
+    };
+  }
+
+  async #seen(what: string, answer: Response): Promise<{ status: number; text: string }> {
+    const text = await answer.text();
+    if (answer.status >= 500) this.wrong(`${what} answers ${answer.status}: ${text}`);
+    return { status: answer.status, text };
+  }
+
+  async #subscribe(rival: Rival, random: Random): Promise<void> {
+    const broadcaster = pick([...broadcasters, ...ownUsers], random);
+    const events = eventNames.map((name) => ({ name, version: 1 }));
+    const body = { broadcaster_user_id: broadcaster, events };
+    const { status, text } = await this.#as(rival)("POST", subscriptionsPath, body);
+    if (status !== 200) return;
+    const { data } = JSON.parse(text) as { data: { subscription_id?: string }[] };
+    rival.subscriptions.push(...data.flatMap((one) => one.subscription_id ?? []));
+  }
+
+  async #deliveryOf(rival: Rival, random: Random): Promise<string | null> {
+    const { status, text } = await this.#as(rival)("GET", "/public/v1/events/deliveries?limit=20");
+    if (status !== 200) return null;
+    const { data } = JSON.parse(text) as { data: { id: string }[] };
+    return data.length === 0 ? null : pick(data, random).id;
+  }
+
+  readonly #change = ({ app }: Rival, body: object) =>
+    this.#operator("PATCH", `/admin/v1/applications/${app.id}`, body);
+
+  readonly #actions: readonly Action[] = [
+    { name: "subscribe", weight: 6, run: (rival, random) => this.#subscribe(rival, random) },
+    {
+      name: "delete what is nobody's, or a victim's",
+      weight: 12,
+      run: async (rival, random) => {
+        await Promise.all(Array.from({ length: 8 }, () => this.#deleteNothing(rival, random)));
+      },
+    },
+    {
+      name: "delete a subscription",
+      weight: 6,
+      run: async (rival, random) => {
+        if (rival.subscriptions.length === 0) return;
+        const id = pick(rival.subscriptions, random);
+        rival.subscriptions = rival.subscriptions.filter((one) => one !== id);
+        await this.#as(rival)("DELETE", `${subscriptionsPath}?id=${id}`);
+      },
+    },
+    {
+      name: "get another URL",
+      weight: 6,
+      run: async (rival, random) => void (await this.#change(rival, { webhook_url: this.#url(random) })),
+    },
+    {
+      name: "be disabled or enabled",
+      weight: 4,
+      run: async (rival, random) => void (await this.#change(rival, { disabled: random() < 0.4 })),
+    },
+    {
+      name: "switch between webhooks and the stream",
+      weight: 4,
+      run: async (rival, random) =>
+        void (await this.#change(rival, { delivery: pick(["webhook", "stream", "both"], random) })),
+    },
+    {
+      name: "have its endpoint enabled",
+      weight: 4,
+      run: async ({ app }) =>
+        void (await this.#operator("POST", `/admin/v1/applications/${app.id}/endpoint/enable`)),
+    },
+    {
+      name: "have its secret rotated",
+      weight: 2,
+      run: async ({ app }) => {
+        const path = `/admin/v1/applications/${app.id}/webhook-secret`;
+        await this.#operator("POST", path, { overlap_seconds: 0 });
+      },
+    },
+    {
+      name: "be removed, and replaced by another",
+      weight: 2,
+      run: async (rival, random) => {
+        const { id } = rival.app;
+        rival.app = await this.#application(random);
+        rival.subscriptions = [];
+        await this.#operator("DELETE", `/admin/v1/applications/${id}`);
+        await this.#subscribe(rival, random);
+      },
+    },
+    {
+      name: "lose what a user consented to",
+      weight: 2,
+      run: async ({ app }, random) => {
+        const user = pick([...broadcasters, ...ownUsers], random);
+        await this.#operator("DELETE", `/admin/v1/users/${user}/consents/${app.id}`);
+      },
+    },
+    {
+      name: "a user goes and comes back",
+      weight: 2,
+      run: async (_, random) => {
+        const id = pick(ownUsers, random);
+        await this.#operator("DELETE", `/admin/v1/users/${id}`);
+        await this.#operator("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
+      },
+    },
+    {
+      name: "an event of its users",
+      weight: 4,
+      run: async (_, random) => {
+        const broadcaster_user_id = pick(ownUsers, random);
+        const one = event(pick(eventNames, random), { broadcaster_user_id });
+        await this.#operator("POST", "/admin/v1/events", one);
+      },
+    },
+    {
+      name: "ask for a delivery once more",
+      weight: 6,
+      run: async (rival, random) => {
+        const id = await this.#deliveryOf(rival, random);
+        if (id !== null) await this.#as(rival)("POST", `/public/v1/events/deliveries/${id}/retry`);
+      },
+    },
+    {
+      name: "replay",
+      weight: 2,
+      run: async (rival) => {
+        const [from, to] = [Date.now() - 60_000, Date.now()].map((at) => new Date(at).toISOString());
+        const made = await this.#as(rival)("POST", "/public/v1/events/replays", { from, to });
+        if (made.status !== 202) return;
+        const { data } = JSON.parse(made.text) as { data: { id: string } };
+        await this.#as(rival)("DELETE", `/public/v1/events/replays/${data.id}`);
+      },
+    },
+    {
+      name: "test its webhook",
+      weight: 1,
+      run: async (rival, random) => {
+        await this.#as(rival)("POST", "/public/v1/events/test", { event: pick(eventNames, random) });
+      },
+    },
+    {
+      name: "lose its tokens, and get another",
+      weight: 1,
+      run: async (rival) => {
+        const path = `/admin/v1/applications/${rival.app.id}/tokens`;
+        await this.#operator("DELETE", path);
+        const { status, text } = await this.#operator("POST", path, {});
+        if (status >= 300) return;
+        const { access_token } = JSON.parse(text) as { access_token: string };
+        rival.app = { ...rival.app, token: access_token };
+      },
+    },
+    {
+      name: "look at everything",
+      weight: 4,
+      run: async (rival, random) => {
+        const paths = ["subscriptions", "deliveries", "replays", "types"];
+        await this.#as(rival)("GET", `/public/v1/events/${pick(paths, random)}`);
+        await this.#operator(
+          "GET",
+          pick(["/admin/v1/deliveries", "/admin/v1/endpoints", "/metrics"], random),
+        );
+      },
+    },
+    {
+      name: "a type of events comes and goes",
+      weight: 1,
+      run: async (_, random) => {
+        const path = `/admin/v1/event-types/rival.event${Math.floor(random() * 3)}/1`;
+        const schema = { type: "object", properties: { n: { type: "integer" } } };
+        await this.#operator("PUT", path, { description: "Of a rival.", schema, example: { n: 1 } });
+        await this.#operator("DELETE", path);
+      },
+    },
+    {
+      name: "a victim subscribes to something else, and ends it",
+      weight: 3,
+      run: async (_, random) => {
+        const ask = this.#as(new Rival(pick(this.victims, random).app));
+        const events = [{ name: "kicks.gifted", version: 1 }];
+        const body = { broadcaster_user_id: pick(broadcasters, random), events };
+        const { text } = await ask("POST", subscriptionsPath, body);
+        const { data } = JSON.parse(text) as { data: { subscription_id: string }[] };
+        await ask("DELETE", `${subscriptionsPath}?id=${data[0]?.subscription_id}`);
+      },
+    },
+    {
+      name: "a victim is renamed, and has its secret rotated",
+      weight: 2,
+      run: async (_, random) => {
+        const { id } = pick(this.victims, random).app;
+        await this.#operator("PATCH", `/admin/v1/applications/${id}`, { name: `Victim ${random()}` });
+        const path = `/admin/v1/applications/${id}/webhook-secret`;
+        await this.#operator("POST", path, { overlap_seconds: 0 });
+      },
+    },
+  ];
+
+  /** Each as often as it has weight. */
+  readonly #weighted = this.#actions.flatMap((action) => Array<Action>(action.weight).fill(action));
+}

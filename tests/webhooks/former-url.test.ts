@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { event, publish, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Receiver } from "../support/receiver.ts";
+import {
+  Clock,
+  json,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * An outcome counts for the URL that was called, and a change by a person is newer than what was seen before it.
+ */
+
+const clock = new Clock();
+const start = () => startServer({ clock, data: data.path });
+let data: ReturnType<typeof temporaryDirectory>;
+let server: TestServer;
+let former: Receiver;
+let present: Receiver;
+let app: TestApplication;
+let subscription: string;
+/** What the former URL answers, once it does. */
+let held: PromiseWithResolvers<number>;
+
+beforeEach(async () => {
+  held = Promise.withResolvers();
+  former = new Receiver(async () => new Response(null, { status: await held.promise }));
+  present = new Receiver();
+  data = temporaryDirectory();
+  server = await start();
+  await server.load("users", users);
+  app = await server.application({ webhook_url: former.url });
+  [subscription = ""] = await subscribe(server, app, ["kicks.gifted"]);
+});
+afterEach(async () => {
+  held.resolve(204);
+  await server.stop();
+  await Promise.all([former.stop(), present.stop()]);
+  data.remove();
+});
+
+const kick = (id: string) => publish(server, event("kicks.gifted", { id }));
+const move = () => server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: present.url });
+const enable = () => server.admin("POST", `/admin/v1/applications/${app.id}/endpoint/enable`);
+const eventsAt = ({ received }: Receiver) => received.map(({ headers }) => headers["onair-event-id"]);
+const attemptsAt = ({ received }: Receiver) => received.map(({ headers }) => headers["onair-attempt"]);
+interface Delivery {
+  status: string;
+  attempts: { status: number }[];
+}
+const deliveries = async () =>
+  (await json<{ data: Delivery[] }>(await server.get("/public/v1/events/deliveries", app.token))).data;
+const status = async () => {
+  const answer = await server.get(`/public/v1/events/subscriptions/${subscription}`, app.token);
+  return (await json<{ data: { status: string } }>(answer)).data.status;
+};
+
+describe("while the former URL holds a request", () => {
+  beforeEach(async () => {
+    await kick("held");
+    await former.arrived(1);
+    expect((await move()).status).toBe(200);
+  });
+
+  test("the new one gets what is published at once", async () => {
+    await kick("new");
+    await present.arrived(1);
+    expect(eventsAt(present)).toEqual(["new"]);
+    expect(former.received.length).toBe(1);
+  });
+
+  test.each([410, 500, 503])(
+    "its late %d does not count: the new one gets the delivery, too",
+    async (late) => {
+      held.resolve(late);
+      await present.arrived(1);
+      await settled(server);
+      expect([eventsAt(present), attemptsAt(present)]).toEqual([["held"], ["2"]]);
+      expect(await status()).toBe("enabled");
+      const [delivery] = await deliveries();
+      expect(delivery).toMatchObject({ status: "delivered", attempts: [{ status: late }, { status: 204 }] });
+      await kick("new");
+      await present.arrived(2);
+    },
+  );
+
+  test("its late success is one", async () => {
+    held.resolve(204);
+    await settled(server);
+    expect((await deliveries())[0]).toMatchObject({ status: "delivered" });
+    await kick("new");
+    await present.arrived(1);
+    expect(eventsAt(present)).toEqual(["new"]);
+  });
+});
+
+test("late failures of a former URL open no circuit of the new one", async () => {
+  for (let n = 0; n < 8; n++) await kick(`held-${n}`);
+  await former.arrived(8);
+  await move();
+  held.resolve(500);
+  await present.arrived(8);
+  for (let n = 0; n < 8; n++) await kick(`new-${n}`);
+  await present.arrived(16);
+  await settled(server);
+  expect((await deliveries()).filter((one) => one.status !== "delivered")).toEqual([]);
+});
+
+test("an attempt that began before the endpoint was enabled does not disable it", async () => {
+  await kick("held");
+  await former.arrived(1);
+  expect((await enable()).status).toBe(200);
+  held.resolve(410);
+  // It is asked once more, and what it answers to that does count.
+  await former.arrived(2);
+  await settled(server);
+  expect(await status()).toBe("disabled");
+  expect(attemptsAt(former)).toEqual(["1", "2"]);
+});
+
+test.each(["by hand", "by another URL"])(
+  "a 410 that is not recorded yet does not disable what is enabled %s, nor after a restart",
+  async (how) => {
+    await kick("held");
+    await former.arrived(1);
+    held.resolve(410);
+    await until(async () => (await server.app.engine.standing()).inFlight === 0);
+    if (how === "by hand") await server.app.engine.enable(app.id);
+    else await server.app.store.applications.update(app.id, { webhook_url: present.url }, clock.ms);
+    await settled(server);
+    expect(await status()).toBe("enabled");
+    await server.stop();
+    server = await start();
+    expect(await server.app.store.endpoints.failing()).toEqual([]);
+    await move();
+    await kick("after");
+    await present.arrived(1);
+  },
+);
+
+test("the same URL once more is no change", async () => {
+  held.resolve(410);
+  await kick("gone");
+  await settled(server);
+  expect(await status()).toBe("disabled");
+  await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: former.url });
+  expect(await status()).toBe("disabled");
+  expect((await enable()).status).toBe(200);
+  expect(await status()).toBe("enabled");
+});

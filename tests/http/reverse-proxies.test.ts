@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { event, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * The configurations of docs/proxies in front of a real server, without TLS, on free ports, and with shorter timeouts.
+ */
+
+const followed = "channel.followed";
+const docs = join(import.meta.dir, "../../docs/proxies");
+
+/** How a proxy is run with its documented configuration. */
+interface Proxy {
+  readonly program: string;
+  /** Writes the configuration into a directory and gives the command that serves it. */
+  configure(directory: string, port: number, upstream: string): string[];
+}
+
+/** Replaces each text by another one; throws where a text is missing, so that the test follows the documentation. */
+function replaced(text: string, changes: readonly (readonly [string, string])[]): string {
+  return changes.reduce((before, [from, to]) => {
+    if (!before.includes(from)) throw new Error(`The configuration has no ${from}`);
+    return before.replaceAll(from, to);
+  }, text);
+}
+
+const proxies: readonly Proxy[] = [
+  {
+    program: "caddy",
+    configure(directory, port, upstream) {
+      const file = join(directory, "Caddyfile");
+      const text = replaced(readFileSync(join(docs, "Caddyfile"), "utf8"), [
+        ["{\n\tgrace_period", "{\n\tadmin off\n\tauto_https off\n\tgrace_period"],
+        ["api.example.com", `http://127.0.0.1:${port}`],
+        ["127.0.0.1:8080", upstream],
+        ["read_header 10s", "read_header 1s"],
+      ]);
+      writeFileSync(file, text);
+      return ["caddy", "run", "--config", file, "--adapter", "caddyfile"];
+    },
+  },
+  {
+    program: "nginx",
+    configure(directory, port, upstream) {
+      const file = join(directory, "nginx.conf");
+      const text = replaced(readFileSync(join(docs, "nginx.conf"), "utf8"), [
+        ["listen 443 ssl", `listen 127.0.0.1:${port}`],
+        ["  ssl_certificate /etc/ssl/api.example.com.pem;\n", ""],
+        ["  ssl_certificate_key /etc/ssl/api.example.com.key;\n", ""],
+        ["127.0.0.1:8080", upstream],
+        ["client_header_timeout 10s", "client_header_timeout 1s"],
+        ["worker_processes auto;", "worker_processes 1;\ndaemon off;\npid nginx.pid;\nerror_log stderr;"],
+        ["http {\n", `http {\n${temporaryPaths}`],
+      ]);
+      writeFileSync(file, text);
+      return ["nginx", "-p", directory, "-c", file];
+    },
+  },
+];
+
+const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+  .map((kind) => `  ${kind}_temp_path temp-${kind};\n`)
+  .concat("  access_log off;\n")
+  .join("");
+
+function freePort(): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0));
+  });
+  return promise;
+}
+
+for (const { program, configure } of proxies) {
+  const isThere = Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin` }) !== null;
+  if (!isThere) console.warn(`${program} is not installed: the tests of its configuration are skipped`);
+
+  describe.skipIf(!isThere)(`behind ${program} as docs/proxies has it`, () => {
+    const directory = temporaryDirectory();
+    let server: TestServer;
+    let child: Bun.Subprocess;
+    let url = "";
+
+    beforeAll(async () => {
+      server = await startServer({ args: ["--trusted-proxies", "127.0.0.1", "--rate-limit", "600"] });
+      const port = await freePort();
+      const command = configure(directory.path, port, new URL(server.app.publicUrl).host);
+      child = Bun.spawn(command, {
+        env: { PATH: `${process.env["PATH"]}:/usr/sbin`, HOME: directory.path },
+        stdout: "ignore",
+        stderr: "ignore",
+      });
+      url = `http://127.0.0.1:${port}`;
+      await until(() =>
+        fetch(`${url}/public/v1/categories`).then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      );
+    });
+    afterAll(async () => {
+      child.kill("SIGKILL");
+      await child.exited;
+      await server.stop();
+      directory.remove();
+    });
+
+    /** What comes back on a connection that sends these bytes, until the other side closes it. */
+    function talk(bytes: string): Promise<string> {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const { hostname, port } = new URL(url);
+      const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
+      let text = "";
+      socket.on("data", (data) => {
+        text += data.toString("latin1");
+      });
+      socket.on("error", () => {});
+      socket.on("close", () => resolve(text));
+      return promise;
+    }
+
+    test("a forwarded address that a client invents counts for nothing", async () => {
+      const remaining = async (forged: string) => {
+        const answer = await fetch(`${url}/public/v1/categories`, { headers: { "x-forwarded-for": forged } });
+        return Number(answer.headers.get("ratelimit-remaining"));
+      };
+      const first = await remaining("203.0.113.1");
+      expect(await remaining("203.0.113.2")).toBeLessThan(first);
+      expect(await remaining("203.0.113.3")).toBeLessThan(first - 1);
+    });
+
+    test("a head that does not end is cut off", async () => {
+      const startedAt = performance.now();
+      await talk("GET /public/v1/categories HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
+    });
+
+    test("an oversized head is refused", async () => {
+      const head = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Large: ${"x".repeat(100_000)}\r\n\r\n`;
+      expect(await talk(head)).toMatch(/^HTTP\/1\.1 4(00|14|31) /);
+    });
+
+    test("an oversized body is refused", async () => {
+      const body = new Uint8Array(2 * 2 ** 20);
+      const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
+      expect([413, 415]).toContain(answer.status);
+    });
+
+    test("events of a stream come as they happen", async () => {
+      const application = await server.application({ delivery: "stream" });
+      await server.load("users", users.slice(0, 50));
+      await subscribe(server, application, [followed]);
+      const abort = new AbortController();
+      const answer = await fetch(`${url}/public/v1/events/stream`, {
+        headers: { authorization: `Bearer ${application.token}` },
+        signal: abort.signal,
+      });
+      let text = "";
+      const reading = (async () => {
+        const decoder = new TextDecoder();
+        for await (const bytes of answer.body ?? []) text += decoder.decode(bytes, { stream: true });
+      })().catch(() => {});
+      expect((await server.admin("POST", "/admin/v1/events", event(followed))).status).toBe(202);
+      await until(() => text.includes(`event: ${followed}`));
+      abort.abort();
+      await reading;
+    });
+  });
+}

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { Count, Id } from "../../domain/fields.ts";
+import { about, Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { reply, replyJson } from "../exchange.ts";
@@ -21,15 +21,16 @@ const Username = Type.String({
 });
 
 const summaryFields = {
-  id: Id,
+  id: about(Id, "Id of the user."),
   username: Type.String({ description: "The lookup key, as the platform spells it." }),
-  display_name: Type.String(),
-  profile_picture: WebUrl,
-  is_verified: Type.Boolean(),
+  display_name: Type.String({ description: "The name to show." }),
+  profile_picture: about(WebUrl, "The picture; where the user has none, one of this server."),
+  is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 };
 
 export const UserSummarySchema = Type.Object(summaryFields, {
   $id: "UserSummary",
+  description: "A user as a search finds it.",
   additionalProperties: false,
 });
 
@@ -37,11 +38,11 @@ export const UserSchema = Type.Object(
   {
     ...summaryFields,
     bio: Type.String({ description: 'Empty ("") where there is none.' }),
-    followers_count: Count,
-    following_count: Count,
-    created_at: IsoTimestamp,
+    followers_count: about(Count, "How many follow the user."),
+    following_count: about(Count, "How many the user follows."),
+    created_at: about(IsoTimestamp, "When the account was made."),
   },
-  { $id: "User", additionalProperties: false },
+  { $id: "User", description: "The public profile of a user.", additionalProperties: false },
 );
 
 const SearchQuery = Type.Object({
@@ -125,10 +126,17 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
       answers: {
         200: answer("The users found; nothing found is an empty list.", {
           schema: Type.Object(
-            { data: Type.Array(UserSummarySchema), message: Message },
-            { additionalProperties: false },
+            { data: Type.Array(UserSummarySchema, { description: "The best first." }), message: Message },
+            { $id: "UserSearchAnswer", description: "The users found.", additionalProperties: false },
           ),
           example: { data: [exampleSummary], message: "OK" },
+          links: {
+            GetUser: {
+              operationId: "getUser",
+              description: "The whole profile of the first user found.",
+              parameters: { username: "$response.body#/data/0/username" },
+            },
+          },
           headers: {
             "Onair-Search-Complete": header(
               "Onair-Search-Complete",
@@ -159,7 +167,10 @@ export function userRoutes(app: PublicListener, { store, profiles, publicUrl }: 
       params: Type.Object({ username: Username }),
       answers: {
         200: answer("The user.", {
-          schema: Type.Object({ user: UserSchema, message: Message }, { additionalProperties: false }),
+          schema: Type.Object(
+            { user: UserSchema, message: Message },
+            { $id: "UserAnswer", description: "One user.", additionalProperties: false },
+          ),
           example: { user: exampleUser, message: "OK" },
         }),
       },

@@ -8,7 +8,7 @@ import {
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
-import { nullable, oneLine } from "../../domain/fields.ts";
+import { about, nullable, oneLine } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
@@ -22,7 +22,7 @@ import { closed } from "./reference.ts";
  */
 
 const fields = {
-  name: oneLine(1, 100),
+  name: about(oneLine(1, 100), "What users see when they consent."),
   delivery: Type.Union(
     deliveryModes.map((one) => Type.Literal(one)),
     {
@@ -71,27 +71,35 @@ export const ApplicationInput = Type.Object(
     client_type: Type.Optional(client_type),
     ...Type.Partial(Type.Object(others)).properties,
   },
-  closed,
+  { $id: "ApplicationInput", description: "A new application.", ...closed },
 );
-export const ApplicationChangesInput = Type.Partial(Type.Object(fields), closed);
+export const ApplicationChangesInput = Type.Partial(Type.Object(fields), {
+  $id: "ApplicationChanges",
+  description: "What is to change.",
+  ...closed,
+});
 
 const shownFields = {
   id: Type.String({ pattern: ulidPattern, description: "A ULID." }),
-  name: Type.String(),
+  name: Type.String({ description: "What users see when they consent." }),
   client_id: Type.String({ description: "The same as `id`." }),
   client_type,
   delivery: others.delivery,
   webhook_url: others.webhook_url,
-  scopes: Type.Array(Type.String()),
-  redirect_uris: Type.Array(Type.String()),
+  scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
+  redirect_uris: Type.Array(Type.String(), { description: "Where users may be sent back to." }),
   rate_limit: others.rate_limit,
   subscription_limit: others.subscription_limit,
   webhook_concurrency: others.webhook_concurrency,
   disabled,
-  created_at: IsoTimestamp,
-  updated_at: IsoTimestamp,
+  created_at: about(IsoTimestamp, "When it was made."),
+  updated_at: about(IsoTimestamp, "When it was last changed."),
 };
-export const ApplicationSchema = Type.Object(shownFields, { $id: "Application", ...closed });
+export const ApplicationSchema = Type.Object(shownFields, {
+  $id: "Application",
+  description: "A program of a third party.",
+  ...closed,
+});
 export const NewApplicationSchema = Type.Object(
   {
     ...shownFields,
@@ -100,7 +108,7 @@ export const NewApplicationSchema = Type.Object(
     }),
     webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
   },
-  { $id: "NewApplication", ...closed },
+  { $id: "NewApplication", description: "An application with its secrets.", ...closed },
 );
 
 export const ApplicationId = Type.Object({ id: shownFields.id });

@@ -23,7 +23,7 @@ import {
 } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { adminOperation, closed, linksTo } from "./reference.ts";
 
 const list = idList("applications");
 
@@ -86,6 +86,12 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
       answers: {
         201: answer("The application and its secrets.", {
           schema: NewApplicationSchema,
+          links: linksTo({
+            getApplication: "The application without its secrets.",
+            changeApplication: "Changes the application.",
+            createToken: "Makes an access token of the application.",
+            deleteApplication: "Deletes the application.",
+          }),
           example: {
             ...exampleApplication,
             client_secret: "onair_cs_…",
@@ -113,8 +119,12 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
       answers: {
         200: answer("A page of applications, without their secrets.", {
           schema: Type.Object(
-            { data: Type.Array(ApplicationSchema), pagination: Pagination, message: Message },
-            closed,
+            {
+              data: Type.Array(ApplicationSchema, { description: "The oldest first." }),
+              pagination: Pagination,
+              message: Message,
+            },
+            { $id: "ApplicationPage", description: "A page of applications.", ...closed },
           ),
           example: {
             data: [exampleApplication],

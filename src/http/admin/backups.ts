@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
-import { nullable } from "../../domain/fields.ts";
+import { about, nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
 import { reply, replyJson } from "../exchange.ts";
@@ -11,7 +11,7 @@ import { header } from "../public/reference-errors.ts";
 import { readParam } from "../query.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { adminOperation, closed, contentRange } from "./reference.ts";
+import { adminOperation, closed, contentRange, linksTo } from "./reference.ts";
 
 const path = "/admin/v1/backups";
 const tag = "Backups";
@@ -19,8 +19,11 @@ const mediaType = "application/vnd.sqlite3";
 
 const BackupSchema = Type.Object(
   {
-    id: Type.String(),
-    status: Type.Union(["running", "done", "failed"].map((status) => Type.Literal(status))),
+    id: Type.String({ description: "Id of the backup." }),
+    status: Type.Union(
+      ["running", "done", "failed"].map((status) => Type.Literal(status)),
+      { description: "How far it is." },
+    ),
     progress: Type.Number({
       minimum: 0,
       maximum: 1,
@@ -31,10 +34,10 @@ const BackupSchema = Type.Object(
       description: "The hash of its content in hexadecimal digits, once it is done.",
     }),
     error: nullable(Type.String(), { description: "Why it failed." }),
-    created_at: IsoTimestamp,
-    finished_at: nullable(IsoTimestamp),
+    created_at: about(IsoTimestamp, "When it began."),
+    finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
   },
-  { $id: "Backup", ...closed },
+  { $id: "Backup", description: "A copy of the database.", ...closed },
 );
 
 const BackupId = Type.Object({
@@ -122,7 +125,15 @@ function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptio
       description:
         "Begins a backup of the whole database; what was acknowledged before is in it. It is made in the background, one at a time, and cannot be interrupted; a server that stops gives it up. The newest ones are kept, as many as `--keep-backups` says.",
       answers: {
-        202: answer("The backup as far as it is.", { schema: BackupSchema, example: exampleRunning }),
+        202: answer("The backup as far as it is.", {
+          schema: BackupSchema,
+          example: exampleRunning,
+          links: linksTo({
+            getBackup: "The backup and how far it is.",
+            getBackupContent: "The file, once it is done.",
+            deleteBackup: "Deletes the backup.",
+          }),
+        }),
       },
       errors: ["conflict"],
     }),
@@ -146,8 +157,12 @@ function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptio
       answers: {
         200: answer("A page of backups.", {
           schema: Type.Object(
-            { data: Type.Array(BackupSchema), pagination: Pagination, message: Message },
-            closed,
+            {
+              data: Type.Array(BackupSchema, { description: "The newest first." }),
+              pagination: Pagination,
+              message: Message,
+            },
+            { $id: "BackupPage", description: "A page of backups.", ...closed },
           ),
           example: { data: [exampleBackup], pagination: { cursor: "", has_more: false }, message: "OK" },
         }),

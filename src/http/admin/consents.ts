@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { Id } from "../../domain/fields.ts";
+import { about, Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { reply, replyJson } from "../exchange.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
@@ -11,18 +11,21 @@ import { adminOperation, closed } from "./reference.ts";
 
 const tag = "Sign-in";
 
-const UserParams = Type.Object({ id: Id });
-const ConsentParams = Type.Object({ id: Id, application_id: Type.String() });
+const UserParams = Type.Object({ id: about(Id, "Id of the user.") });
+const ConsentParams = Type.Object({
+  id: about(Id, "Id of the user."),
+  application_id: Type.String({ description: "Id of the application." }),
+});
 
 const ConsentSchema = Type.Object(
   {
-    application_id: Type.String(),
-    application_name: Type.String(),
-    scopes: Type.Array(Type.String()),
+    application_id: Type.String({ description: "Id of the application." }),
+    application_name: Type.String({ description: "Its name." }),
+    scopes: Type.Array(Type.String(), { description: "What the user allowed." }),
     created_at: IsoTimestamp,
     updated_at: IsoTimestamp,
   },
-  { $id: "Consent", ...closed },
+  { $id: "Consent", description: "What a user allowed an application.", ...closed },
 );
 
 export interface ConsentRouteOptions {
@@ -48,7 +51,10 @@ export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOp
       params: UserParams,
       answers: {
         200: answer("One for each application.", {
-          schema: Type.Object({ data: Type.Array(ConsentSchema), message: Message }, closed),
+          schema: Type.Object(
+            { data: Type.Array(ConsentSchema, { description: "By application." }), message: Message },
+            { $id: "ConsentList", description: "Consents of a user.", ...closed },
+          ),
           example: {
             data: [
               {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Rotation, rotationLimits } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
-import { closed as closedObject, Id } from "../../domain/fields.ts";
+import { about, closed as closedObject, Id } from "../../domain/fields.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
@@ -19,43 +19,55 @@ import type { ApplicationRouteOptions } from "./applications.ts";
 import type { AdminListener } from "./base.ts";
 import { adminOperation, closed, grouped } from "./reference.ts";
 
-const RotationInput = closedObject({
-  overlap_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: rotationLimits.maxOverlapSeconds,
-      default: rotationLimits.defaultOverlapSeconds,
-      description: "For how long every older secret stays good, at most; 0: it ends at once.",
-    }),
-  ),
-});
+const RotationInput = closedObject(
+  {
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: rotationLimits.maxOverlapSeconds,
+        default: rotationLimits.defaultOverlapSeconds,
+        description: "For how long every older secret stays good, at most; 0: it ends at once.",
+      }),
+    ),
+  },
+  { $id: "RotationInput", description: "How long the older secrets stay good." },
+);
 
 const overlapUntil = Type.Union([IsoTimestamp, Type.Null()], {
   description: "Until then older secrets are good, too; null: they are not.",
 });
 
-const TokenInput = closedObject({
-  scopes: Type.Optional(
-    Type.Array(Type.String({ maxLength: 100 }), {
-      maxItems: 20,
-      description: "All that the application may have, if left out.",
-    }),
-  ),
-  expires_in: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: appTokenLifetimeMs / second,
-      default: appTokenLifetimeMs / second,
-      description: "Seconds for which it is good.",
-    }),
-  ),
-});
+const TokenInput = closedObject(
+  {
+    scopes: Type.Optional(
+      Type.Array(Type.String({ maxLength: 100 }), {
+        maxItems: 20,
+        description: "All that the application may have, if left out.",
+      }),
+    ),
+    expires_in: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: appTokenLifetimeMs / second,
+        default: appTokenLifetimeMs / second,
+        description: "Seconds for which it is good.",
+      }),
+    ),
+  },
+  { $id: "TokenInput", description: "Which token to make." },
+);
 
 const tokenFields = {
   user_id: Type.Union([Id, Type.Null()], { description: "Whom it stands for; null: the application alone." }),
-  scopes: Type.Array(Type.String()),
-  expires_at: IsoTimestamp,
+  scopes: Type.Array(Type.String(), { description: "What it may do." }),
+  expires_at: about(IsoTimestamp, "When it ends."),
 };
+
+const TokenSchema = Type.Object(tokenFields, {
+  $id: "Token",
+  description: "An access token, without itself.",
+  ...closed,
+});
 
 const maxListedTokens = 1_000;
 const exampleToken = {
@@ -79,6 +91,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
     {
       field: "client_secret",
       id: "rotateClientSecret",
+      answerName: "NewClientSecret",
       summary: "Rotate Client Secret",
       meanwhile: "both are accepted",
       example: "onair_cs_…",
@@ -91,6 +104,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
     {
       field: "webhook_secret",
       id: "rotateWebhookSecret",
+      answerName: "NewWebhookSecret",
       summary: "Rotate Webhook Secret",
       meanwhile: "every delivery is signed with both",
       example: "whsec_…",
@@ -102,7 +116,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
     },
   ] as const;
 
-  for (const { field, id: operationId, summary, meanwhile, example, rotate } of kinds) {
+  for (const { field, id: operationId, answerName, summary, meanwhile, example, rotate } of kinds) {
     app.post(
       `/admin/v1/applications/:id/${field.replace("_", "-")}`,
       async ({ exchange, request, params }) => {
@@ -126,7 +140,7 @@ function rotationRoutes(app: AdminListener, { store, now }: ApplicationRouteOpti
                 [field]: Type.String({ description: "Shown only here." }),
                 overlap_until: overlapUntil,
               },
-              closed,
+              { $id: answerName, description: "A new secret.", ...closed },
             ),
             example: {
               id: "01KATHZX5M9S3E6R8B2D4F7G1H",
@@ -175,7 +189,10 @@ function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions
       },
       answers: {
         201: answer("The token, which is shown only now.", {
-          schema: Type.Object({ access_token: Type.String(), ...tokenFields }, closed),
+          schema: Type.Object(
+            { access_token: Type.String({ description: "Shown only here." }), ...tokenFields },
+            { $id: "NewToken", description: "An access token.", ...closed },
+          ),
           example: { access_token: "onair_at_…", ...exampleToken },
         }),
       },
@@ -202,8 +219,8 @@ function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions
       answers: {
         200: answer("What each token is for.", {
           schema: Type.Object(
-            { data: Type.Array(Type.Object(tokenFields, closed)), message: Message },
-            closed,
+            { data: Type.Array(TokenSchema, { description: "The newest first." }), message: Message },
+            { $id: "TokenList", description: "Tokens of an application.", ...closed },
           ),
           example: { data: [exampleToken], message: "OK" },
         }),
@@ -227,7 +244,10 @@ function tokenRoutes(app: AdminListener, { store, now }: ApplicationRouteOptions
       params: ApplicationId,
       answers: {
         200: answer("How many there were.", {
-          schema: Type.Object({ revoked: Type.Integer(), message: Message }, closed),
+          schema: Type.Object(
+            { revoked: Type.Integer({ description: "How many there were." }), message: Message },
+            { $id: "RevokedTokens", description: "How many tokens were revoked.", ...closed },
+          ),
           example: { revoked: 2, message: "OK" },
         }),
       },

@@ -20,7 +20,7 @@ import { answer, Message } from "../public/reference.ts";
 import { readParam, readQuery } from "../query.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { adminOperation, closed, linksTo } from "./reference.ts";
 
 const path = "/admin/v1/deliveries";
 const tag = "Deliveries";
@@ -86,14 +86,25 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Deli
       answers: {
         200: answer("A page of deliveries.", {
           schema: Type.Object(
-            { data: Type.Array(OperatorDeliverySchema), pagination: Pagination, message: Message },
-            closed,
+            {
+              data: Type.Array(OperatorDeliverySchema, { description: "The newest first." }),
+              pagination: Pagination,
+              message: Message,
+            },
+            { $id: "DeliveryPage", description: "A page of deliveries.", ...closed },
           ),
           example: {
             data: [operatorExample],
             pagination: { cursor: "", has_more: false },
             message: "OK",
           },
+          links: linksTo(
+            {
+              getDelivery: "The first of them with what was sent.",
+              retryDelivery: "Sends the first of them again.",
+            },
+            "/data/0/id",
+          ),
         }),
       },
       errors: ["invalid_cursor"],

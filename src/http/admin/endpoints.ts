@@ -6,6 +6,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
 import { replyJson } from "../exchange.ts";
+import { LastFailure } from "../public/health.ts";
 import { answer, IsoTimestamp, Message } from "../public/reference.ts";
 import { ApplicationId, exampleApplication, existing, readApplicationId } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
@@ -14,6 +15,11 @@ import { adminOperation, closed } from "./reference.ts";
 
 const tag = "Deliveries";
 
+const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
+  $id: "DisabledReason",
+  description: "It answered 410, or failed everything for 24 hours.",
+});
+
 const EndpointSchema = Type.Object(
   {
     app_id: Type.String({ description: "The application whose webhook it is." }),
@@ -21,21 +27,14 @@ const EndpointSchema = Type.Object(
       ["enabled", "failing", "disabled"].map((status) => Type.Literal(status)),
       { description: "`disabled`: nothing is sent to it before it is enabled again." },
     ),
-    disabled_reason: nullable(Type.Union([Type.Literal("gone"), Type.Literal("failing")]), {
-      description: "It answered 410, or failed everything for 24 hours.",
-    }),
-    disabled_at: nullable(IsoTimestamp),
+    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+    disabled_at: nullable(IsoTimestamp, { description: "When it was disabled." }),
     failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
     failures: Type.Integer({ description: "Failed attempts since the last success." }),
-    last_success_at: nullable(IsoTimestamp),
-    last_failure: nullable(
-      Type.Object(
-        { at: IsoTimestamp, status: nullable(Type.Integer()), error: nullable(Type.String()) },
-        closed,
-      ),
-    ),
+    last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
+    last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
   },
-  { $id: "Endpoint", ...closed },
+  { $id: "Endpoint", description: "The webhook of an application and its state.", ...closed },
 );
 
 const exampleEndpoint: Static<typeof EndpointSchema> = {
@@ -95,8 +94,12 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: E
       answers: {
         200: answer("A page of endpoints.", {
           schema: Type.Object(
-            { data: Type.Array(EndpointSchema), pagination: Pagination, message: Message },
-            closed,
+            {
+              data: Type.Array(EndpointSchema, { description: "By application." }),
+              pagination: Pagination,
+              message: Message,
+            },
+            { $id: "EndpointPage", description: "A page of endpoints.", ...closed },
           ),
           example: {
             data: [exampleEndpoint],

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { closed as closedObject, nullable, oneLine } from "../../domain/fields.ts";
+import { about, closed as closedObject, nullable, oneLine } from "../../domain/fields.ts";
 import { newOperatorKey, type OperatorKey, operatorKeyLimits, roles } from "../../domain/operator-keys.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import type { Log } from "../../log.ts";
@@ -20,21 +20,24 @@ const role = Type.Union(
       "`operator`: everything. `publisher`: the platform's data and events, nothing else. `reader`: reads, but downloads no backup.",
   },
 );
-const name = oneLine(1, 100);
+const name = about(oneLine(1, 100), "What it is called.");
 
-const KeyInput = closedObject({
-  name,
-  role,
-  expires_in: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: operatorKeyLimits.maxExpirySeconds }), {
-      description: "Seconds for which it is good; null, or left out: until it is revoked.",
-    }),
-  ),
-});
+const KeyInput = closedObject(
+  {
+    name,
+    role,
+    expires_in: Type.Optional(
+      nullable(Type.Integer({ minimum: 1, maximum: operatorKeyLimits.maxExpirySeconds }), {
+        description: "Seconds for which it is good; null, or left out: until it is revoked.",
+      }),
+    ),
+  },
+  { $id: "OperatorKeyInput", description: "A new key." },
+);
 
 const fields = {
   id: Type.String({ description: "`environment` for the key of `ONAIR_ADMIN_KEY`." }),
-  name: Type.String(),
+  name: Type.String({ description: "What it is called." }),
   role,
   source: Type.Union(
     ["generated", "created", "environment"].map((one) => Type.Literal(one)),
@@ -50,10 +53,14 @@ const fields = {
     description: "The hour of its last use; null: it was not used yet.",
   }),
 };
-const KeySchema = Type.Object(fields, { $id: "OperatorKey", ...closed });
+const KeySchema = Type.Object(fields, {
+  $id: "OperatorKey",
+  description: "A key of an operator, without itself.",
+  ...closed,
+});
 const NewKeySchema = Type.Object(
   { ...fields, key: Type.String({ description: "The key itself, shown only here." }) },
-  { $id: "NewOperatorKey", ...closed },
+  { $id: "NewOperatorKey", description: "A key of an operator.", ...closed },
 );
 
 const KeyParams = Type.Object({
@@ -108,7 +115,10 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
       description: "The keys of this API, the oldest first, expired ones too. Only their hashes are kept.",
       answers: {
         200: answer("All keys, without the keys themselves.", {
-          schema: Type.Object({ data: Type.Array(KeySchema), message: Message }, closed),
+          schema: Type.Object(
+            { data: Type.Array(KeySchema, { description: "All of them." }), message: Message },
+            { $id: "OperatorKeyList", description: "Keys of operators.", ...closed },
+          ),
           example: { data: [example], message: "OK" },
         }),
       },

@@ -36,46 +36,58 @@ const UserQuery = Type.Object({
   ),
 });
 
-const AcceptInput = Type.Object({
-  user_id: Type.Integer({ minimum: 1, maximum: maxId, description: "Who logged in." }),
-  scopes: Type.Optional(
-    Type.Array(Type.String({ maxLength: 100 }), {
-      minItems: 1,
-      maxItems: 20,
-      description: "What they allowed: at most what was asked for, which it is if left out.",
-    }),
-  ),
-  remember: Type.Optional(
-    Type.Boolean({ default: true, description: "Whether the consent holds for the next time." }),
-  ),
-});
-
-const RejectInput = Type.Object({
-  error: Type.Optional(
-    Type.Union(
-      rejections.map((code) => Type.Literal(code)),
-      { default: "access_denied", description: "What the application is told (RFC 6749, section 4.1.2.1)." },
+const AcceptInput = Type.Object(
+  {
+    user_id: Type.Integer({ minimum: 1, maximum: maxId, description: "Who logged in." }),
+    scopes: Type.Optional(
+      Type.Array(Type.String({ maxLength: 100 }), {
+        minItems: 1,
+        maxItems: 20,
+        description: "What they allowed: at most what was asked for, which it is if left out.",
+      }),
     ),
-  ),
-  error_description: Type.Optional(
-    Type.String({
-      maxLength: 200,
-      pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
-      errorMessage: "must be printable ASCII without quotation marks and backslashes",
-      description: "The same in words.",
-    }),
-  ),
-});
+    remember: Type.Optional(
+      Type.Boolean({ default: true, description: "Whether the consent holds for the next time." }),
+    ),
+  },
+  { $id: "AcceptInput", description: "Who logged in and what they allowed." },
+);
+
+const RejectInput = Type.Object(
+  {
+    error: Type.Optional(
+      Type.Union(
+        rejections.map((code) => Type.Literal(code)),
+        {
+          default: "access_denied",
+          description: "What the application is told (RFC 6749, section 4.1.2.1).",
+        },
+      ),
+    ),
+    error_description: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
+        errorMessage: "must be printable ASCII without quotation marks and backslashes",
+        description: "The same in words.",
+      }),
+    ),
+  },
+  { $id: "RejectInput", description: "Why nobody logged in, or nothing was allowed." },
+);
 
 const LoginRequestSchema = Type.Object(
   {
     application: Type.Object(
       {
-        id: Type.String(),
-        name: Type.String(),
-        client_type: Type.Union(clientTypes.map((one) => Type.Literal(one))),
+        id: Type.String({ description: "Its id." }),
+        name: Type.String({ description: "Its name." }),
+        client_type: Type.Union(
+          clientTypes.map((one) => Type.Literal(one)),
+          { description: "Whether it can keep a secret." },
+        ),
       },
-      closed,
+      { $id: "AskingApplication", description: "The application that asks.", ...closed },
     ),
     redirect_uri: Type.String({ description: "Where the browser goes in the end." }),
     scopes: Type.Array(Type.String(), { description: "What is asked for." }),
@@ -88,7 +100,7 @@ const LoginRequestSchema = Type.Object(
     expires_at: IsoTimestamp,
     message: Message,
   },
-  { $id: "LoginRequest", ...closed },
+  { $id: "LoginRequest", description: "What an application asks of a user.", ...closed },
 );
 
 const Answered = Type.Object(
@@ -96,7 +108,7 @@ const Answered = Type.Object(
     redirect_to: Type.String({ format: "uri", description: "Where to send the browser. It works once." }),
     message: Message,
   },
-  closed,
+  { $id: "LoginAnswer", description: "Where the browser goes.", ...closed },
 );
 const answered = answer("Send the browser on.", {
   schema: Answered,

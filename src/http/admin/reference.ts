@@ -2,7 +2,7 @@ import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebo
 import type { ErrorCode } from "../../domain/errors.ts";
 import { type Role, roles } from "../../domain/operator-keys.ts";
 import { statusOf } from "../errors.ts";
-import { type Answer, parametersOf } from "../public/reference.ts";
+import { type Answer, type Link, parametersOf } from "../public/reference.ts";
 import {
   challenge,
   exampleRequestId,
@@ -59,6 +59,15 @@ export interface AdminOperation {
   readonly body?: AdminBody;
   readonly answers: Readonly<Record<number, AdminAnswer>>;
   readonly errors?: readonly AdminErrorCode[];
+}
+
+/** Links to these operations, with what each does, by the id at this place of an answer. */
+export function linksTo(operations: Readonly<Record<string, string>>, place = "/id"): Record<string, Link> {
+  const links = Object.entries(operations).map(([operationId, description]) => {
+    const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+    return [name, { operationId, description, parameters: { id: `$response.body#${place}` } }];
+  });
+  return Object.fromEntries(links);
 }
 
 /** A number with commas; `toLocaleString` would load the rules of all languages, which takes a start 1 to 3 ms. */
@@ -179,7 +188,8 @@ function answersOf(of: AdminOperation): Record<string, Json> {
   const answers = Object.entries(of.answers).map(([status, given]) => {
     const content = answerContent(given);
     const own = { description: given.description, headers: { ...headers, ...given.headers } };
-    return [status, { ...own, ...(content && { content }) }];
+    const { links } = given;
+    return [status, { ...own, ...(content && { content }), ...(links && { links }) }];
   });
   return Object.fromEntries(answers);
 }

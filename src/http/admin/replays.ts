@@ -18,7 +18,7 @@ import { readParam } from "../query.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { everything } from "./deliveries.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { adminOperation, closed, linksTo } from "./reference.ts";
 
 const path = "/admin/v1/replays";
 const tag = "Deliveries";
@@ -52,6 +52,7 @@ export function replayRoutes(app: AdminListener, { store, now }: { store: Store;
       },
       answers: {
         202: answer("The replay as far as it has come.", {
+          links: linksTo({ getReplay: "The replay with its progress.", cancelReplay: "Ends the replay." }),
           schema: OperatorReplaySchema,
           example: operatorExample,
         }),
@@ -73,7 +74,13 @@ export function replayRoutes(app: AdminListener, { store, now }: { store: Store;
       description: `The replays of all applications, the newest first, at most ${replayLimits.maxListed.application}.`,
       answers: {
         200: answer("The replays.", {
-          schema: Type.Object({ data: Type.Array(OperatorReplaySchema), message: Message }, closed),
+          schema: Type.Object(
+            {
+              data: Type.Array(OperatorReplaySchema, { description: "The newest first." }),
+              message: Message,
+            },
+            { $id: "ReplayList", description: "Replays.", ...closed },
+          ),
           example: { data: [operatorExample], message: "OK" },
         }),
       },

@@ -63,7 +63,11 @@ export function publicApp(
     deps,
     described(async () => (await oauth()).introspectDetail),
   );
-  authorizeRoute(app, deps);
+  authorizeRoute(
+    app,
+    deps,
+    described(async () => (await import("./reference-authorize.ts")).authorizeDetail),
+  );
   metadataRoute(
     app,
     deps,

@@ -29,6 +29,20 @@ export function scopeOf({ grant }: Exchange) {
 
 export const unknownDelivery = () => new DomainError("not_found", "There is no delivery with this id");
 
+/** What can be done with the delivery whose id is at this place of an answer. */
+const linksTo = (id: string) => ({
+  GetDelivery: {
+    operationId: "getDelivery",
+    description: "The delivery with what was sent.",
+    parameters: { id },
+  },
+  RetryDelivery: {
+    operationId: "retryDelivery",
+    description: "Sends the delivery again.",
+    parameters: { id },
+  },
+});
+
 /** "Was it sent?": list, get and retry deliveries. */
 export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, cursors: Cursors): void {
   app.get(
@@ -55,13 +69,25 @@ export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, 
       answers: {
         200: answer("A page of deliveries.", {
           schema: Type.Object(
-            { data: Type.Array(DeliverySchema), pagination: Pagination, message: Message },
-            closed,
+            {
+              data: Type.Array(DeliverySchema, { description: "The newest first." }),
+              pagination: Pagination,
+              message: Message,
+            },
+            { $id: "DeliveryPage", description: "A page of deliveries.", ...closed },
           ),
           example: {
             data: [exampleDelivery],
             pagination: { cursor: "", has_more: false },
             message: "OK",
+          },
+          links: {
+            ...linksTo("$response.body#/data/0/id"),
+            NextPage: {
+              operationId: "getDeliveries",
+              description: "The page behind this one.",
+              parameters: { cursor: "$response.body#/pagination/cursor" },
+            },
           },
         }),
       },
@@ -87,8 +113,12 @@ export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, 
       params: DeliveryId,
       answers: {
         200: answer("The delivery.", {
-          schema: Type.Object({ data: SentDeliverySchema, message: Message }, closed),
+          schema: Type.Object(
+            { data: SentDeliverySchema, message: Message },
+            { $id: "SentDeliveryAnswer", description: "One delivery.", ...closed },
+          ),
           example: { data: exampleSentDelivery, message: "OK" },
+          links: linksTo("$response.body#/data/id"),
         }),
       },
       errors: ["not_found"],
@@ -107,12 +137,16 @@ export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, 
       tag,
       summary: "Retry Delivery",
       description:
-        "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting, and it does not expire any more. One that is being sent is left to that attempt. If it fails, the schedule of retries goes on. An endpoint that is held up after failures is tried at once.",
+        "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting, and it does not expire any more. One that is being sent is left to that attempt. If it fails, the schedule of retries goes on as if it had not been made. An endpoint that is held up after failures is tried at once.",
       access: "events:subscribe",
       params: DeliveryId,
       answers: {
         202: answer("It is about to be sent.", {
-          schema: Type.Object({ data: DeliverySchema, message: Message }, closed),
+          schema: Type.Object(
+            { data: DeliverySchema, message: Message },
+            { $id: "DeliveryAnswer", description: "The delivery as it is now.", ...closed },
+          ),
+          links: linksTo("$response.body#/data/id"),
           example: {
             data: { ...exampleDelivery, status: "pending", finished_at: null },
             message: "OK",

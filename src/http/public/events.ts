@@ -10,25 +10,25 @@ const closed = { additionalProperties: false };
 
 const EventTypeSchema = Type.Object(
   {
-    name: Type.String(),
-    version: Type.Integer(),
-    description: Type.String(),
+    name: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
+    version: Type.Integer({ description: "Its version." }),
+    description: Type.String({ description: "When it happens." }),
     schema: Type.Record(Type.String(), Type.Unknown(), {
       description: "JSON Schema of the payload (`data`).",
     }),
     example: Type.Record(Type.String(), Type.Unknown(), { description: "A payload." }),
   },
-  { $id: "EventType", ...closed },
+  { $id: "EventType", description: "An event that can be subscribed to.", ...closed },
 );
 
 const PublicKeySchema = Type.Object(
   { public_key: Type.String({ description: "The Ed25519 key in PEM." }) },
-  { $id: "PublicKey", ...closed },
+  { $id: "PublicKey", description: "The key that verifies `v1a` signatures.", ...closed },
 );
 
 const StandardWebhooksKeySchema = Type.Object(
   { public_key: Type.String({ description: "The Ed25519 key as `whpk_` and base64." }) },
-  { $id: "StandardWebhooksKey", ...closed },
+  { $id: "StandardWebhooksKey", description: "The same key for libraries of Standard Webhooks.", ...closed },
 );
 
 /** The catalogue of events, and the key that verifies their signatures. */
@@ -58,7 +58,10 @@ export function eventRoutes(
       answers: {
         200: {
           description: "All event types.",
-          schema: Type.Object({ data: Type.Array(EventTypeSchema), message: Message }, closed),
+          schema: Type.Object(
+            { data: Type.Array(EventTypeSchema, { description: "All of them." }), message: Message },
+            { $id: "EventTypeList", description: "Types of events.", ...closed },
+          ),
           // Not made before the document is: that takes 1 ms.
           get example() {
             return { data: builtInEventTypes.slice(1, 2).map(shown), message: "OK" };
@@ -81,7 +84,10 @@ export function eventRoutes(
       access: "anyone",
       answers: {
         200: answer("The key.", {
-          schema: Type.Object({ data: PublicKeySchema, message: Message }, closed),
+          schema: Type.Object(
+            { data: PublicKeySchema, message: Message },
+            { $id: "PublicKeyAnswer", description: "The key.", ...closed },
+          ),
           example: {
             data: {
               public_key:
@@ -108,7 +114,10 @@ export function eventRoutes(
       access: "anyone",
       answers: {
         200: answer("The key.", {
-          schema: Type.Object({ data: StandardWebhooksKeySchema, message: Message }, closed),
+          schema: Type.Object(
+            { data: StandardWebhooksKeySchema, message: Message },
+            { $id: "StandardWebhooksKeyAnswer", description: "The key.", ...closed },
+          ),
           example: {
             data: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
             message: "OK",

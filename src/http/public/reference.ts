@@ -16,7 +16,14 @@ import { component, described, documentSchema, type Json } from "./reference-sch
 
 export const Message = Type.String({ description: "A human-readable status.", examples: ["OK"] });
 export const IsoTimestamp = Type.String({ format: "date-time", description: "ISO 8601, UTC." });
-export const WebUrl = Type.String({ format: "uri" });
+export const WebUrl = Type.String({ format: "uri", description: "A web address." });
+
+/** How an answer leads to another operation: its parameters, by expressions of OpenAPI. */
+export interface Link {
+  readonly operationId: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
 
 /** One answer of an operation, as the reference shows it. */
 export interface Answer {
@@ -25,6 +32,8 @@ export interface Answer {
   readonly example?: unknown;
   /** In place of JSON it is a stream of server-sent events like this. */
   readonly eventStream?: string;
+  /** Where the parameters of other operations are in it. */
+  readonly links?: Readonly<Record<string, Link>>;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
   /** Headers beyond those of all answers. */
@@ -198,7 +207,7 @@ const cacheHeaders: Json = {
 function answersOf(of: Operation): Record<number, Json> {
   const always = { ...commonHeaders, ...(of.notModified && cacheHeaders) };
   const answers = Object.entries(of.answers).map(([status, given]) => {
-    const { description, schema, example, eventStream, budget, headers } = given;
+    const { description, schema, example, eventStream, budget, headers, links } = given;
     const content = schema
       ? { "application/json": { schema: documentSchema(schema), example } }
       : eventStream && { "text/event-stream": { schema: { type: "string" }, example: eventStream } };
@@ -208,6 +217,7 @@ function answersOf(of: Operation): Record<number, Json> {
         description,
         headers: { ...always, ...(budget && budgetHeaders), ...headers },
         ...(content && { content }),
+        ...(links && { links }),
       },
     ];
   });

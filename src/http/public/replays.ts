@@ -20,7 +20,22 @@ import {
 const closed = { additionalProperties: false };
 const path = "/public/v1/events/replays";
 const tag = "Deliveries";
-const one = Type.Object({ data: ReplaySchema, message: Message }, closed);
+const one = Type.Object(
+  { data: ReplaySchema, message: Message },
+  { $id: "ReplayAnswer", description: "One replay.", ...closed },
+);
+const links = {
+  GetReplay: {
+    operationId: "getReplay",
+    description: "The replay with its progress.",
+    parameters: { id: "$response.body#/data/id" },
+  },
+  CancelReplay: {
+    operationId: "cancelReplay",
+    description: "Ends the replay.",
+    parameters: { id: "$response.body#/data/id" },
+  },
+};
 
 export const unknownReplay = () => new DomainError("not_found", "There is no replay with this id");
 
@@ -44,6 +59,7 @@ export function replayRoutes(app: PublicListener, { store, now }: PublicDeps): v
         202: answer("The replay as far as it has come.", {
           schema: one,
           example: { data: exampleReplay, message: "OK" },
+          links,
         }),
       },
       errors: ["conflict"],
@@ -64,7 +80,10 @@ export function replayRoutes(app: PublicListener, { store, now }: PublicDeps): v
       access: "events:subscribe",
       answers: {
         200: answer("The replays.", {
-          schema: Type.Object({ data: Type.Array(ReplaySchema), message: Message }, closed),
+          schema: Type.Object(
+            { data: Type.Array(ReplaySchema, { description: "The newest first." }), message: Message },
+            { $id: "ReplayList", description: "Replays.", ...closed },
+          ),
           example: { data: [exampleReplay], message: "OK" },
         }),
       },

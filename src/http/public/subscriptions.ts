@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
-import { Id } from "../../domain/fields.ts";
+import { about, Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import type { Grant } from "../../domain/tokens.ts";
@@ -15,58 +15,79 @@ import { answer, IsoTimestamp, Message, operation } from "./reference.ts";
 const closed = { additionalProperties: false };
 const path = "/public/v1/events/subscriptions";
 
-const Ulid = Type.String({ pattern: ulidPattern, description: "A ULID." });
+const Ulid = Type.String({ pattern: ulidPattern });
 
 export const subscriptionFields = {
-  id: Ulid,
-  app_id: Ulid,
-  broadcaster_user_id: Type.Union([Id, Type.Null()]),
-  event: Type.String(),
-  version: Type.Integer(),
-  method: Type.Literal("webhook"),
-  created_at: IsoTimestamp,
-  updated_at: IsoTimestamp,
+  id: about(Ulid, "Id of the subscription, by which it can be deleted."),
+  app_id: about(Ulid, "The application that it belongs to."),
+  broadcaster_user_id: Type.Union([Id, Type.Null()], {
+    description: "Whose channel the events are of; null where they belong to none.",
+  }),
+  event: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
+  version: Type.Integer({ description: "Version of the event." }),
+  method: Type.Literal("webhook", { description: "Delivery method." }),
+  created_at: about(IsoTimestamp, "When it was made."),
+  updated_at: about(IsoTimestamp, "When it was last changed."),
 };
-const SubscriptionSchema = Type.Object(subscriptionFields, { $id: "Subscription", ...closed });
+const SubscriptionSchema = Type.Object(subscriptionFields, {
+  $id: "Subscription",
+  description: "Which events of whom an application gets.",
+  ...closed,
+});
 
-const itemFields = { name: Type.String(), version: Type.Integer() };
+const itemFields = {
+  name: Type.String({ description: "Name of the event that was asked for." }),
+  version: Type.Integer({ description: "Version of the event that was asked for." }),
+};
 export const SubscribedItemSchema = Type.Union(
   [
-    Type.Object({ ...itemFields, subscription_id: Ulid }, closed),
+    Type.Object(
+      { ...itemFields, subscription_id: about(Ulid, "Id of the subscription.") },
+      { $id: "SubscribedEvent", description: "An event that is subscribed to.", ...closed },
+    ),
     Type.Object(
       { ...itemFields, error: Type.String({ description: "Why there is no subscription." }) },
-      closed,
+      { $id: "RefusedEvent", description: "An event that could not be subscribed to.", ...closed },
     ),
   ],
-  { $id: "SubscribedItem" },
+  { $id: "SubscriptionResult", description: "What became of one requested event." },
 );
 
-const CreateBody = Type.Object({
-  events: Type.Array(
-    Type.Object({
-      name: Type.String({
-        minLength: 1,
-        maxLength: 100,
-        description: "Name of the event.",
-        examples: ["channel.followed"],
-      }),
-      version: Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "Version of the event.",
-        examples: [1],
-      }),
+const WantedEvent = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Name of the event.",
+      examples: ["channel.followed"],
     }),
-    { minItems: 1, maxItems: subscriptionLimits.maxEvents },
-  ),
-  method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
-  broadcaster_user_id: Type.Optional(
-    Type.Union([Id, Type.Null()], {
-      description:
-        "User id of the broadcaster: required for channel events; with a user token it is that user.",
+    version: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "Version of the event.",
+      examples: [1],
     }),
-  ),
-});
+  },
+  { $id: "WantedEvent", description: "An event to subscribe to." },
+);
+
+const CreateBody = Type.Object(
+  {
+    events: Type.Array(WantedEvent, {
+      minItems: 1,
+      maxItems: subscriptionLimits.maxEvents,
+      description: "The events to subscribe to.",
+    }),
+    method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
+    broadcaster_user_id: Type.Optional(
+      Type.Union([Id, Type.Null()], {
+        description:
+          "User id of the broadcaster: required for channel events; with a user token it is that user.",
+      }),
+    ),
+  },
+  { $id: "SubscriptionInput", description: "What to subscribe to." },
+);
 
 const DeleteQuery = Type.Object({
   id: Type.Array(Type.String({ maxLength: 64 }), {
@@ -87,6 +108,25 @@ export const exampleSubscription = {
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
 };
+
+/** What can be done with the subscription whose id is at this place of an answer. */
+const linksTo = (id: string) => ({
+  GetSubscription: {
+    operationId: "getSubscription",
+    description: "The first of them with its health.",
+    parameters: { id },
+  },
+  GetDeliveries: {
+    operationId: "getDeliveries",
+    description: "What was sent for the first of them.",
+    parameters: { subscription_id: id },
+  },
+  DeleteSubscription: {
+    operationId: "deleteSubscriptions",
+    description: "Deletes the first of them.",
+    parameters: { id },
+  },
+});
 
 const [listStart, comma, listEnd] = ['{"data":[', ",", '],"message":"OK"}'].map((text) =>
   Buffer.from(text),
@@ -135,8 +175,12 @@ export function subscriptionRoutes(
       access: "events:subscribe",
       answers: {
         200: answer("The subscriptions.", {
-          schema: Type.Object({ data: Type.Array(SubscriptionSchema), message: Message }, closed),
+          schema: Type.Object(
+            { data: Type.Array(SubscriptionSchema, { description: "All of them." }), message: Message },
+            { $id: "SubscriptionList", description: "Subscriptions of an application.", ...closed },
+          ),
           example: { data: [exampleSubscription], message: "OK" },
+          links: linksTo("$response.body#/data/0/id"),
           budget: true,
         }),
       },
@@ -196,11 +240,18 @@ export function subscriptionRoutes(
       },
       answers: {
         200: answer("At least one of the events is subscribed to.", {
-          schema: Type.Object({ data: Type.Array(SubscribedItemSchema), message: Message }, closed),
+          schema: Type.Object(
+            {
+              data: Type.Array(SubscribedItemSchema, { description: "One for each event, in order." }),
+              message: Message,
+            },
+            { $id: "SubscriptionAnswer", description: "What became of the requested events.", ...closed },
+          ),
           example: {
             data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
             message: "OK",
           },
+          links: linksTo("$response.body#/data/0/subscription_id"),
           budget: true,
         }),
       },

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
-import { nullable } from "../../domain/fields.ts";
+import { about, nullable } from "../../domain/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
@@ -19,19 +19,22 @@ const closed = { additionalProperties: false };
 const testsPerMinute = { application: 10, users: 10, user: 3 };
 const defaultEvent = "channel.followed";
 
-const TestBody = Type.Object({
-  event: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 100,
-      description: "Type of the sample.",
-      default: defaultEvent,
-    }),
-  ),
-  version: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
-  ),
-});
+const TestBody = Type.Object(
+  {
+    event: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: "Type of the sample.",
+        default: defaultEvent,
+      }),
+    ),
+    version: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
+    ),
+  },
+  { $id: "TestInput", description: "Which sample to send." },
+);
 
 const TestSchema = Type.Object(
   {
@@ -41,12 +44,12 @@ const TestSchema = Type.Object(
     }),
     request: Type.Object(
       {
-        method: Type.Literal("POST"),
-        url: WebUrl,
+        method: Type.Literal("POST", { description: "The HTTP method." }),
+        url: about(WebUrl, "The webhook URL."),
         headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
-        body: Type.String(),
+        body: Type.String({ description: "The very text." }),
       },
-      closed,
+      { $id: "TestRequest", description: "What was sent.", ...closed },
     ),
     response: nullable(
       Type.Object(
@@ -58,16 +61,16 @@ const TestSchema = Type.Object(
           }),
           body: Type.String({ description: "Its first KiB." }),
         },
-        closed,
+        { $id: "TestResponse", description: "What came back.", ...closed },
       ),
       { description: "null where no answer arrived." },
     ),
     outcome: Type.String({ description: "As of an attempt." }),
-    error: nullable(Type.String()),
-    duration_ms: Type.Integer(),
+    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+    duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
     timings: TimingsSchema,
   },
-  { $id: "TestExchange", ...closed },
+  { $id: "TestExchange", description: "A sample, and what became of it.", ...closed },
 );
 
 /** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
@@ -101,7 +104,10 @@ export function testRoute(
       body: { schema: TestBody, example: { event: "channel.followed" }, optional: true },
       answers: {
         200: answer("What was sent, and what came back.", {
-          schema: Type.Object({ data: TestSchema, message: Message }, closed),
+          schema: Type.Object(
+            { data: TestSchema, message: Message },
+            { $id: "TestAnswer", description: "The whole exchange.", ...closed },
+          ),
           example: {
             data: {
               delivered: false,

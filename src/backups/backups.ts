@@ -4,7 +4,7 @@ import { type Backup, backupLimits, noRoom } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log.ts";
-import { StoreError } from "../store/results.ts";
+import { StoreError } from "../store/faults.ts";
 import { databaseFile } from "../store/sqlite/directory.ts";
 import { startThread, type Thread } from "../threads/start.ts";
 import {

@@ -1,6 +1,6 @@
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { StoreError } from "../store/results.ts";
+import { StoreError } from "../store/faults.ts";
 import { checkDatabase } from "../store/sqlite/backup.ts";
 import { databaseFile } from "../store/sqlite/directory.ts";
 import { lockDirectory } from "../store/sqlite/lock.ts";

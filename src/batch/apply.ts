@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { DomainError, inOneLine } from "../domain/errors.ts";
 import { TimeSlice } from "../domain/time-slice.ts";
-import { type BatchMode, BatchRefused, type BatchResult } from "../store/results.ts";
+import { type BatchMode, BatchRefused, type BatchResult } from "../store/batch.ts";
 import { type Line, lineGroups } from "./lines.ts";
 
 /** What became of a batch. */

@@ -5,6 +5,7 @@ import { ownerGone } from "../domain/errors.ts";
 import { replacing } from "../domain/lazily.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
+import type { ApplicationStore } from "../store/applications.ts";
 import { storageFaultOf } from "../store/sqlite/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/lock.ts";
 import { databaseIdentity, lookAtStorage } from "../store/sqlite/storage-check.ts";
@@ -210,7 +211,7 @@ function tidying(store: Store): Service {
 }
 
 /** The applications as the dispatcher sees them: one that receives nothing is to it as one that is gone. */
-function receivingOnly({ applications }: Store): Store["applications"] {
+function receivingOnly({ applications }: Store): ApplicationStore {
   return {
     ...applications,
     async find(id) {

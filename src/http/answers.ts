@@ -1,4 +1,12 @@
-import { type TObject, type TProperties, type TString, type TVoid, Type } from "@sinclair/typebox";
+import {
+  type Static,
+  type TProperties,
+  type TSchema,
+  type TString,
+  type TUnsafe,
+  type TVoid,
+  Type,
+} from "@sinclair/typebox";
 
 /*
  * Schemas of answers, for `response` of a route. They hold a handler to its answer when it is compiled and describe it
@@ -7,6 +15,8 @@ import { type TObject, type TProperties, type TString, type TVoid, Type } from "
 
 /** What the reference says of an answer beside its schema. */
 export interface AnswerAbout {
+  /** The name of its schema in the document, by which generated clients call it. */
+  readonly name?: string;
   readonly description: string;
   readonly example: unknown;
   /** It carries the headers of the subscription budget. */
@@ -15,13 +25,31 @@ export interface AnswerAbout {
   readonly headers?: Readonly<Record<string, unknown>>;
 }
 
+/** What a handler may return for a schema: lists and objects are only read. */
+type Given<Value> = Value extends readonly (infer Item)[]
+  ? readonly Given<Item>[]
+  : Value extends object
+    ? { readonly [Field in keyof Value]: Given<Value[Field]> }
+    : Value;
+
 /** A JSON object with exactly these fields. */
-export function answer<Fields extends TProperties>(
-  fields: Fields,
-  { description, example, ...about }: AnswerAbout,
-): TObject<Fields> {
-  const options = { description, examples: [example], noValidate: true, additionalProperties: false };
-  return Type.Object(fields, { ...options, ...about });
+export function answer<Fields extends TProperties>(fields: Fields, about: AnswerAbout) {
+  return answerOf(Type.Object(fields, { additionalProperties: false }), about);
+}
+
+/** What a schema says, which may have a name of its own in the document. */
+export function answerOf<Schema extends TSchema>(
+  schema: Schema,
+  { name, description, example, ...about }: AnswerAbout,
+): TUnsafe<Given<Static<Schema>>> {
+  return Type.Unsafe({
+    ...schema,
+    ...(name !== undefined && { $id: name }),
+    description,
+    examples: [example],
+    noValidate: true,
+    ...about,
+  });
 }
 
 /** An answer without a body. */
@@ -49,9 +77,13 @@ export function ndjsonLines(description: string, example: readonly unknown[]): T
   });
 }
 
-/** A file of a media type. */
-export function file(description: string, contentMediaType: string): TString {
-  return Type.String({ description, contentMediaType, noValidate: true });
+/** A file of a media type, with its headers beyond those of all answers. */
+export function file(
+  description: string,
+  contentMediaType: string,
+  headers: NonNullable<AnswerAbout["headers"]> = {},
+): TString {
+  return Type.String({ description, contentMediaType, headers, noValidate: true });
 }
 
 /** The answer where nothing changed since the one whose `ETag` the client sent. */

@@ -14,6 +14,7 @@ import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts
 export interface InputSchemas {
   params?: TObject;
   query?: TObject;
+  headers?: TObject;
   body?: TSchema;
 }
 
@@ -22,6 +23,7 @@ export interface InputContext {
   readonly request: Request;
   params: Record<string, unknown>;
   query: Record<string, unknown>;
+  headers: Record<string, string | undefined>;
   body: unknown;
 }
 
@@ -29,7 +31,6 @@ export interface InputContext {
 export interface GateContext extends InputContext {
   readonly exchange: Exchange;
   readonly bearer: string | undefined;
-  readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 /** Fills the context in; throws one error for all that is wrong with parameters, or with the body. */
@@ -43,14 +44,15 @@ export const deferred = { name: "deferred", parse: () => null } as const;
 
 /** The reader of a route; null where it has nothing to read. */
 export function inputReader(
-  { params, query, body }: InputSchemas,
+  { params, query, headers, body }: InputSchemas,
   maxBodyBytes = publicBodyBytes,
 ): InputReader | null {
-  if (!params && !query && !body) return null;
+  if (!params && !query && !headers && !body) return null;
   return (context) => {
     const problems: FieldProblem[] = [];
     if (params) context.params = readPath(context.params, params, problems);
     if (query) context.query = readQuery(context.request.url, query, problems);
+    if (headers) Object.assign(context.headers, readHeaders(context.request.headers, headers, problems));
     if (problems.length > 0) throw refused(problems);
     return body && readBody(context, body, maxBodyBytes);
   };
@@ -94,6 +96,19 @@ function readPath(given: Record<string, unknown>, schema: TObject, problems: Fie
       typeof text === "string" ? readValue(schema.properties[field] as TSchema, [text]) : undecodable;
     if (message) problems.push({ in: "path", field, message });
     else result[field] = value;
+  }
+  return result;
+}
+
+/** Reads the headers that the schema names, in its spelling. Each may be left out. */
+function readHeaders(given: Headers, schema: TObject, problems: FieldProblem[]) {
+  const result: Record<string, string> = {};
+  for (const field in schema.properties) {
+    const text = given.get(field);
+    if (text === null) continue;
+    const message = textProblem(schema.properties[field] as TextOptions, text);
+    if (message) problems.push({ in: "header", field, message });
+    else result[field] = text;
   }
   return result;
 }

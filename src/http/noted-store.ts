@@ -1,5 +1,9 @@
 import { replacing } from "../domain/lazily.ts";
+import type { ApplicationStore } from "../store/applications.ts";
+import type { ConsentStore } from "../store/consents.ts";
 import type { Store } from "../store/store.ts";
+import type { TokenStore } from "../store/tokens.ts";
+import type { UserStore } from "../store/users.ts";
 import type { Changes } from "./changes.ts";
 
 /** Whether a verb changes what callers are made of; where its result tells, a function of it. */
@@ -12,7 +16,7 @@ type Effects<Noun> = {
     : never;
 };
 
-const applications: Effects<Store["applications"]> = {
+const applications: Effects<ApplicationStore> = {
   create: "none",
   update: "changes",
   remove: "changes",
@@ -24,7 +28,7 @@ const applications: Effects<Store["applications"]> = {
   page: "none",
 };
 
-const tokens: Effects<Store["tokens"]> = {
+const tokens: Effects<TokenStore> = {
   create: (endedOthers) => endedOthers,
   find: "none",
   inspect: "none",
@@ -37,9 +41,9 @@ const tokens: Effects<Store["tokens"]> = {
   removeExpired: "none",
 };
 
-const consents: Effects<Store["consents"]> = { ofUser: "none", revoke: "changes" };
+const consents: Effects<ConsentStore> = { ofUser: "none", revoke: "changes" };
 
-const users: Effects<Store["users"]> = {
+const users: Effects<UserStore> = {
   upsert: "none",
   find: "none",
   page: "none",

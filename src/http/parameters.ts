@@ -1,8 +1,9 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { maxId } from "../domain/ids.ts";
 import { codePoints } from "../domain/text.ts";
 
 /*
- * Schemas of path and query parameters. They are kinds of their own, because Elysia replaces the integers and arrays
+ * Schemas of path, query and header parameters. They are kinds of their own, because Elysia replaces the integers and arrays
  * of a query by readers that take `1e2` and `[1]`, and TypeBox counts the length of a text in UTF-16 units. In the
  * OpenAPI document they are ordinary strings, integers and arrays.
  */
@@ -58,6 +59,11 @@ export function ChoiceParameter<Word extends string>(
 /** A decimal integer, without sign, exponent or leading zeros. */
 export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ ...options, [Kind]: "IntegerParameter", type: "integer" });
+}
+
+/** The id of a user, channel or category: `of` says of which. */
+export function IdParameter(of: string): TUnsafe<number> {
+  return IntegerParameter({ minimum: 1, maximum: maxId, description: `Id of the ${of}.` });
 }
 
 /** Texts, given by repeating the parameter or separated by commas. */

@@ -1,6 +1,7 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import type { LogLevel } from "../log.ts";
-import { BatchRefused, type BatchResult, StoreError } from "../store/results.ts";
+import { BatchRefused, type BatchResult } from "../store/batch.ts";
+import { StoreError } from "../store/faults.ts";
 
 /** To a thread: how to start, or what is said over its link. */
 export type ToThread = { readonly start: unknown; readonly logLevel: LogLevel } | LinkMessage;

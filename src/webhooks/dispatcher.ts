@@ -3,8 +3,8 @@ import { type Application, receives, recipientOf, usesOnlyStream } from "../doma
 import { newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
-import type { RemovedSubscriptions } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
+import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, newCounts } from "./counts.ts";
 import { createCourier } from "./courier.ts";

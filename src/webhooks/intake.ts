@@ -1,8 +1,8 @@
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
-import type { RemovedSubscriptions } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
+import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { Lane } from "./lane.ts";
 import type { Room } from "./room.ts";
 

@@ -8,7 +8,8 @@ import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { TimeSlice } from "../domain/time-slice.ts";
 import { problems } from "../domain/validation.ts";
-import { BatchRefused, type StoredEvent } from "../store/results.ts";
+import { BatchRefused } from "../store/batch.ts";
+import type { StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 

@@ -193,7 +193,9 @@ test("the key of an earlier version's first start goes on", async () => {
       migrations.findIndex(({ name }) => name.endsWith("operator_keys")),
     ),
   );
-  db.run("INSERT INTO settings (key, value) VALUES ('admin_key_hash', ?)", [secretHash(key).toString("base64")]);
+  db.run("INSERT INTO settings (key, value) VALUES ('admin_key_hash', ?)", [
+    secretHash(key).toString("base64"),
+  ]);
   db.close();
   const second = await started();
   expect(await statusOf(second, key)).toBe(200);

@@ -13,6 +13,7 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
+import { TextParameter } from "../parameters.ts";
 import { IsoTimestamp } from "../public/reference.ts";
 import { readParam } from "../query.ts";
 import { closed } from "./reference.ts";
@@ -111,6 +112,8 @@ export const NewApplicationSchema = Type.Object(
   { $id: "NewApplication", description: "An application with its secrets.", ...closed },
 );
 
+/** The id of an application in a path. */
+export const ApplicationIdParameter = TextParameter({ pattern: ulidPattern, description: "A ULID." });
 export const ApplicationId = Type.Object({ id: shownFields.id });
 
 export const exampleApplication = {

@@ -51,8 +51,8 @@ export interface AdminOperation {
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** It needs no operator key. */
-  readonly open?: boolean;
+  /** The roles that may call it; null: it needs no operator key. */
+  readonly allowed: readonly Role[] | null;
   readonly params?: TObject;
   readonly query?: TObject;
   readonly headers?: TObject;
@@ -83,15 +83,17 @@ export const operatorScheme = "operatorKey";
  * object each time, because Elysia writes the macro's hook into it: one that is shared would carry the key of another
  * server.
  */
-export function adminOperation(of: AdminOperation) {
-  const detail = described(() => operationDetail(of));
-  return { ...(of.open ? {} : { roles: rolesOf(of.id) }), parse: "none" as const, detail };
+export function adminOperation({ open, ...of }: Omit<AdminOperation, "allowed"> & { open?: boolean }) {
+  const roles = rolesOf(of.id);
+  const detail = described(() => operationDetail({ ...of, allowed: open ? null : roles }));
+  return { ...(open ? {} : { roles }), parse: "none" as const, detail };
 }
 
 /** What a route declares, as far as the document shows it. */
 export interface DeclaredAdminRoute {
   readonly params?: TObject;
   readonly query?: TObject;
+  readonly headers?: TObject;
   readonly body?: TSchema;
   readonly response?: Readonly<Record<number, TSchema>>;
   readonly errors?: readonly AdminErrorCode[];
@@ -99,26 +101,29 @@ export interface DeclaredAdminRoute {
 }
 
 /**
- * Has the document show a route as it declares itself. One without an `operationId` is not shown. `detail.ndjson`
- * describes a body of lines, which has no schema for Elysia.
+ * Has the document show a route as it declares itself. One without an `operationId` is not shown. A body that the
+ * handler reads itself has no schema for Elysia: `detail.json` and `detail.ndjson` describe it.
  */
 export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly Role[] | null): void {
-  const { detail, params, query, body, response = {}, errors } = route;
+  const { detail, params, query, headers, body, response = {}, errors } = route;
   if (detail?.["operationId"] === undefined) return;
-  const { operationId, tags, summary, description, ndjson } = detail as unknown as Described;
-  const example = (body?.["examples"] as unknown[] | undefined)?.[0];
+  const { operationId, tags, summary, description, ...read } = detail as unknown as Described;
+  const json = body ? { schema: body, example: firstExample(body) } : read.json;
+  const { ndjson } = read;
   const of: AdminOperation = {
     id: operationId,
     tag: tags[0] ?? "",
     summary,
     description,
-    open: allowed === null,
+    allowed,
     ...(params && { params }),
     ...(query && { query }),
-    ...((body || ndjson) && {
+    ...(headers && { headers }),
+    ...((json || ndjson) && {
       body: {
-        ...(body && { json: { schema: body, example }, optional: OptionalKind in body }),
+        ...(json && { json }),
         ...(ndjson && { ndjson }),
+        optional: body !== undefined && OptionalKind in body,
       },
     }),
     ...(errors && { errors }),
@@ -129,23 +134,25 @@ export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly 
   route.detail = described(() => operationDetail(of)) as Record<string, unknown>;
 }
 
-interface Described extends Pick<AdminOperation, "summary" | "description"> {
+interface Described extends Pick<AdminOperation, "summary" | "description">, Omit<AdminBody, "optional"> {
   readonly operationId: string;
   readonly tags: readonly string[];
-  readonly ndjson?: NonNullable<AdminBody["ndjson"]>;
 }
 
+const firstExample = ({ examples }: TSchema) => (examples as unknown[] | undefined)?.[0];
+
 function adminAnswerOf(schema: TSchema): AdminAnswer {
-  const { description = "", examples, headers, contentMediaType, ...rest } = schema;
+  const { description = "", examples: _, headers, contentMediaType, ...rest } = schema;
   const about = { description, ...(headers && { headers }) };
-  const example = (examples as unknown[] | undefined)?.[0];
+  const example = firstExample(schema);
   if (schema["type"] === "void") return about;
   if (contentMediaType === "application/x-ndjson") return { ...about, ndjson: example as readonly unknown[] };
   if (contentMediaType !== undefined) return { ...about, file: contentMediaType };
-  return { ...about, schema: rest as TSchema, example };
+  return { ...about, schema: (schema.$id ? { ...rest, description } : rest) as TSchema, example };
 }
 
 function operationDetail(of: AdminOperation): Json {
+  const { allowed } = of;
   const parameters = [
     ...parametersOf("path", of.params),
     ...parametersOf("query", of.query),
@@ -154,18 +161,18 @@ function operationDetail(of: AdminOperation): Json {
   return {
     operationId: of.id,
     summary: of.summary,
-    description: of.open ? of.description : `${of.description}\n\n${rolesSentence(of)}`,
+    description: allowed ? `${of.description}\n\n${rolesSentence(allowed)}` : of.description,
     tags: [of.tag],
-    security: of.open ? [] : [{ [operatorScheme]: [] }],
-    ...(!of.open && { "x-roles": rolesOf(of.id) }),
+    security: allowed ? [{ [operatorScheme]: [] }] : [],
+    ...(allowed && { "x-roles": allowed }),
     ...(parameters.length > 0 && { parameters }),
     ...(of.body && { requestBody: { required: !of.body.optional, content: bodyContent(of.body) } }),
     responses: { ...answersOf(of), ...errorResponses(errorsOf(of)) },
   };
 }
 
-function rolesSentence({ id }: AdminOperation): string {
-  const names = rolesOf(id).map((role) => `\`${role}\``);
+function rolesSentence(allowed: readonly Role[]): string {
+  const names = allowed.map((role) => `\`${role}\``);
   const last = names.pop() ?? "";
   return `For keys with the role ${names.length > 0 ? `${names.join(", ")} or ${last}` : last}.`;
 }
@@ -203,10 +210,10 @@ function answerContent({ schema, example, ndjson, file }: AdminAnswer): Json | u
 function errorsOf(of: AdminOperation): AdminErrorCode[] {
   const codes: AdminErrorCode[] = [];
   // Without parameters, too: a Host header that is too short is refused before the router.
-  if (of.params || of.query || of.headers || of.body?.json || of.open) codes.push("invalid_parameter");
+  if (of.params || of.query || of.headers || of.body?.json || !of.allowed) codes.push("invalid_parameter");
   if (of.body?.json) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
-  if (!of.open) codes.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
-  if (!of.open && rolesOf(of.id).length < roles.length) codes.push("insufficient_role");
+  if (of.allowed) codes.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
+  if (of.allowed && of.allowed.length < roles.length) codes.push("insufficient_role");
   return [...codes, ...(of.errors ?? []), "internal_error", "unavailable"];
 }
 

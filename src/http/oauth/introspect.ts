@@ -1,5 +1,5 @@
 import { type ScopeName, scopesWithin, secretHash } from "../../domain/tokens.ts";
-import type { TokenRecord } from "../../store/results.ts";
+import type { TokenRecord } from "../../store/tokens.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";

@@ -8,7 +8,7 @@ import {
   secretHash,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import type { Exchanged, NewTokens } from "../../store/results.ts";
+import type { Exchanged, NewTokens } from "../../store/tokens.ts";
 import { replyJson } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { authenticateClient } from "./client.ts";

@@ -121,7 +121,7 @@ function answerOf(schema: TSchema): Answer {
   if (schema["contentMediaType"] !== undefined) return { description, eventStream: String(example) };
   return {
     description,
-    schema: rest as TSchema,
+    schema: (schema.$id ? { ...rest, description } : rest) as TSchema,
     example,
     ...(budget === true && { budget }),
     ...(headers && { headers }),

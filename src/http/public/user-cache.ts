@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { User } from "../../domain/users.ts";
-import type { Store } from "../../store/store.ts";
+import type { UserStore } from "../../store/users.ts";
 
 /** Users that are kept, which takes some 20 MB. */
 const mostUsers = 50_000;
@@ -18,7 +18,7 @@ export class UserCache {
     },
   });
 
-  constructor(readonly store: Pick<Store["users"], "find">) {}
+  constructor(readonly store: Pick<UserStore, "find">) {}
 
   /** By username, without regard to ASCII case; null where there is no such user. */
   async find(username: string): Promise<User | null> {

@@ -3,7 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { about, Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
-import { answerOf } from "../answers.ts";
+import { answer } from "../answers.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -87,12 +87,10 @@ function withPicture<User extends { profile_picture: string | null }>(user: User
   return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
 }
 
-const FoundUsers = answerOf(
-  Type.Object(
-    { data: Type.Array(UserSummarySchema, { description: "The best first." }), message: Message },
-    { $id: "UserSearchAnswer", additionalProperties: false },
-  ),
+const FoundUsers = answer(
+  { data: Type.Array(UserSummarySchema, { description: "The best first." }), message: Message },
   {
+    name: "UserSearchAnswer",
     description: "The users found; nothing found is an empty list.",
     example: { data: [exampleSummary], message: "OK" },
     headers: {
@@ -106,9 +104,9 @@ const FoundUsers = answerOf(
   },
 );
 
-const FoundUser = answerOf(
-  Type.Object({ user: UserSchema, message: Message }, { $id: "UserAnswer", additionalProperties: false }),
-  { description: "The user.", example: { user: exampleUser, message: "OK" } },
+const FoundUser = answer(
+  { user: UserSchema, message: Message },
+  { name: "UserAnswer", description: "The user.", example: { user: exampleUser, message: "OK" } },
 );
 
 /** Get User and Search Users. */

@@ -13,7 +13,8 @@ import {
 import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Store } from "../store.ts";
+import type { ApplicationStore } from "../applications.ts";
+import type { SettingStore } from "../settings.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
@@ -47,7 +48,7 @@ export function applicationStore(
   orm: BunSQLiteDatabase,
   commitNow: Commit,
   deliveryModes: DeliveryModes,
-): Store["applications"] {
+): ApplicationStore {
   const commit = deliveryModes.forgottenBy(commitNow);
   const cancel = once(() => deliveryCanceler(db));
   const renewEndpoint = once(() => endpointRenewer(db));
@@ -146,7 +147,7 @@ function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
     .map(({ secret }) => Buffer.from(secret, "base64"));
 }
 
-export function settingStore(orm: BunSQLiteDatabase, commit: Commit): Store["settings"] {
+export function settingStore(orm: BunSQLiteDatabase, commit: Commit): SettingStore {
   const find = orm
     .select()
     .from(settings)

@@ -4,12 +4,12 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Category, NewCategory, NewTag, Tag } from "../../domain/categories.ts";
 import { maxId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
-import type { Store } from "../store.ts";
+import type { CategoryStore } from "../categories.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { categories, livestreams, tags } from "./schema/platform.ts";
 
-export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["categories"] {
+export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): CategoryStore {
   const bySlug = once(() =>
     orm
       .select({ id: categories.id })

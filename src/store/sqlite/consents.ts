@@ -2,13 +2,13 @@ import type { Database } from "bun:sqlite";
 import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../domain/tokens.ts";
-import type { Store } from "../store.ts";
+import type { ConsentStore } from "../consents.ts";
 import type { Commit } from "./commit.ts";
 import { applications, consents } from "./schema/access.ts";
 import { subscriptionRemover } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
 
-export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["consents"] {
+export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): ConsentStore {
   const removeSubscriptions = subscriptionRemover(db);
   return {
     ofUser: async (userId) =>

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt, AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
 import type { Endpoint } from "../../domain/endpoints.ts";
-import type { Store } from "../store.ts";
+import type { DeliveryStore } from "../deliveries.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog } from "./delivery-log.ts";
 import { retrier } from "./requeue.ts";
@@ -33,7 +33,7 @@ export function deliveryStore(
   db: Database,
   commit: Commit,
   keepEndpoint: (endpoint: Endpoint) => void,
-): Store["deliveries"] {
+): DeliveryStore {
   const claimed = new Set<number>();
   const handedOut = db.prepare<null, []>(
     `UPDATE deliveries SET next_attempt_at = 0

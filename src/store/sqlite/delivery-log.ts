@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt } from "../../domain/deliveries.ts";
 import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../domain/delivery-log.ts";
-import type { Store } from "../store.ts";
+import type { DeliveryStore } from "../deliveries.ts";
 import { deliveryRegionBits } from "./schema/events.ts";
 
 /** What one request looks at, at most: rows of the log, regions of its index, and time. */
@@ -33,7 +33,7 @@ export function deliveryNumbers(db: Database) {
  * The log of deliveries as it is read. An application's deliveries are found region by region, the newest first,
  * because an index in which each subscription had its own place would cost a page for each subscriber of an event.
  */
-export function deliveryLog(db: Database): Pick<Store["deliveries"], "page" | "find" | "backlog"> & {
+export function deliveryLog(db: Database): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
   one(seq: number): DeliveryRecord | null;
   /** Without its attempts. */
   row(seq: number): Row | null;

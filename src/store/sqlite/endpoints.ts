@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
-import type { Store } from "../store.ts";
+import type { EndpointStore } from "../endpoints.ts";
 import type { Commit } from "./commit.ts";
 import { hurrier } from "./requeue.ts";
 
@@ -9,7 +9,7 @@ const select = `SELECT e.application_id, a.endpoint_generation AS generation, e.
     e.disabled_at, e.disabled_reason, e.last_success_at, e.last_failure_at, e.last_failure_status, e.last_failure_error
   FROM endpoints e JOIN applications a ON a.id = e.application_id`;
 
-export function endpointStore(db: Database, commit: Commit): Store["endpoints"] {
+export function endpointStore(db: Database, commit: Commit): EndpointStore {
   const renew = endpointRenewer(db);
   const find = db.prepare<Endpoint, [string]>(`${select} WHERE e.application_id = ?`);
   const unwell = db.prepare<Endpoint, []>(`${select} WHERE e.failing_since IS NOT NULL`);

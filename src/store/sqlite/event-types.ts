@@ -3,11 +3,11 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { eventTypeLimits } from "../../domain/events/registered.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Store } from "../store.ts";
+import type { EventTypeStore } from "../event-types.ts";
 import type { Commit } from "./commit.ts";
 import { eventTypes, subscriptions } from "./schema/events.ts";
 
-export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): Store["eventTypes"] {
+export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): EventTypeStore {
   const its = (name: string, version: number) =>
     and(eq(eventTypes.name, name), eq(eventTypes.version, version));
   const find = (name: string, version: number) =>

@@ -3,8 +3,8 @@ import type { DeliveryStatus, DueDelivery, NewEvent } from "../../domain/deliver
 import { DomainError, inOneLine, invalidFields } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
-import { BatchRefused } from "../results.ts";
-import type { Store } from "../store.ts";
+import { BatchRefused } from "../batch.ts";
+import type { EventStore } from "../events.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
 import { rowInserter } from "./rows.ts";
@@ -15,7 +15,7 @@ interface Receiver {
   readonly sequence: number;
 }
 
-export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): Store["events"] {
+export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): EventStore {
   // The fan-out runs once per subscriber, up to ten thousand times for one event: statements of SQLite itself.
   const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
     "SELECT fingerprint, deliveries FROM events WHERE id = ?",
@@ -152,5 +152,5 @@ type DeliveryRow = readonly [
 /** Types of their own are marked as published; there are none of these. */
 const builtIn: ReadonlySet<string> = new Set(builtInEventTypes.map(({ name }) => name));
 
-type Published = Awaited<ReturnType<Store["events"]["publish"]>>;
+type Published = Awaited<ReturnType<EventStore["publish"]>>;
 type Publish = (event: NewEvent, takes: (applicationId: string) => boolean) => Published;

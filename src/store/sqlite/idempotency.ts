@@ -4,11 +4,11 @@ import { idempotencyMs } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { KnownRequest } from "../../domain/idempotency.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Store } from "../store.ts";
+import type { IdempotencyStore } from "../idempotency.ts";
 import type { Commit } from "./commit.ts";
 import { idempotencyKeys } from "./schema/admin.ts";
 
-export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): Store["idempotency"] {
+export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): IdempotencyStore {
   const isIt = eq(idempotencyKeys.key, sql.placeholder("key"));
   const find = orm.select().from(idempotencyKeys).where(isIt).limit(1).prepare();
   const remove = orm.delete(idempotencyKeys).where(isIt).prepare();

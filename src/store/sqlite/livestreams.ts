@@ -3,12 +3,13 @@ import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import type { Channel, Livestream, NewLivestream } from "../../domain/livestreams.ts";
-import type { Store } from "../store.ts";
+import type { ChannelStore } from "../channels.ts";
+import type { LivestreamStore } from "../livestreams.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 import { categories, channels, livestreams, users } from "./schema/platform.ts";
 
-export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["channels"] {
+export function channelStore(orm: BunSQLiteDatabase, commit: Commit): ChannelStore {
   const bySlug = orm
     .select({ id: channels.id })
     .from(channels)
@@ -69,7 +70,7 @@ export function channelStore(orm: BunSQLiteDatabase, commit: Commit): Store["cha
 }
 
 /** Reporting uses statements of SQLite itself: everybody who is live is reported every few seconds. */
-export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["livestreams"] {
+export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): LivestreamStore {
   const channelExists = once(() =>
     orm
       .select({ id: channels.id })

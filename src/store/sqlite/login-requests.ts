@@ -7,19 +7,14 @@ import { newId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
-import type { AnsweredLogin } from "../results.ts";
-import type { Store } from "../store.ts";
+import type { AnsweredLogin, LoginRequestStore } from "../login-requests.ts";
 import type { Commit } from "./commit.ts";
 import { rememberConsent } from "./consents.ts";
 import { isForeignKeyViolation } from "./faults.ts";
 import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests } from "./schema/access.ts";
 
-export function loginRequestStore(
-  db: Database,
-  orm: BunSQLiteDatabase,
-  commit: Commit,
-): Store["loginRequests"] {
+export function loginRequestStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): LoginRequestStore {
   const table = "login_requests";
   const { openPerApplication, openPerClient } = loginLimits;
   const keepers = once(() => ({

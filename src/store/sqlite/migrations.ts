@@ -15,7 +15,7 @@ import operatorKeys from "../../../drizzle/0012_operator_keys.sql" with { type: 
 import removedDeliveries from "../../../drizzle/0013_removed_deliveries.sql" with { type: "text" };
 import tagIds from "../../../drizzle/0014_tag_ids.sql" with { type: "text" };
 import endpointGenerations from "../../../drizzle/0015_endpoint_generations.sql" with { type: "text" };
-import { StoreError } from "../results.ts";
+import { StoreError } from "../faults.ts";
 import { missingObjects } from "./objects.ts";
 
 export interface Migration {

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "../results.ts";
+import { StoreError } from "../faults.ts";
 import { databaseIn, explain, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";

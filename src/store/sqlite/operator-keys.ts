@@ -2,11 +2,11 @@ import { and, count, eq, isNull } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { hasOperator, type OperatorKey, operatorKeyLimits } from "../../domain/operator-keys.ts";
-import type { Store } from "../store.ts";
+import type { OperatorKeyStore } from "../operator-keys.ts";
 import type { Commit } from "./commit.ts";
 import { operatorKeys } from "./schema/admin.ts";
 
-export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): Store["operatorKeys"] {
+export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): OperatorKeyStore {
   const all = (): OperatorKey[] =>
     orm.select().from(operatorKeys).orderBy(operatorKeys.created_at, operatorKeys.id).all();
   const isIt = (id: string) => eq(operatorKeys.id, id);

@@ -3,7 +3,7 @@ import { and, desc, eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryScope } from "../../domain/delivery-log.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
-import type { Store } from "../store.ts";
+import type { ReplayStore } from "../replays.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryLog, deliveryNumbers, regionOf, regionSize } from "./delivery-log.ts";
 import { receiverCheck, requeuer } from "./requeue.ts";
@@ -18,7 +18,7 @@ const maxRegions = 256;
 const maxDue = 64;
 
 /** Jobs that send a range of deliveries again, in steps that keep what they did and how far they came in one commit. */
-export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["replays"] {
+export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): ReplayStore {
   const log = deliveryLog(db);
   const numberAt = deliveryNumbers(db);
   const requireReceiver = receiverCheck(db);

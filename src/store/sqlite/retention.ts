@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { idempotencyMs, type Retention } from "../../domain/deliveries.ts";
 import { keepDisabledMs } from "../../domain/endpoints.ts";
-import type { Store } from "../store.ts";
+import type { RetentionStore } from "../retention.ts";
 import type { Commit } from "./commit.ts";
 
 /** Rows of a step, which hold up the event loop for some milliseconds. */
@@ -21,7 +21,7 @@ interface OldEvent {
  * Removes what is no longer kept, in passes over the log from its beginning, a few rows in each step. Deliveries are
  * found by the number from which on their events are younger, because numbers ascend with time.
  */
-export function retentionStore(db: Database, commit: Commit): Store["retention"] {
+export function retentionStore(db: Database, commit: Commit): RetentionStore {
   const firstSince = db.prepare<{ first_delivery: number }, [number]>(
     "SELECT first_delivery FROM events WHERE published_at >= ? ORDER BY published_at, seq LIMIT 1",
   );

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily } from "../../domain/lazily.ts";
-import type { StorageFault } from "../results.ts";
+import type { StorageFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { applicationStore, settingStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";

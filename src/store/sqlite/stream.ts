@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
-import type { Store } from "../store.ts";
+import type { DeliveryStore } from "../deliveries.ts";
 import { deliveryRegionBits } from "./schema/events.ts";
 
 /** What one call gives at most: deliveries, bytes of their bodies, and regions of the log that it looks at. */
@@ -24,7 +24,7 @@ interface Row {
 /** The log of deliveries as event streams read it: by application, region for region. */
 export function deliveryStream(
   db: Database,
-): Pick<Store["deliveries"], "last" | "lastBefore" | "lastRemoved" | "streamed"> {
+): Pick<DeliveryStore, "last" | "lastBefore" | "lastRemoved" | "streamed"> {
   // By way of events, because they outlive their deliveries.
   const last = db.prepare<{ last: number }, []>(
     "SELECT first_delivery + deliveries - 1 AS last FROM events ORDER BY seq DESC LIMIT 1",

@@ -6,8 +6,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { SubscribeResult, SubscriptionList } from "../results.ts";
-import type { Store } from "../store.ts";
+import type { SubscribeResult, SubscriptionList, SubscriptionStore } from "../subscriptions.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import { subscriptions } from "./schema/events.ts";
@@ -19,7 +18,7 @@ export function subscriptionStore(
   orm: BunSQLiteDatabase,
   commit: Commit,
   snapshots: Snapshots,
-): Store["subscriptions"] {
+): SubscriptionStore {
   const shown = {
     id: subscriptions.id,
     app_id: subscriptions.app_id,

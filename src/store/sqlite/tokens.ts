@@ -11,8 +11,7 @@ import {
   scopesWithin,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import type { Exchanged, NewTokens } from "../results.ts";
-import type { Store } from "../store.ts";
+import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
 import type { Commit } from "./commit.ts";
 import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema/access.ts";
@@ -35,7 +34,7 @@ const expiring = [
 /** So many are removed in one commit, at most. */
 const expiredAtOnce = 500;
 
-export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["tokens"] {
+export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): TokenStore {
   const find = orm
     .select({
       applicationId: tokens.application_id,

@@ -3,8 +3,7 @@ import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
-import type { RemovedUser } from "../results.ts";
-import type { Store } from "../store.ts";
+import type { RemovedUser, UserStore } from "../users.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
@@ -17,7 +16,7 @@ type Row = Omit<User, "is_verified"> & { readonly is_verified: number };
 /**
  * Writing uses statements of SQLite itself: through drizzle a row costs 20 µs more, a third of the whole time.
  */
-export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): Store["users"] {
+export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
   const search = once(() => userSearch(db));
   const byName = orm
     .select()

@@ -1,0 +1,23 @@
+import type { Application, ApplicationChanges, NewApplication, Rotation } from "../domain/applications.ts";
+
+/** Applications of developers, with their secrets. */
+export interface ApplicationStore {
+  create(application: NewApplication): Promise<void>;
+  /**
+   * Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled.
+   * With another URL its endpoint is of a new generation, as by `endpoints.enable`.
+   */
+  update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
+  /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
+  remove(id: string, now: number): Promise<boolean>;
+  /** Replaces the client secret; see `retire`, which may throw. */
+  rotateClientSecret(id: string, hash: Uint8Array, rotation: Rotation): Promise<Application | null>;
+  /** Replaces the webhook secret; see `retire`, which may throw. */
+  rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
+  find(id: string): Promise<Application | null>;
+  /** Of all client secrets that are good at a time; none for one that does not exist, is disabled or public. */
+  clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
+  all(): Promise<Application[]>;
+  /** By ascending id, those behind `after`; "" begins. */
+  page(after: string, limit: number): Promise<Application[]>;
+}

@@ -1,0 +1,64 @@
+import type { AttemptResult, DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
+import type {
+  Backlog,
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryRecord,
+  DeliveryScope,
+  SentDelivery,
+} from "../domain/delivery-log.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
+
+/** Deliveries: the queue of each application, and the log of what was sent. */
+export interface DeliveryStore {
+  /** The highest number given so far, 0 before the first. */
+  last(): Promise<number>;
+  /** The number of the last delivery of events published before a time. */
+  lastBefore(time: number): Promise<number>;
+  /** The highest number of a delivery of an application that is no longer kept, 0 where there is none. */
+  lastRemoved(applicationId: string): Promise<number>;
+  /** What an application is to get on its event stream behind a number, in order; some at a time. */
+  streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
+  /** To be called before a dispatcher begins: what an earlier one had taken can be claimed again. */
+  takeUp(): Promise<void>;
+  /** Applications with deliveries to claim and when the earliest of each is due. */
+  pending(): Promise<{ application_id: string; due_at: number }[]>;
+  /**
+   * Deliveries of an application that are due, first attempts in the order of publishing before retries, each
+   * handed out once until it is recorded, given back, or the process restarts. `isBehind`: more first attempts are
+   * waiting. `retryAt`: when the first retry that was not handed out is due.
+   */
+  claim(
+    applicationId: string,
+    now: number,
+    limit: number,
+  ): Promise<{ due: DueDelivery[]; isBehind: boolean; retryAt: number | null }>;
+  /** These claimed deliveries can be claimed again. */
+  giveBack(seqs: readonly number[]): Promise<void>;
+  /**
+   * A delivery that was canceled meanwhile stays canceled; its attempt is kept. What is to be tried again and belongs
+   * to an earlier generation of its endpoint is due at once. Endpoints are kept with it, unless their generation is
+   * over.
+   */
+  record(results: readonly AttemptResult[], endpoints: readonly Endpoint[]): Promise<void>;
+  /** Newest first, those numbered below `below`; null begins. One call looks only at so much of the log. */
+  page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
+  find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
+  backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
+  /**
+   * Makes a delivery due at `now`, whatever became of it before; it does not expire any more, and its retry schedule
+   * goes on as if this attempt were not made. Rejects with `not_found`, and with `conflict` where it cannot be sent.
+   */
+  retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
+}
+
+/** A part of what is on the event stream of an application. */
+export interface StreamedDeliveries {
+  readonly deliveries: readonly StreamedDelivery[];
+  /** So many more have a body that is no longer kept. */
+  readonly lost: number;
+  /** The number up to which these are all. */
+  readonly upTo: number;
+  /** Whether there was nothing behind it. */
+  readonly isAll: boolean;
+}

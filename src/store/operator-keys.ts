@@ -1,0 +1,23 @@
+import type { OperatorKey } from "../domain/operator-keys.ts";
+
+/** Keys of the admin API. */
+export interface OperatorKeyStore {
+  /** The oldest first. */
+  all(): Promise<OperatorKey[]>;
+  /** Rejects with `conflict` where the name is taken or there are too many keys. */
+  create(key: OperatorKey): Promise<void>;
+  /** Keeps the key of a first start, in place of those that were never shown. */
+  generate(key: OperatorKey): Promise<void>;
+  markShown(id: string, now: number): Promise<void>;
+  /** Ends every generated key. */
+  endGenerated(): Promise<void>;
+  /** Keeps this key in place of every key with the role `operator`; returns how many there were. */
+  reset(key: OperatorKey): Promise<number>;
+  /**
+   * Ends a key. Rejects with `not_found`, and with `conflict` where no operator key would be left, unless
+   * `hasOther` says that there is one beside those in the store.
+   */
+  revoke(id: string, now: number, hasOther: boolean): Promise<void>;
+  /** Notes the hour in which it was last used. */
+  noteUse(id: string, at: number): Promise<void>;
+}

@@ -1,0 +1,5 @@
+/** What the server keeps for itself, such as its signing key. */
+export interface SettingStore {
+  get(key: string): Promise<string | null>;
+  put(key: string, value: string): Promise<void>;
+}

@@ -87,13 +87,7 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
     access,
     ...(params && { params }),
     ...(query && { query }),
-    ...(body && {
-      body: {
-        schema: body,
-        example: (body["examples"] as unknown[] | undefined)?.[0],
-        optional: OptionalKind in body,
-      },
-    }),
+    ...(body && { body: bodyOf(body) }),
     ...(errors && { errors }),
     answers: Object.fromEntries(
       Object.entries(response)
@@ -103,6 +97,12 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
     notModified: 304 in response,
   };
   route.detail = described(() => operationDetail(of)) as Record<string, unknown>;
+}
+
+function bodyOf({ examples, ...rest }: TSchema): NonNullable<Operation["body"]> {
+  const schema = rest as TSchema;
+  const example = (examples as unknown[] | undefined)?.[0];
+  return { schema, example, optional: OptionalKind in schema };
 }
 
 function answerOf(schema: TSchema): Answer {

@@ -41,6 +41,16 @@ export function closed<Fields extends TProperties>(fields: Fields, options: Sche
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 
+/** One of some words, whose type is known also where they are a list. */
+export function oneOf<Word extends string>(words: readonly Word[], options: SchemaOptions = {}) {
+  return Type.Unsafe<Word>(
+    Type.Union(
+      words.map((word) => Type.Literal(word)),
+      options,
+    ),
+  );
+}
+
 /** The schema's values, and null. */
 export function nullable<Schema extends TSchema>(schema: Schema, options: SchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], options);

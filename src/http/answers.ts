@@ -21,6 +21,8 @@ export interface AnswerAbout {
   readonly example: unknown;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
+  /** Operations that go on from it, as the OpenAPI document has them. */
+  readonly links?: Readonly<Record<string, unknown>>;
   /** Its headers beyond those of all answers, as the OpenAPI document has them. */
   readonly headers?: Readonly<Record<string, unknown>>;
 }

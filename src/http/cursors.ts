@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../domain/errors.ts";
+import { TextParameter } from "./parameters.ts";
 
 /** The longest cursor that is read, in characters. */
 const maxLength = 200;
@@ -71,14 +72,19 @@ function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
   return new Bun.CryptoHasher("sha256", key).update(content).digest();
 }
 
-/** The parameter `cursor` of a list. */
-export const CursorParameter = Type.Optional(
-  Type.String({
-    allowEmptyValue: true,
-    maxLength,
-    description: "`pagination.cursor` of the previous page; empty for the first page.",
-  }),
-);
+const cursorText = {
+  allowEmptyValue: true,
+  maxLength,
+  description: "`pagination.cursor` of the previous page; empty for the first page.",
+};
+
+/** The parameter `cursor` of a list, which takes only what `cursors` made. */
+export function cursorParameter(cursors: Cursors) {
+  return Type.Optional(TextParameter({ ...cursorText, refine: cursorCheck(cursors) }));
+}
+
+/** The same for `readQuery`, which takes the check beside it. */
+export const CursorParameter = Type.Optional(Type.String(cursorText));
 
 /** Where a page of a list ends. */
 export const Pagination = Type.Object(
@@ -94,13 +100,13 @@ export const Pagination = Type.Object(
 
 const notOurs = "is not one that this server made; take it from the previous answer";
 
-/** The check of a `cursor` parameter, for `readQuery`. */
+/** The check of a `cursor` parameter. */
 export function cursorCheck(cursors: Cursors): (text: string) => string | null {
   return (text) => (cursors.read(text) ? null : notOurs);
 }
 
 /**
- * The position in a cursor that passed `cursorCheck`, as it was made with this filter; null where there is none. Throws
+ * The position in a cursor of `cursorParameter`, as it was made with this filter; null where there is none. Throws
  * `invalid_cursor` where it was made with another filter, named by `of` in the message.
  */
 export function positionOf<P extends Position>(

@@ -1,6 +1,8 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { Timestamp } from "../domain/fields.ts";
 import { maxId } from "../domain/ids.ts";
 import { codePoints } from "../domain/text.ts";
+import { isoTime } from "../domain/time.ts";
 
 /*
  * Schemas of path, query and header parameters. They are kinds of their own, because Elysia replaces the integers and arrays
@@ -54,6 +56,19 @@ export function ChoiceParameter<Word extends string>(
     [Kind]: "TextParameter",
     type: "string",
   });
+}
+
+/** A time of the calendar, as ISO 8601 in UTC. */
+export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
+  const { pattern = "", errorMessage } = Timestamp;
+  return TextParameter({ ...options, pattern, errorMessage, refine: calendarDate });
+}
+
+/** What is wrong with a timestamp of the right form: `Date.parse` takes the 30th of February for the 2nd of March. */
+export function calendarDate(text: string): string | null {
+  const time = Date.parse(text);
+  const isDate = !Number.isNaN(time) && isoTime(time).slice(0, 10) === text.slice(0, 10);
+  return isDate ? null : "is not a date of the calendar";
 }
 
 /** A decimal integer, without sign, exponent or leading zeros. */

@@ -1,7 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
 import { codePoints } from "../domain/text.ts";
-import { isoTime } from "../domain/time.ts";
 
 /*
  * Reads query and path parameters by their TypeBox schemas. Elysia's own reading is too kind for the contract: it
@@ -15,13 +14,6 @@ import { isoTime } from "../domain/time.ts";
 
 /** A further check of a parameter: what is wrong with it, or null. */
 export type Check = (value: string) => string | null;
-
-/** The check of a timestamp: `Date.parse` takes the 30th of February for the 2nd of March. */
-export const calendarDate: Check = (text) => {
-  const time = Date.parse(text);
-  const isDate = !Number.isNaN(time) && isoTime(time).slice(0, 10) === text.slice(0, 10);
-  return isDate ? null : "is not a date of the calendar";
-};
 
 /** Reads the query of `url`; throws one error that lists all wrong parameters. Unknown ones are ignored. */
 export function readQuery<T extends TObject>(

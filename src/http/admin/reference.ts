@@ -142,8 +142,8 @@ interface Described extends Pick<AdminOperation, "summary" | "description">, Omi
 const firstExample = ({ examples }: TSchema) => (examples as unknown[] | undefined)?.[0];
 
 function adminAnswerOf(schema: TSchema): AdminAnswer {
-  const { description = "", examples: _, headers, contentMediaType, ...rest } = schema;
-  const about = { description, ...(headers && { headers }) };
+  const { description = "", examples: _, headers, links, contentMediaType, ...rest } = schema;
+  const about = { description, ...(headers && { headers }), ...(links && { links }) };
   const example = firstExample(schema);
   if (schema["type"] === "void") return about;
   if (contentMediaType === "application/x-ndjson") return { ...about, ndjson: example as readonly unknown[] };

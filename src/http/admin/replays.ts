@@ -35,7 +35,7 @@ export function replayRoutes(app: AdminListener, { store, now }: { store: Store;
   app.post(
     path,
     async ({ exchange, request }) => {
-      const replay = await readReplay(request, everything, store, now());
+      const replay = await readReplay(request, store, now());
       return replyJson(exchange, 202, owned(await startReplay(store, replay)));
     },
     adminOperation({

@@ -8,11 +8,12 @@ import {
   deliveryPages,
   type SentDelivery,
 } from "../../domain/delivery-log.ts";
-import { about, nullable, Timestamp } from "../../domain/fields.ts";
+import { about, nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
-import { CursorParameter, type Cursors, cursorCheck, positionOf } from "../cursors.ts";
-import { calendarDate, readQuery } from "../query.ts";
+import { CursorParameter, type Cursors, cursorParameter, positionOf } from "../cursors.ts";
+import { inputReader } from "../input.ts";
+import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
 import { IsoTimestamp } from "./reference.ts";
 
 /*
@@ -96,20 +97,19 @@ const ofApplication = { id, app_id: Type.String({ description: "The application 
 export const OperatorDeliverySchema = Type.Object(ofApplication, named);
 export const OperatorSentDeliverySchema = Type.Object({ ...ofApplication, request }, sent);
 
-export const DeliveryQuery = Type.Object({
+/** Which deliveries a list shows. */
+export const deliveryFilters = {
   subscription_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
+    TextParameter({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
   ),
   status: Type.Optional(
-    Type.String({
-      pattern: `^(${statuses.join("|")})$`,
-      errorMessage: `must be one of ${statuses.join(", ")}`,
+    ChoiceParameter(statuses, {
       description: `Only in this state: ${statuses.join(", ")}.`,
       examples: ["failed"],
     }),
   ),
   type: Type.Optional(
-    Type.String({
+    TextParameter({
       minLength: 1,
       maxLength: 100,
       description: "Only of this event type.",
@@ -117,32 +117,36 @@ export const DeliveryQuery = Type.Object({
     }),
   ),
   after: Type.Optional(
-    Type.String({
-      ...Timestamp,
+    TimeParameter({
       description: "Only of events published then or later.",
       examples: ["2026-01-14T16:00:00Z"],
     }),
   ),
   before: Type.Optional(
-    Type.String({
-      ...Timestamp,
+    TimeParameter({
       description: "Only of events published earlier than that.",
       examples: ["2026-01-14T17:00:00Z"],
     }),
   ),
   limit: Type.Optional(
-    Type.Integer({
+    IntegerParameter({
       minimum: 1,
       maximum: deliveryPages.maxResults,
       default: deliveryPages.defaultResults,
       description: "How many deliveries to return.",
     }),
   ),
-  cursor: CursorParameter,
-});
+};
+
+/** The query of a list of deliveries. */
+export const deliveryQuery = (cursors: Cursors) =>
+  Type.Object({ ...deliveryFilters, cursor: cursorParameter(cursors) });
+
+/** The same for `readDeliveryQuery`. */
+export const DeliveryQuery = Type.Object({ ...deliveryFilters, cursor: CursorParameter });
 
 export const DeliveryId = Type.Object({
-  id: Type.String({
+  id: TextParameter({
     maxLength: 64,
     description: "Id of the delivery: its `webhook-id`.",
     examples: ["01KEYN3T9V5Z8N1F4T7Y0XW3CA"],
@@ -158,17 +162,16 @@ export interface DeliveryQuestion {
   cursorAfter(page: DeliveryPage): string;
 }
 
-/** Reads the query of a list of deliveries within a scope; throws one error with everything that is wrong. */
-export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cursors): DeliveryQuestion {
-  const query = readQuery(url, DeliveryQuery, {
-    cursor: cursorCheck(cursors),
-    after: calendarDate,
-    before: calendarDate,
-  });
+/** What the query of a list of deliveries asks for, within a scope. */
+export function deliveryQuestion(
+  query: Static<typeof DeliveryQuery>,
+  scope: DeliveryScope,
+  cursors: Cursors,
+): DeliveryQuestion {
   const filter: DeliveryFilter = {
     ...scope,
     subscription_id: query.subscription_id ?? null,
-    status: (query.status as DeliveryFilter["status"]) ?? null,
+    status: query.status ?? null,
     type: query.type ?? null,
     after: query.after === undefined ? null : Date.parse(query.after),
     before: query.before === undefined ? null : Date.parse(query.before),
@@ -181,6 +184,13 @@ export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cu
     limit: query.limit ?? deliveryPages.defaultResults,
     cursorAfter: ({ next }) => (next === null ? "" : cursors.make([next], bound)),
   };
+}
+
+/** Reads the query of a list of deliveries by hand; throws one error with everything that is wrong. */
+export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cursors): DeliveryQuestion {
+  const context = { request: new Request(url), params: {}, query: {}, headers: {}, body: null };
+  inputReader({ query: deliveryQuery(cursors) })?.(context);
+  return deliveryQuestion(context.query, scope, cursors);
 }
 
 const timeOrNull = (ms: number | null) => (ms === null || ms === 0 ? null : isoTime(ms));

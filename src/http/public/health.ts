@@ -1,20 +1,20 @@
 import { Type } from "@sinclair/typebox";
-import { usesOnlyStream } from "../../domain/applications.ts";
+import { type Application, usesOnlyStream } from "../../domain/applications.ts";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { about, nullable } from "../../domain/fields.ts";
+import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
-import { replyJson } from "../exchange.ts";
-import { readParam } from "../query.ts";
+import { answer } from "../answers.ts";
+import { TextParameter } from "../parameters.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
-import { answer, IsoTimestamp, Message, operation } from "./reference.ts";
+import { IsoTimestamp, Message } from "./reference.ts";
 import { exampleSubscription, subscriptionFields } from "./subscriptions.ts";
 
 const closed = { additionalProperties: false };
 
 const SubscriptionId = Type.Object({
-  id: Type.String({
+  id: TextParameter({
     maxLength: 64,
     description: "Id of the subscription.",
     examples: [exampleSubscription.id],
@@ -41,13 +41,10 @@ const DisabledReason = Type.Union(
 const HealthSchema = Type.Object(
   {
     ...subscriptionFields,
-    status: Type.Union(
-      ["enabled", "failing", "disabled"].map((status) => Type.Literal(status)),
-      {
-        description:
-          "Of the endpoint: `failing` since a failure that no success followed, `disabled` when nothing is sent to it any more.",
-      },
-    ),
+    status: oneOf(["enabled", "failing", "disabled"], {
+      description:
+        "Of the endpoint: `failing` since a failure that no success followed, `disabled` when nothing is sent to it any more.",
+    }),
     disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
     pending: Type.Integer({ description: "Deliveries that wait to be sent, counted up to 5000." }),
     oldest_pending_at: nullable(IsoTimestamp, { description: "When the oldest of them was published." }),
@@ -64,73 +61,74 @@ const HealthSchema = Type.Object(
   { $id: "SubscriptionHealth", description: "A subscription with its health.", ...closed },
 );
 
+const Subscription = answer(
+  { data: HealthSchema, message: Message },
+  {
+    name: "SubscriptionHealthAnswer",
+    description: "The subscription.",
+    example: {
+      data: {
+        ...exampleSubscription,
+        status: "failing",
+        disabled_reason: null,
+        pending: 3,
+        oldest_pending_at: "2026-01-14T16:08:06.123Z",
+        last_success_at: "2026-01-14T16:01:12.000Z",
+        last_failure: { at: "2026-01-14T16:08:11.402Z", status: 503, error: "The answer was 503." },
+        sequence: 42,
+      },
+      message: "OK",
+    },
+  },
+);
+
+const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
+
 /** Get Event Subscription: the record with its health. */
 export function healthRoutes(app: PublicListener, { store }: PublicDeps): void {
-  const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
-
   app.get(
     "/public/v1/events/subscriptions/:id",
-    async ({ exchange, params }) => {
-      const { application_id, broadcaster_user_id } = scopeOf(exchange);
-      const id = readParam("id", params.id, SubscriptionId.properties.id);
+    async ({ params: { id }, caller }) => {
+      const { application } = caller;
+      const { application_id, broadcaster_user_id } = scopeOf(caller);
       const found = await store.subscriptions.find(application_id, id);
       const isVisible = broadcaster_user_id === null || found?.broadcaster_user_id === broadcaster_user_id;
       if (!found || !isVisible) throw new DomainError("not_found", "There is no subscription with this id");
       const endpoint = (await store.endpoints.find(application_id)) ?? newEndpoint(application_id);
-      const application = await store.applications.find(application_id);
       const { pending, oldest_pending_at } = await store.deliveries.backlog(application_id, id);
       const { sequence, ...record } = found;
-      const hasUrl = application !== null && application.webhook_url !== null;
-      const isWell = application !== null && usesOnlyStream(application);
       const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
       const data = {
         ...record,
-        // A stream cannot fail.
-        ...(isWell ? { status: "enabled", disabled_reason: null } : healthOf(endpoint, hasUrl)),
+        ...healthOf(endpoint, application),
         pending,
         oldest_pending_at: timeOrNull(oldest_pending_at),
         last_success_at: timeOrNull(endpoint.last_success_at),
         last_failure: last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error },
         sequence,
       };
-      return replyJson(exchange, 200, { data, message: "OK" });
+      return { data, message: "OK" };
     },
-    operation({
-      id: "getSubscription",
-      tag: "Event subscriptions",
-      summary: "Get Event Subscription",
-      description:
-        "One subscription with its health: whether its endpoint takes what is sent, why not, and what waits.",
-      access: "events:subscribe",
+    {
+      scope: "events:subscribe",
       params: SubscriptionId,
-      answers: {
-        200: answer("The subscription.", {
-          schema: Type.Object(
-            { data: HealthSchema, message: Message },
-            { $id: "SubscriptionHealthAnswer", description: "One subscription.", ...closed },
-          ),
-          example: {
-            data: {
-              ...exampleSubscription,
-              status: "failing",
-              disabled_reason: null,
-              pending: 3,
-              oldest_pending_at: "2026-01-14T16:08:06.123Z",
-              last_success_at: "2026-01-14T16:01:12.000Z",
-              last_failure: { at: "2026-01-14T16:08:11.402Z", status: 503, error: "The answer was 503." },
-              sequence: 42,
-            },
-            message: "OK",
-          },
-        }),
-      },
+      response: { 200: Subscription },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "getSubscription",
+        tags: ["Event subscriptions"],
+        summary: "Get Event Subscription",
+        description:
+          "One subscription with its health: whether its endpoint takes what is sent, why not, and what waits.",
+      },
+    },
   );
 }
 
-function healthOf(endpoint: Endpoint, hasUrl: boolean) {
-  return hasUrl
-    ? { status: endpointStatus(endpoint), disabled_reason: endpoint.disabled_reason }
-    : { status: "disabled", disabled_reason: "no_webhook_url" };
+function healthOf(endpoint: Endpoint, application: Application) {
+  // A stream cannot fail.
+  if (usesOnlyStream(application)) return { status: "enabled", disabled_reason: null } as const;
+  if (application.webhook_url === null)
+    return { status: "disabled", disabled_reason: "no_webhook_url" } as const;
+  return { status: endpointStatus(endpoint), disabled_reason: endpoint.disabled_reason };
 }

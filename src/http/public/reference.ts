@@ -96,13 +96,7 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
     access,
     ...(params && { params }),
     ...(query && { query }),
-    ...(body && {
-      body: {
-        schema: body,
-        example: (body["examples"] as unknown[] | undefined)?.[0],
-        optional: OptionalKind in body,
-      },
-    }),
+    ...(body && { body: bodyOf(body) }),
     ...(errors && { errors }),
     answers: Object.fromEntries(
       Object.entries(response)
@@ -114,8 +108,14 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
   route.detail = described(() => operationDetail(of)) as Record<string, unknown>;
 }
 
+function bodyOf({ examples, ...rest }: TSchema): NonNullable<Operation["body"]> {
+  const schema = rest as TSchema;
+  const example = (examples as unknown[] | undefined)?.[0];
+  return { schema, example, optional: OptionalKind in schema };
+}
+
 function answerOf(schema: TSchema): Answer {
-  const { description = "", examples, budget, headers, ...rest } = schema;
+  const { description = "", examples, budget, headers, links, ...rest } = schema;
   const example = (examples as unknown[] | undefined)?.[0];
   if (schema["type"] === "void") return { description };
   if (schema["contentMediaType"] !== undefined) return { description, eventStream: String(example) };
@@ -125,6 +125,7 @@ function answerOf(schema: TSchema): Answer {
     example,
     ...(budget === true && { budget }),
     ...(headers && { headers }),
+    ...(links && { links }),
   };
 }
 

@@ -1,13 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { DeliveryScope } from "../../domain/delivery-log.ts";
-import { invalidFields } from "../../domain/errors.ts";
-import { about, nullable, Timestamp } from "../../domain/fields.ts";
+import { type DomainError, invalidFields } from "../../domain/errors.ts";
+import { about, nullable, oneOf, Timestamp } from "../../domain/fields.ts";
 import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
 import { readJson } from "../body.ts";
-import { calendarDate } from "../query.ts";
+import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 import { IsoTimestamp } from "./reference.ts";
 
@@ -31,7 +30,18 @@ const fields = {
   dry_run: Type.Optional(Type.Boolean({ description: "Only counts what would be sent.", default: false })),
 };
 
-export const ReplayInput = Type.Object(fields, { $id: "ReplayInput", description: "What to send again." });
+export const exampleReplayInput = {
+  status: "failed",
+  from: "2026-01-14T16:00:00Z",
+  to: "2026-01-14T17:00:00Z",
+};
+
+export const ReplayInput = Type.Object(fields, {
+  $id: "ReplayInput",
+  description: "What to send again.",
+  additionalProperties: true,
+  examples: [exampleReplayInput],
+});
 
 /** For operators, who name the application. */
 export const OperatorReplayInput = Type.Object(
@@ -46,15 +56,10 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const shownFields = {
   id: Type.String({ description: "Id of the replay." }),
-  state: Type.Union(
-    ["running", "completed", "canceled"].map((state) => Type.Literal(state)),
-    { description: "Whether it has ended, and how." },
-  ),
+  state: oneOf(["running", "completed", "canceled"], { description: "Whether it has ended, and how." }),
   dry_run: Type.Boolean({ description: "Whether it only counts." }),
   subscription_id: nullable(Type.String(), { description: "Only deliveries of this subscription." }),
-  status: nullable(DeliveryStatus, {
-    description: "Only deliveries that were in this state.",
-  }),
+  status: nullable(DeliveryStatus, { description: "Only deliveries that were in this state." }),
   type: nullable(Type.String(), { description: "Only events of this type." }),
   from: about(IsoTimestamp, "Events published then or later."),
   to: about(IsoTimestamp, "Events published earlier than that."),
@@ -82,18 +87,12 @@ export const OperatorReplaySchema = Type.Object(
 );
 
 export const ReplayId = Type.Object({
-  id: Type.String({
+  id: TextParameter({
     maxLength: 64,
     description: "Id of the replay.",
     examples: ["01KEYN5Z9V5Z8N1F4T7Y0XW3CD"],
   }),
 });
-
-export const exampleReplayInput = {
-  status: "failed",
-  from: "2026-01-14T16:00:00Z",
-  to: "2026-01-14T17:00:00Z",
-};
 
 export const exampleReplay: Static<typeof ReplaySchema> = {
   id: "01KEYN5Z9V5Z8N1F4T7Y0XW3CD",
@@ -133,46 +132,41 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   };
 }
 
-/** Reads what is to be replayed within a scope; one of all applications takes the application from the body. */
-export async function readReplay(
-  request: Request,
-  scope: DeliveryScope,
+/** Reads the replay that an operator asks for. */
+export async function readReplay(request: Request, store: Store, now: number): Promise<NewReplay> {
+  const { application_id, ...input } = await readJson(request, OperatorReplayInput);
+  if (!(await store.applications.find(application_id)))
+    throw wrong("application_id", "is not an application");
+  return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);
+}
+
+/** The replay that is asked for, of deliveries of one application, or of those of one broadcaster. */
+export async function newReplay(
+  input: Static<typeof ReplayInput>,
+  scope: Pick<NewReplay, "application_id" | "broadcaster_user_id">,
   store: Store,
   now: number,
 ): Promise<NewReplay> {
-  const body =
-    scope.application_id === null
-      ? await readJson(request, OperatorReplayInput)
-      : { ...(await readJson(request, ReplayInput)), application_id: scope.application_id };
-  const { application_id, subscription_id = null, status = null, type = null, dry_run = false } = body;
-  const range = { from: timeOf("from", body.from), to: timeOf("to", body.to) };
+  const { subscription_id = null, status = null, type = null, dry_run = false } = input;
+  const range = { from: timeOf("from", input.from), to: timeOf("to", input.to) };
   checkRange(range);
-  const wrong = (field: string, message: string) => invalidFields([{ in: "body", field, message }]);
-  if (scope.application_id === null && !(await store.applications.find(application_id)))
-    throw wrong("application_id", "is not an application");
   if (subscription_id !== null) {
-    const found = await store.subscriptions.find(application_id, subscription_id);
+    const found = await store.subscriptions.find(scope.application_id, subscription_id);
     const { broadcaster_user_id: user } = scope;
     if (!found || (user !== null && found.broadcaster_user_id !== user))
       throw wrong("subscription_id", "is not a subscription of the application");
   }
-  return {
-    id: newId(),
-    application_id,
-    broadcaster_user_id: scope.broadcaster_user_id,
-    subscription_id,
-    status,
-    type,
-    ...range,
-    dry_run,
-    created_at: now,
-  };
+  return { id: newId(), ...scope, subscription_id, status, type, ...range, dry_run, created_at: now };
 }
 
 function timeOf(field: string, text: string): number {
   const message = calendarDate(text);
   if (message === null) return Date.parse(text);
-  throw invalidFields([{ in: "body", field, message }]);
+  throw wrong(field, message);
+}
+
+function wrong(field: string, message: string): DomainError {
+  return invalidFields([{ in: "body", field, message }]);
 }
 
 /** How long an answer waits for a dry run to be through, and how often it looks. */

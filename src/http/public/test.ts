@@ -4,14 +4,13 @@ import { about, nullable } from "../../domain/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
+import { answer } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
-import { readOptionalJson } from "../body.ts";
-import { replyJson } from "../exchange.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
-import { answer, Message, operation, WebUrl } from "./reference.ts";
+import { Message, WebUrl } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 
@@ -33,7 +32,12 @@ const TestBody = Type.Object(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
     ),
   },
-  { $id: "TestInput", description: "Which sample to send." },
+  {
+    $id: "TestInput",
+    description: "Which sample to send.",
+    additionalProperties: true,
+    examples: [{ event: "channel.followed" }],
+  },
 );
 
 const TestSchema = Type.Object(
@@ -73,6 +77,33 @@ const TestSchema = Type.Object(
   { $id: "TestExchange", description: "A sample, and what became of it.", ...closed },
 );
 
+const Tested = answer(
+  { data: TestSchema, message: Message },
+  {
+    name: "TestAnswer",
+    description: "What was sent, and what came back.",
+    example: {
+      data: {
+        delivered: false,
+        problem:
+          "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
+        request: {
+          method: "POST",
+          url: "https://bot.example/webhook",
+          headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
+          body: exampleSentDelivery.request?.body,
+        },
+        response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
+        outcome: "status",
+        error: "The answer was 302. Redirects are not followed.",
+        duration_ms: 143,
+        timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
+      },
+      message: "OK",
+    },
+  },
+);
+
 /** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
 export function testRoute(
   app: PublicListener,
@@ -81,56 +112,31 @@ export function testRoute(
 ): void {
   app.post(
     "/public/v1/events/test",
-    async ({ exchange, request }) => {
-      const body = await readOptionalJson(request, TestBody);
-      const { event = defaultEvent, version = 1 } = body;
+    async ({ body, caller }) => {
+      const { event = defaultEvent, version = 1 } = body ?? {};
       const type = catalogue.find(event, version);
       if (!type) {
         const field = catalogue.has(event) ? "version" : "event";
         const message = "is not a known one; GET /public/v1/events/types lists them";
         throw invalidFields([{ in: "body", field, message }]);
       }
-      const { application_id, broadcaster_user_id } = scopeOf(exchange);
+      const { application_id, broadcaster_user_id } = scopeOf(caller);
       takeTest(access.limiter, application_id, broadcaster_user_id);
       const made = await engine.test(application_id, { name: event, version, data: type.example });
-      return replyJson(exchange, 200, { data: shown(made), message: "OK" });
+      return { data: shown(made), message: "OK" };
     },
-    operation({
-      id: "testWebhook",
-      tag: "Deliveries",
-      summary: "Test Webhook",
-      description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`,
-      access: "events:subscribe",
-      body: { schema: TestBody, example: { event: "channel.followed" }, optional: true },
-      answers: {
-        200: answer("What was sent, and what came back.", {
-          schema: Type.Object(
-            { data: TestSchema, message: Message },
-            { $id: "TestAnswer", description: "The whole exchange.", ...closed },
-          ),
-          example: {
-            data: {
-              delivered: false,
-              problem:
-                "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
-              request: {
-                method: "POST",
-                url: "https://bot.example/webhook",
-                headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
-                body: exampleSentDelivery.request?.body,
-              },
-              response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
-              outcome: "status",
-              error: "The answer was 302. Redirects are not followed.",
-              duration_ms: 143,
-              timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
-            },
-            message: "OK",
-          },
-        }),
-      },
+    {
+      scope: "events:subscribe",
+      body: Type.Optional(TestBody),
+      response: { 200: Tested },
       errors: ["conflict"],
-    }),
+      detail: {
+        operationId: "testWebhook",
+        tags: ["Deliveries"],
+        summary: "Test Webhook",
+        description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`,
+      },
+    },
   );
 }
 
@@ -157,7 +163,7 @@ function shown({ url, headers, body, result, answer: { status, ...answered } }: 
   return {
     delivered: outcome === "ok",
     problem: diagnose({ ...result, url, location: answered.headers["location"] ?? null }),
-    request: { method: "POST", url, headers, body },
+    request: { method: "POST" as const, url, headers, body },
     response: status === null ? null : { status, ...answered },
     outcome,
     error,

@@ -46,6 +46,8 @@ export function answerOf<Schema extends TSchema>(
 ): TUnsafe<Given<Static<Schema>>> {
   return Type.Unsafe({
     ...schema,
+    // What the schema says of itself, where answers of several routes have it.
+    ...(schema.description !== undefined && { schemaDescription: schema.description }),
     ...(name !== undefined && { $id: name }),
     description,
     examples: [example],

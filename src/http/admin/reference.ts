@@ -20,6 +20,8 @@ import { rolesOf } from "./access.ts";
  */
 
 export const closed = { additionalProperties: false };
+/** Of a body in which unknown fields are ignored. */
+export const open = { additionalProperties: true };
 
 export type AdminErrorCode =
   | Exclude<
@@ -108,7 +110,7 @@ export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly 
   const { detail, params, query, headers, body, response = {}, errors } = route;
   if (detail?.["operationId"] === undefined) return;
   const { operationId, tags, summary, description, ...read } = detail as unknown as Described;
-  const json = body ? { schema: body, example: firstExample(body) } : read.json;
+  const json = body ? { schema: unexemplified(body), example: firstExample(body) } : read.json;
   const { ndjson } = read;
   const of: AdminOperation = {
     id: operationId,
@@ -139,16 +141,29 @@ interface Described extends Pick<AdminOperation, "summary" | "description">, Omi
   readonly tags: readonly string[];
 }
 
+const unexemplified = ({ examples: _, ...schema }: TSchema) => schema as TSchema;
 const firstExample = ({ examples }: TSchema) => (examples as unknown[] | undefined)?.[0];
 
 function adminAnswerOf(schema: TSchema): AdminAnswer {
-  const { description = "", examples: _, headers, links, contentMediaType, ...rest } = schema;
+  const {
+    description = "",
+    examples: _,
+    headers,
+    links,
+    contentMediaType,
+    schemaDescription = description,
+    ...rest
+  } = schema;
   const about = { description, ...(headers && { headers }), ...(links && { links }) };
   const example = firstExample(schema);
   if (schema["type"] === "void") return about;
   if (contentMediaType === "application/x-ndjson") return { ...about, ndjson: example as readonly unknown[] };
   if (contentMediaType !== undefined) return { ...about, file: contentMediaType };
-  return { ...about, schema: (schema.$id ? { ...rest, description } : rest) as TSchema, example };
+  return {
+    ...about,
+    schema: (schema.$id ? { ...rest, description: schemaDescription } : rest) as TSchema,
+    example,
+  };
 }
 
 function operationDetail(of: AdminOperation): Json {

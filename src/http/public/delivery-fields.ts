@@ -11,8 +11,7 @@ import {
 import { about, nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
-import { CursorParameter, type Cursors, cursorParameter, positionOf } from "../cursors.ts";
-import { inputReader } from "../input.ts";
+import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
 import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
 import { IsoTimestamp } from "./reference.ts";
 
@@ -142,9 +141,6 @@ export const deliveryFilters = {
 export const deliveryQuery = (cursors: Cursors) =>
   Type.Object({ ...deliveryFilters, cursor: cursorParameter(cursors) });
 
-/** The same for `readDeliveryQuery`. */
-export const DeliveryQuery = Type.Object({ ...deliveryFilters, cursor: CursorParameter });
-
 export const DeliveryId = Type.Object({
   id: TextParameter({
     maxLength: 64,
@@ -164,7 +160,7 @@ export interface DeliveryQuestion {
 
 /** What the query of a list of deliveries asks for, within a scope. */
 export function deliveryQuestion(
-  query: Static<typeof DeliveryQuery>,
+  query: Static<ReturnType<typeof deliveryQuery>>,
   scope: DeliveryScope,
   cursors: Cursors,
 ): DeliveryQuestion {
@@ -184,13 +180,6 @@ export function deliveryQuestion(
     limit: query.limit ?? deliveryPages.defaultResults,
     cursorAfter: ({ next }) => (next === null ? "" : cursors.make([next], bound)),
   };
-}
-
-/** Reads the query of a list of deliveries by hand; throws one error with everything that is wrong. */
-export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cursors): DeliveryQuestion {
-  const context = { request: new Request(url), params: {}, query: {}, headers: {}, body: null };
-  inputReader({ query: deliveryQuery(cursors) })?.(context);
-  return deliveryQuestion(context.query, scope, cursors);
 }
 
 const timeOrNull = (ms: number | null) => (ms === null || ms === 0 ? null : isoTime(ms));

@@ -115,13 +115,21 @@ function bodyOf({ examples, ...rest }: TSchema): NonNullable<Operation["body"]> 
 }
 
 function answerOf(schema: TSchema): Answer {
-  const { description = "", examples, budget, headers, links, ...rest } = schema;
+  const {
+    description = "",
+    examples,
+    budget,
+    headers,
+    links,
+    schemaDescription = description,
+    ...rest
+  } = schema;
   const example = (examples as unknown[] | undefined)?.[0];
   if (schema["type"] === "void") return { description };
   if (schema["contentMediaType"] !== undefined) return { description, eventStream: String(example) };
   return {
     description,
-    schema: (schema.$id ? { ...rest, description } : rest) as TSchema,
+    schema: (schema.$id ? { ...rest, description: schemaDescription } : rest) as TSchema,
     example,
     ...(budget === true && { budget }),
     ...(headers && { headers }),

@@ -5,7 +5,6 @@ import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
-import { readJson } from "../body.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 import { IsoTimestamp } from "./reference.ts";
@@ -49,7 +48,12 @@ export const OperatorReplayInput = Type.Object(
     application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
     ...fields,
   },
-  { $id: "ReplayInput", description: "What to send again." },
+  {
+    $id: "ReplayInput",
+    description: "What to send again.",
+    additionalProperties: true,
+    examples: [{ application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", ...exampleReplayInput }],
+  },
 );
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -132,9 +136,12 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   };
 }
 
-/** Reads the replay that an operator asks for. */
-export async function readReplay(request: Request, store: Store, now: number): Promise<NewReplay> {
-  const { application_id, ...input } = await readJson(request, OperatorReplayInput);
+/** The replay that an operator asks for. */
+export async function newOperatorReplay(
+  { application_id, ...input }: Static<typeof OperatorReplayInput>,
+  store: Store,
+  now: number,
+): Promise<NewReplay> {
   if (!(await store.applications.find(application_id)))
     throw wrong("application_id", "is not an application");
   return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);

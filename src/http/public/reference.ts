@@ -77,6 +77,7 @@ export function operation(of: Operation) {
 export interface DeclaredRoute {
   readonly params?: TObject;
   readonly query?: TObject;
+  readonly headers?: TObject;
   readonly body?: TSchema;
   readonly response?: Readonly<Record<number, TSchema>>;
   readonly errors?: readonly PublicErrorCode[];
@@ -85,7 +86,7 @@ export interface DeclaredRoute {
 
 /** Has the document show a route as it declares itself. One without an `operationId` is not shown. */
 export function documentRoute(route: DeclaredRoute, access: Operation["access"]): void {
-  const { detail, params, query, body, response = {}, errors } = route;
+  const { detail, params, query, headers, body, response = {}, errors } = route;
   if (detail?.["operationId"] === undefined) return;
   const { operationId, tags, summary, description } = detail as Record<string, string>;
   const of: Operation = {
@@ -96,6 +97,7 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
     access,
     ...(params && { params }),
     ...(query && { query }),
+    ...(headers && { headers }),
     ...(body && { body: bodyOf(body) }),
     ...(errors && { errors }),
     answers: Object.fromEntries(

@@ -1,16 +1,15 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { about, Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
-import type { Grant } from "../../domain/tokens.ts";
-import { readJson } from "../body.ts";
-import { type Exchange, reply, replyJson } from "../exchange.ts";
-import { readQuery } from "../query.ts";
+import { answer, noContent } from "../answers.ts";
+import { reply } from "../exchange.ts";
+import { ListParameter, TextParameter } from "../parameters.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-import { answer, IsoTimestamp, Message, operation } from "./reference.ts";
+import { IsoTimestamp, Message } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 const path = "/public/v1/events/subscriptions";
@@ -68,7 +67,7 @@ const WantedEvent = Type.Object(
       examples: [1],
     }),
   },
-  { $id: "WantedEvent", description: "An event to subscribe to." },
+  { $id: "WantedEvent", description: "An event to subscribe to.", additionalProperties: true },
 );
 
 const CreateBody = Type.Object(
@@ -86,11 +85,23 @@ const CreateBody = Type.Object(
       }),
     ),
   },
-  { $id: "SubscriptionInput", description: "What to subscribe to." },
+  {
+    $id: "SubscriptionInput",
+    description: "What to subscribe to.",
+    additionalProperties: true,
+    examples: [
+      {
+        events: [{ name: "channel.followed", version: 1 }],
+        method: "webhook",
+        broadcaster_user_id: 1001,
+      },
+    ],
+  },
 );
 
 const DeleteQuery = Type.Object({
-  id: Type.Array(Type.String({ maxLength: 64 }), {
+  id: ListParameter({
+    items: TextParameter({ maxLength: 64 }),
     minItems: 1,
     maxItems: subscriptionLimits.maxIds,
     description: "Ids of subscriptions: repeated, or separated by commas.",
@@ -128,16 +139,39 @@ const linksTo = (id: string) => ({
   },
 });
 
+const Subscriptions = answer(
+  { data: Type.Array(SubscriptionSchema, { description: "All of them." }), message: Message },
+  {
+    name: "SubscriptionList",
+    links: linksTo("$response.body#/data/0/id"),
+    description: "The subscriptions.",
+    example: { data: [exampleSubscription], message: "OK" },
+    budget: true,
+  },
+);
+
+const Subscribed = answer(
+  {
+    data: Type.Array(SubscribedItemSchema, { description: "One for each event, in order." }),
+    message: Message,
+  },
+  {
+    name: "SubscriptionAnswer",
+    links: linksTo("$response.body#/data/0/subscription_id"),
+    description: "At least one of the events is subscribed to.",
+    example: {
+      data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
+      message: "OK",
+    },
+    budget: true,
+  },
+);
+
 const [listStart, comma, listEnd] = ['{"data":[', ",", '],"message":"OK"}'].map((text) =>
   Buffer.from(text),
 ) as [Buffer, Buffer, Buffer];
 
-interface Item {
-  readonly name: string;
-  readonly version: number;
-  readonly subscription_id?: string;
-  readonly error?: string;
-}
+type Item = Static<typeof SubscribedItemSchema>;
 
 /** Get, create and delete event subscriptions. */
 export function subscriptionRoutes(
@@ -145,12 +179,6 @@ export function subscriptionRoutes(
   { store, now, catalogue }: PublicDeps,
   defaultLimit: number,
 ): void {
-  const granted = async ({ grant }: Exchange): Promise<{ grant: Grant; application: Application }> => {
-    const application = grant && (await store.applications.find(grant.applicationId));
-    if (!application)
-      throw new DomainError("invalid_token", "The application of this token does not exist any more");
-    return { grant, application };
-  };
   const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit;
   const budget = (application: Application, used: number) => ({
     "onair-subscriptions-used": String(used),
@@ -159,39 +187,28 @@ export function subscriptionRoutes(
 
   app.get(
     path,
-    async ({ exchange }) => {
-      const { grant, application } = await granted(exchange);
+    async ({ caller: { application, grant }, exchange }) => {
       const { slices, used } = await store.subscriptions.list(application.id, grant.userId);
       const parts = slices.flatMap((slice, i) => (i === 0 ? [slice] : [comma, slice]));
       const body = Buffer.concat([listStart, ...parts, listEnd]);
       return reply(exchange, 200, body, budget(application, used));
     },
-    operation({
-      id: "getSubscriptions",
-      tag: "Event subscriptions",
-      summary: "Get Event Subscriptions",
-      description:
-        "Every subscription of the calling application; with a user token, those whose broadcaster is that user.",
-      access: "events:subscribe",
-      answers: {
-        200: answer("The subscriptions.", {
-          schema: Type.Object(
-            { data: Type.Array(SubscriptionSchema, { description: "All of them." }), message: Message },
-            { $id: "SubscriptionList", description: "Subscriptions of an application.", ...closed },
-          ),
-          example: { data: [exampleSubscription], message: "OK" },
-          links: linksTo("$response.body#/data/0/id"),
-          budget: true,
-        }),
+    {
+      scope: "events:subscribe",
+      response: { 200: Subscriptions },
+      detail: {
+        operationId: "getSubscriptions",
+        tags: ["Event subscriptions"],
+        summary: "Get Event Subscriptions",
+        description:
+          "Every subscription of the calling application; with a user token, those whose broadcaster is that user.",
       },
-    }),
+    },
   );
 
   app.post(
     path,
-    async ({ exchange, request }) => {
-      const body = await readJson(request, CreateBody);
-      const { grant, application } = await granted(exchange);
+    async ({ body, caller: { application, grant, tokenHash }, set }) => {
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
       const wanted = body.events.map(({ name, version }) => ({ name, version }));
       const refusals = wanted.map(({ name, version }) =>
@@ -205,10 +222,8 @@ export function subscriptionRoutes(
           event: name,
           version,
         }));
-      const token = exchange.caller?.tokenHash ?? null;
-      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now(), token))[
-        Symbol.iterator
-      ]();
+      const limit = limitOf(application);
+      const results = (await store.subscriptions.subscribe(keys, limit, now(), tokenHash)).values();
       const data = wanted.map((item, i): Item => {
         const error = refusals[i];
         if (error) return { ...item, error };
@@ -216,67 +231,43 @@ export function subscriptionRoutes(
         if (!result) throw new Error("The store gave fewer results than keys");
         return "id" in result ? { ...item, subscription_id: result.id } : { ...item, error: result.error };
       });
-      const headers = budget(application, await store.subscriptions.count(application.id));
-      if (data.some((item) => item.subscription_id)) {
-        return replyJson(exchange, 200, { data, message: "OK" }, headers);
-      }
-      exchange.headers = headers;
-      throw allFailed(data);
+      Object.assign(set.headers, budget(application, await store.subscriptions.count(application.id)));
+      if (!data.some((item) => "subscription_id" in item)) throw allFailed(data);
+      return { data, message: "OK" };
     },
-    operation({
-      id: "createSubscriptions",
-      tag: "Event subscriptions",
-      summary: "Create Event Subscription",
-      description:
-        "Subscribes the calling application to events of a broadcaster. There is one result for each requested event, in order; subscribing again to the same gives the subscription that exists. When no event could be subscribed to, the status is 400 and the error carries the same `data`.",
-      access: "events:subscribe",
-      body: {
-        schema: CreateBody,
-        example: {
-          events: [{ name: "channel.followed", version: 1 }],
-          method: "webhook",
-          broadcaster_user_id: 1001,
-        },
-      },
-      answers: {
-        200: answer("At least one of the events is subscribed to.", {
-          schema: Type.Object(
-            {
-              data: Type.Array(SubscribedItemSchema, { description: "One for each event, in order." }),
-              message: Message,
-            },
-            { $id: "SubscriptionAnswer", description: "What became of the requested events.", ...closed },
-          ),
-          example: {
-            data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
-            message: "OK",
-          },
-          links: linksTo("$response.body#/data/0/subscription_id"),
-          budget: true,
-        }),
-      },
+    {
+      scope: "events:subscribe",
+      body: CreateBody,
+      response: { 200: Subscribed },
       errors: ["subscription_failed"],
-    }),
+      detail: {
+        operationId: "createSubscriptions",
+        tags: ["Event subscriptions"],
+        summary: "Create Event Subscription",
+        description:
+          "Subscribes the calling application to events of a broadcaster. There is one result for each requested event, in order; subscribing again to the same gives the subscription that exists. When no event could be subscribed to, the status is 400 and the error carries the same `data`.",
+      },
+    },
   );
 
   app.delete(
     path,
-    async ({ exchange, request }) => {
-      const { id } = readQuery(request.url, DeleteQuery);
-      const { grant, application } = await granted(exchange);
+    async ({ query: { id }, caller: { application, grant }, status }) => {
       await store.subscriptions.remove(application.id, id, now(), grant.userId);
-      return reply(exchange, 204, null);
+      return status(204, undefined);
     },
-    operation({
-      id: "deleteSubscriptions",
-      tag: "Event subscriptions",
-      summary: "Delete Event Subscription",
-      description:
-        "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application or, with a user token, to another broadcaster, changes nothing and is not an error.",
-      access: "events:subscribe",
+    {
+      scope: "events:subscribe",
       query: DeleteQuery,
-      answers: { 204: answer("The subscriptions do not exist (any more).") },
-    }),
+      response: { 204: noContent("The subscriptions do not exist (any more).") },
+      detail: {
+        operationId: "deleteSubscriptions",
+        tags: ["Event subscriptions"],
+        summary: "Delete Event Subscription",
+        description:
+          "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application or, with a user token, to another broadcaster, changes nothing and is not an error.",
+      },
+    },
   );
 }
 
@@ -300,12 +291,9 @@ function refusal(
 }
 
 function allFailed(data: readonly Item[]): DomainError {
-  const errors = data.map(({ error = "" }, i) => ({
-    in: "body" as const,
-    field: `events[${i}]`,
-    message: error,
-  }));
-  return new DomainError("subscription_failed", data[0]?.error ?? "Nothing was subscribed to", {
+  const problems = data.map((item) => ("error" in item ? item.error : ""));
+  const errors = problems.map((message, i) => ({ in: "body" as const, field: `events[${i}]`, message }));
+  return new DomainError("subscription_failed", problems[0] ?? "Nothing was subscribed to", {
     errors,
     data,
   });

@@ -87,6 +87,9 @@ export interface Tolerance {
   readonly body: RegExp | null;
 }
 
+/** Characters of an answer that an error shows. */
+const mostShown = 1_000;
+
 const none: Tolerance = { headers: [], body: null };
 
 /** Throws unless a server answers the first requests of the load as On Air does, in status, headers and body. */
@@ -109,7 +112,9 @@ export async function requireEqualAnswers(
     const path = traffic.paths[index] ?? "";
     const [expected, answer] = [await shown(onAir, path), await shown(other, path)];
     if (answer === expected) continue;
-    throw new BenchError(`${other.name} does not answer ${path} as On Air does:\n${answer}\n${expected}`);
+    throw new BenchError(
+      `${other.name} does not answer ${path} as On Air does:\n${answer.slice(0, mostShown)}\n${expected.slice(0, mostShown)}`,
+    );
   }
 }
 

@@ -59,7 +59,10 @@ app.addHook("onResponse", (request, reply, done) => {
   const durationMs = reply.elapsedTime;
   metrics.count(reply.statusCode, durationMs);
   const { method, url, applicationId } = request;
-  request.log.info({ method, url, status: reply.statusCode, durationMs, applicationId }, "request");
+  request.log.info(
+    { method, url, status: reply.statusCode, durationMs, client: request.ip, applicationId },
+    "request",
+  );
   done();
 });
 

@@ -38,6 +38,7 @@ const log = pino({ level: "info" }, pino.destination({ dest: 2, sync: false, min
 const defaultPicture = `${publicUrl}/assets/profile-picture.png`;
 
 type Env = {
+  Bindings: Bun.Server<undefined>;
   Variables: { requestId: string; applicationId: string | null; headers: Record<string, string> };
 };
 
@@ -54,10 +55,9 @@ app.use(async (context, next) => {
   const durationMs = performance.now() - startedAt;
   metrics.count(status, durationMs);
   const { method, path } = context.req;
-  log.info(
-    { requestId, method, path, status, durationMs, applicationId: context.get("applicationId") },
-    "request",
-  );
+  const client = context.env.requestIP(context.req.raw)?.address;
+  const applicationId = context.get("applicationId");
+  log.info({ requestId, method, path, status, durationMs, client, applicationId }, "request");
 });
 
 function refuse(context: Context<Env>, status: 400 | 401 | 403 | 404 | 429, code: string, message: string) {
@@ -148,6 +148,6 @@ const server = Bun.serve({
   port: Number(port),
   reusePort: false,
   development: false,
-  fetch: app.fetch,
+  fetch: (request, server) => app.fetch(request, server),
 });
 process.stdout.write(`ready http://127.0.0.1:${server.port}\n`);

@@ -8,7 +8,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export const commonHeaders = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, WWW-Authenticate, Onair-Subscriptions-Used, Onair-Subscriptions-Limit",
+    "X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, WWW-Authenticate, Onair-Subscriptions-Used, Onair-Subscriptions-Limit, Onair-Search-Complete",
 };
 
 export const pragmas = ["journal_mode = WAL", "cache_size = -65536", "mmap_size = 1073741824"];

@@ -1,28 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { newId } from "../../src/domain/ids.ts";
-import { isoTime } from "../../src/domain/time.ts";
-import { userFrom } from "../../src/domain/users.ts";
-import { createLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
-import { publishing } from "../../src/webhooks/publisher.ts";
-import type { SendRequest, SendResult } from "../../src/webhooks/sender.ts";
-import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
+import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
 import { temporaryDirectory } from "../support/server.ts";
-
-const now = () => Date.parse("2026-01-14T16:00:00.000Z");
-const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
-const answered = {
-  retryAfterMs: null,
-  durationMs: 1,
-  responseBody: "",
-  error: null,
-  timings,
-  repeated: false,
-};
-const ok: SendResult = { ...answered, class: "ok", status: 204 };
-const gone: SendResult = { ...answered, class: "status", status: 410 };
+import { until } from "../support/until.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let store: Store;
@@ -35,88 +16,106 @@ afterEach(async () => {
   directory.remove();
 });
 
-async function subscriber(): Promise<string> {
-  const at = isoTime(now());
-  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-  const id = newId();
-  await store.applications.create({
-    id,
-    name: "Test",
-    client_type: "confidential",
-    webhook_url: "https://receiver.test/",
-    webhook_secret: newWebhookSecret(),
-    scopes: [],
-    redirect_uris: [],
-    rate_limit: null,
-    subscription_limit: null,
-    created_at: at,
-    updated_at: at,
-    client_secret_hash: new Uint8Array(32),
-  });
-  const key = { app_id: id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-  await store.subscriptions.subscribe([key], 1, now());
-  return id;
-}
-
 test("what is published does not overtake first attempts that are on their way back into the store", async () => {
-  const application = await subscriber();
+  const application = await subscriber(store);
   const recording = Promise.withResolvers<void>();
-  const held: Store["deliveries"] = {
-    ...store.deliveries,
-    async record(...batch) {
-      await recording.promise;
-      await store.deliveries.record(...batch);
-    },
-  };
-  const sent: { sequence: number; answer: (result: SendResult) => void }[] = [];
-  let answerAll = false;
-  const sender = {
-    begin({ headers }: SendRequest, answer: (result: SendResult) => void) {
-      sent.push({ sequence: Number(headers["onair-sequence"]), answer });
-      if (answerAll) queueMicrotask(() => answer(ok));
-    },
-  };
-  const dispatcher = createDispatcher({
-    store: { ...store, deliveries: held },
-    sender,
-    signingKey: readSigningKey(newSigningKey()),
-    log: createLog("off"),
-    now,
-    steady: now,
-    random: () => 0.5,
+  const { dispatcher, sent, receiver, publish, stop } = dispatching(store, async (...batch) => {
+    await recording.promise;
+    await store.deliveries.record(...batch);
   });
-  const stopping = new AbortController();
-  const running = dispatcher.run(stopping.signal);
-  const { publish } = publishing(store, dispatcher);
-  const event = (id: string) => ({
-    id,
-    name: "channel.followed",
-    version: 1,
-    broadcaster_user_id: 1,
-    body: "{}",
-    fingerprint: Buffer.from(id),
-    published_at: now(),
-    expires_at: null,
-  });
-  const until = async (isTrue: () => boolean) => {
-    for (let i = 0; i < 2_000 && !isTrue(); i++) await Bun.sleep(1);
-    expect(isTrue()).toBe(true);
-  };
 
-  for (let i = 1; i <= 20; i++) await publish(event(`e${i}`));
+  for (let i = 1; i <= 20; i++) await publish(`e${i}`);
   await until(() => sent.length === 8);
   // The endpoint is disabled: what has not started goes back. It is enabled before that is on disk.
   sent[0]?.answer(gone);
   for (const { answer } of sent.slice(1)) answer(ok);
   await dispatcher.enable(application);
-  answerAll = true;
-  await publish(event("e21"));
+  receiver.answersAll = true;
+  await publish("e21");
   // Time enough for a turn of its own.
   for (let i = 0; i < 20; i++) await new Promise(setImmediate);
   recording.resolve();
   await until(() => sent.length >= 21);
 
   expect(sent.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
-  stopping.abort();
-  await running;
+  await stop();
 });
+
+test.each(["enabled by hand", "given another URL"])(
+  "a 410 that a full disk keeps from being recorded does not disable what is %s meanwhile",
+  async (how) => {
+    const application = await subscriber(store);
+    let isFull = true;
+    const one = dispatching(store, async (...batch) => {
+      if (isFull) throw new Error("the disk is full");
+      await store.deliveries.record(...batch);
+    });
+    await one.publish("e1");
+    await until(() => one.sent.length === 1);
+    one.sent[0]?.answer(gone);
+    const changes = { webhook_url: "https://other.test/" };
+    if (how === "enabled by hand") await one.dispatcher.enable(application);
+    else await one.store.applications.update(application, changes, one.now());
+    isFull = false;
+    await until(() => one.dispatcher.standing.unrecorded === 0);
+    expect(await store.endpoints.failing()).toEqual([]);
+    await one.stop();
+    // Nor in the next process.
+    await store.close();
+    store = openStore(directory.path);
+    expect(await store.endpoints.failing()).toEqual([]);
+    const next = dispatching(store);
+    await next.publish("e2");
+    await until(() => next.sent.length === 1);
+    next.sent[0]?.answer(ok);
+    await next.stop();
+  },
+);
+
+test("a retry that is not recorded yet when the endpoint is enabled is due at once, as those that are", async () => {
+  const application = await subscriber(store);
+  let isFull = true;
+  const one = dispatching(store, async (...batch) => {
+    if (isFull) throw new Error("the disk is full");
+    await store.deliveries.record(...batch);
+  });
+  await one.publish("e1");
+  await until(() => one.sent.length === 1);
+  one.sent[0]?.answer({ ...gone, status: 500 });
+  await one.dispatcher.enable(application);
+  isFull = false;
+  one.receiver.answersAll = true;
+  await until(() => one.sent.length === 2);
+  await one.stop();
+});
+
+test.each([
+  ["disabled", { disabled: true }, { disabled: false }, "canceled"],
+  ["switched to the stream", { delivery: "stream" }, { delivery: "webhook" }, "delivered"],
+] as const)(
+  "what is in memory when its application is %s is not sent, although that is undone at once",
+  async (_, change, undo, status) => {
+    const application = await subscriber(store);
+    const one = dispatching(store);
+    for (let i = 1; i <= 20; i++) await one.publish(`e${i}`);
+    await until(() => one.sent.length === 8);
+    const { applications } = one.store;
+    await Promise.all([
+      applications.update(application, change, one.now()),
+      applications.update(application, undo, one.now()),
+      // Committed behind both of them: this one is due.
+      one.publish("e21"),
+    ]);
+    one.receiver.answersAll = true;
+    for (const { answer } of one.sent.slice(0, 8)) answer(ok);
+    await until(() => one.sent.length > 8);
+    await until(() => one.dispatcher.standing.unrecorded + one.dispatcher.standing.queued === 0);
+    expect(one.sent.slice(8).map(({ sequence }) => sequence)).toEqual([21]);
+    const all = { application_id: application, broadcaster_user_id: null };
+    const filter = { ...all, subscription_id: null, status, type: null, after: null, before: null };
+    const { deliveries } = await store.deliveries.page(filter, null, 100);
+    const ended = deliveries.filter(({ attempts }) => attempts.length === 0).map(({ sequence }) => sequence);
+    expect(ended.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 9));
+    await one.stop();
+  },
+);

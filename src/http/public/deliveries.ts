@@ -117,7 +117,7 @@ export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, 
         tags: ["Deliveries"],
         summary: "Retry Delivery",
         description:
-          "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting, and it does not expire any more. One that is being sent is left to that attempt. If it fails, the schedule of retries goes on. An endpoint that is held up after failures is tried at once.",
+          "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting, and it does not expire any more. One that is being sent is left to that attempt. If it fails, the schedule of retries goes on as if it had not been made. An endpoint that is held up after failures is tried at once.",
       },
     },
   );

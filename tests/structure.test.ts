@@ -88,7 +88,7 @@ const database = ["bun:sqlite", "drizzle-orm", "drizzle-orm/bun-sqlite", "drizzl
 test("a start of the server loads these packages and modules of Node; others wait until they are needed", async () => {
   const { ours, others } = await loadedBy("main.ts", "cli/serve.ts");
   const node = ["node:fs", "node:path", "node:timers/promises", "node:util"];
-  expect(others).toEqual([...schemas, ...database, "elysia", ...node]);
+  expect(others).toEqual(["@elysiajs/bearer", ...schemas, ...database, "elysia", "lru-cache", ...node]);
   const commands = [...ours].filter((file) => file.startsWith("cli/") || file.startsWith("dev/"));
   expect(commands.sort()).toEqual(["cli/command.ts", "cli/serve.ts"]);
   const later = [

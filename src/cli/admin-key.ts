@@ -5,12 +5,12 @@ import { newOperatorKey } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import { databaseFile } from "../store/sqlite/directory.ts";
 import { openStore } from "../store/sqlite/store.ts";
-import { type AdminApi, withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { note } from "./list.ts";
-import { print, recordLines, type Screen, screen, table } from "./print.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
+import { note } from "./output/list.ts";
+import { print, recordLines, type Screen, screen, table } from "./output/print.ts";
 
 const help = `Usage: onair admin-key <action> [options]
 

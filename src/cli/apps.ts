@@ -1,11 +1,17 @@
 import type { Environment } from "../config.ts";
-import { type AdminApi, withAdminApi } from "./admin-api.ts";
-import { type Application, type Endpoint, forPeople, listApplications, reasons } from "./application-list.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { note, pagingHelp, pagingOptions, readPaging } from "./list.ts";
-import { print, recordLines, screen } from "./print.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
+import {
+  type Application,
+  type Endpoint,
+  forPeople,
+  listApplications,
+  reasons,
+} from "./output/applications.ts";
+import { note, pagingHelp, pagingOptions, readPaging } from "./output/list.ts";
+import { print, recordLines, screen } from "./output/print.ts";
 
 const help = `Usage: onair apps <action> [options]
 

@@ -1,14 +1,14 @@
 import { dirname } from "node:path";
 import { type Content, syncDirectory, writePrivately } from "../backups/private-file.ts";
 import type { Environment } from "../config.ts";
-import { type AdminApi, withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments } from "./arguments.ts";
+import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { counted, megabytes, stopwatch } from "./format.ts";
-import { checkOutputFile, replaceFile } from "./output-file.ts";
-import { print, recordLines, screen, write } from "./print.ts";
-import { type Progress, showProgress } from "./progress.ts";
-import { readTarget, targetHelp, targetOptions } from "./target.ts";
+import { counted, megabytes, stopwatch } from "./output/format.ts";
+import { checkOutputFile, replaceFile } from "./output/output-file.ts";
+import { print, recordLines, screen, write } from "./output/print.ts";
+import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair backup [file] [options]
 

@@ -42,7 +42,7 @@ export async function runCommand(
     }
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
     // Not at the top: no start of a server waits for what only failures need.
-    const { inWords } = await import("./faults.ts");
+    const { inWords } = await import("./client/faults.ts");
     process.stderr.write(`onair: ${inWords(error)}\n`);
     return failed;
   }

@@ -1,12 +1,20 @@
 import type { Environment } from "../config.ts";
-import { type AdminApi, withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
+import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, failed, ok, UsageError } from "./command.ts";
-import { type Delivery, deliveryCells, deliveryColumns, printDelivery } from "./delivery-output.ts";
-import { type Page, type Paging, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "./list.ts";
-import { print } from "./print.ts";
+import { type Delivery, deliveryCells, deliveryColumns, printDelivery } from "./output/deliveries.ts";
+import {
+  type Page,
+  type Paging,
+  pagesOf,
+  pagingHelp,
+  pagingOptions,
+  printList,
+  readPaging,
+} from "./output/list.ts";
+import { print } from "./output/print.ts";
 import { replay, retry } from "./redelivery.ts";
-import { readTarget, targetHelp, targetOptions } from "./target.ts";
 
 const help = `Usage: onair deliveries list [filters] [options]
        onair deliveries show <id>

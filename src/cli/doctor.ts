@@ -5,7 +5,7 @@ import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { version } from "../version.ts";
 import { type Command, UsageError } from "./command.ts";
-import { print, type Screen, screen } from "./print.ts";
+import { print, type Screen, screen } from "./output/print.ts";
 
 const integrityTimeoutMs = 20_000;
 

@@ -3,15 +3,15 @@ import type { BatchReport } from "../batch/apply.ts";
 import type { Environment } from "../config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
-import { withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { withAdminApi } from "./client/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { stopwatch } from "./format.ts";
 import { sizeOf, streamOf } from "./input.ts";
-import { print, screen, table } from "./print.ts";
-import { tellReport } from "./report.ts";
+import { stopwatch } from "./output/format.ts";
+import { print, screen, table } from "./output/print.ts";
+import { tellReport } from "./output/report.ts";
 import { readAssignment } from "./set-path.ts";
-import { readTarget, targetHelp, targetOptions } from "./target.ts";
 import { registeredTypes, type TriggerOptions, trigger } from "./trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]

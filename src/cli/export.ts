@@ -1,12 +1,12 @@
 import { dataKinds } from "../batch/platform-data.ts";
 import type { Environment } from "../config.ts";
-import { withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
+import { withAdminApi } from "./client/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { countOf, stopwatch } from "./format.ts";
-import { checkOutputFile, replaceFile } from "./output-file.ts";
-import { print, write } from "./print.ts";
-import { readTarget, targetHelp, targetOptions } from "./target.ts";
+import { countOf, stopwatch } from "./output/format.ts";
+import { checkOutputFile, replaceFile } from "./output/output-file.ts";
+import { print, write } from "./output/print.ts";
 
 const help = `Usage: onair export <kind> [file] [options]
 

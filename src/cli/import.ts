@@ -5,15 +5,15 @@ import type { Environment } from "../config.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { onTermination } from "../signals.ts";
 import { openStore } from "../store/sqlite/store.ts";
-import { withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
+import { withAdminApi } from "./client/admin-api.ts";
+import { Unreachable } from "./client/http.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { megabytes, stopwatch } from "./format.ts";
-import { Unreachable } from "./http.ts";
 import { isTyped, sizeOf, streamOf } from "./input.ts";
-import { type Progress, showProgress } from "./progress.ts";
-import { tellReport } from "./report.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./target.ts";
+import { megabytes, stopwatch } from "./output/format.ts";
+import { type Progress, showProgress } from "./output/progress.ts";
+import { tellReport } from "./output/report.ts";
 
 /** Rows that share a transaction where no server has to answer between them. */
 const groupSize = 5_000;

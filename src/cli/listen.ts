@@ -6,11 +6,11 @@ import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal
 import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
 import { noMore, readArguments } from "./arguments.ts";
+import { followStream, type Streamed } from "./client/event-stream.ts";
+import { type Forwarded, forward, type StreamedDelivery } from "./client/forward.ts";
+import { request } from "./client/http.ts";
 import { type Command, UsageError } from "./command.ts";
-import { followStream, type Streamed } from "./event-stream.ts";
-import { type Forwarded, forward, type StreamedDelivery } from "./forward.ts";
-import { request } from "./http.ts";
-import { print } from "./print.ts";
+import { print } from "./output/print.ts";
 
 const help = `Usage: onair listen [options]
 

@@ -9,10 +9,10 @@ import { upgradeDatabase } from "../store/sqlite/open.ts";
 import { version } from "../version.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { counted, stopwatch } from "./format.ts";
-import { checkOutputFile } from "./output-file.ts";
-import { print, table } from "./print.ts";
-import { type Progress, showProgress } from "./progress.ts";
+import { counted, stopwatch } from "./output/format.ts";
+import { checkOutputFile } from "./output/output-file.ts";
+import { print, table } from "./output/print.ts";
+import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair migrate [options]
 

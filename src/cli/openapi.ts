@@ -7,8 +7,8 @@ import { urlOf } from "../http/server.ts";
 import { createLog } from "../log.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { checkOutputFile, replaceFile } from "./output-file.ts";
-import { print, write } from "./print.ts";
+import { checkOutputFile, replaceFile } from "./output/output-file.ts";
+import { print, write } from "./output/print.ts";
 
 const help = `Usage: onair openapi [options]
 

@@ -1,10 +1,10 @@
 import type { Environment } from "../config.ts";
-import type { AdminApi } from "./admin-api.ts";
-import { type Delivery, noteOutcome, printDelivery } from "./delivery-output.ts";
-import { counted } from "./format.ts";
-import { note } from "./list.ts";
-import { print, recordLines, screen } from "./print.ts";
-import { showProgress } from "./progress.ts";
+import type { AdminApi } from "./client/admin-api.ts";
+import { type Delivery, noteOutcome, printDelivery } from "./output/deliveries.ts";
+import { counted } from "./output/format.ts";
+import { note } from "./output/list.ts";
+import { print, recordLines, screen } from "./output/print.ts";
+import { showProgress } from "./output/progress.ts";
 
 const firstLookMs = 50;
 const longestPauseMs = 1_000;

@@ -2,10 +2,10 @@ import { restoreBackup } from "../backups/restore.ts";
 import { type Environment, readConfig } from "../config.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { stopwatch } from "./format.ts";
 import { sizeOf } from "./input.ts";
-import { print } from "./print.ts";
-import { type Progress, showProgress } from "./progress.ts";
+import { stopwatch } from "./output/format.ts";
+import { print } from "./output/print.ts";
+import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair restore <file> [options]
 

@@ -1,11 +1,11 @@
 import type { Environment } from "../config.ts";
-import { withAdminApi } from "./admin-api.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { withAdminApi } from "./client/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { countOf } from "./format.ts";
-import { note } from "./list.ts";
-import { print, recordLines, screen, table } from "./print.ts";
-import { readTarget, targetHelp, targetOptions } from "./target.ts";
+import { countOf } from "./output/format.ts";
+import { note } from "./output/list.ts";
+import { print, recordLines, screen, table } from "./output/print.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 

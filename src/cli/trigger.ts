@@ -2,12 +2,12 @@ import { didYouMean } from "../arguments.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { User } from "../domain/users.ts";
-import { type AdminApi, withAdminApi } from "./admin-api.ts";
+import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import type { Target } from "./client/target.ts";
 import { UsageError } from "./command.ts";
-import { countOf } from "./format.ts";
-import { print } from "./print.ts";
+import { countOf } from "./output/format.ts";
+import { print } from "./output/print.ts";
 import { type Assignment, withAssignments } from "./set-path.ts";
-import type { Target } from "./target.ts";
 
 export interface TriggerOptions {
   readonly name: string;

@@ -1,23 +1,36 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Id, oneLine, prose, webAddress } from "./fields.ts";
+import { about, Id, oneLine, prose, webAddress } from "./fields.ts";
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 
 /** A tag with the id that it has elsewhere, as an export names it; else On Air gives it one. */
-const TagInput = Type.Object({ id: Id, name: oneLine(1, 100) });
+const TagInput = Type.Object(
+  { id: about(Id, "Id of the tag."), name: about(oneLine(1, 100), "Its name.") },
+  { $id: "TagInput", description: "A tag with its id." },
+);
 
 /** A category as the platform reports it. */
 export const CategoryInput = Type.Object({
-  id: Id,
-  name: oneLine(1, 200),
+  id: about(Id, "Id of the category."),
+  name: about(oneLine(1, 200), "Its name."),
   slug: Type.String({
     pattern: slugPattern,
     errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
+    description: "Its name as a part of an address; unique.",
   }),
-  icon: Type.Optional(Type.Union([webAddress(), Type.Null()])),
-  banner: Type.Optional(Type.Union([webAddress(), Type.Null()])),
-  description: Type.Optional(prose(10_000)),
-  tags: Type.Optional(Type.Array(Type.Union([oneLine(1, 100), TagInput]), { maxItems: 50 })),
+  icon: Type.Optional(
+    Type.Union([webAddress(), Type.Null()], { description: "Address of a small picture; null for none." }),
+  ),
+  banner: Type.Optional(
+    Type.Union([webAddress(), Type.Null()], { description: "Address of a wide picture; null for none." }),
+  ),
+  description: Type.Optional(about(prose(10_000), "What it is about.")),
+  tags: Type.Optional(
+    Type.Array(Type.Union([oneLine(1, 100), TagInput]), {
+      maxItems: 50,
+      description: "Its tags: names, or names with the ids that they have.",
+    }),
+  ),
 });
 export type CategoryInput = Static<typeof CategoryInput>;
 

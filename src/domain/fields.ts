@@ -23,6 +23,11 @@ export const Timestamp = Type.String({
 /** An identifier that the platform chose, such as that of a message. */
 export const Key = Type.String({ minLength: 1, maxLength: 100 });
 
+/** The schema with words about it for the API reference. */
+export function about<Schema extends TSchema>(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
 /** A web address, or "" where there is none. */
 export const Url = Type.String({ maxLength: 2048 });
 

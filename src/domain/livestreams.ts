@@ -1,17 +1,22 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { slugPattern } from "./categories.ts";
-import { Count, Id, oneLine, Timestamp, webAddress } from "./fields.ts";
+import { about, Count, Id, oneLine, Timestamp, webAddress } from "./fields.ts";
 
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({
-  id: Id,
-  user_id: Id,
+  id: about(Id, "Id of the channel."),
+  user_id: about(Id, "The user whose channel it is."),
   slug: Type.String({
     pattern: slugPattern,
     errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
+    description: "Its name as a part of an address; unique.",
   }),
-  name: Type.Optional(oneLine(1, 200)),
-  profile_image: Type.Optional(Type.Union([webAddress(), Type.Null()])),
+  name: Type.Optional(about(oneLine(1, 200), "Its name; the slug, if left out.")),
+  profile_image: Type.Optional(
+    Type.Union([webAddress(), Type.Null()], {
+      description: "Address of a picture; null for that of its user.",
+    }),
+  ),
 });
 export type ChannelInput = Static<typeof ChannelInput>;
 

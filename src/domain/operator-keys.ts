@@ -7,7 +7,8 @@ export const roles = ["operator", "publisher", "reader"] as const;
 export type Role = (typeof roles)[number];
 
 /** `generated`: made by the first start. `environment`: set by `ONAIR_ADMIN_KEY`, never stored. */
-export type KeySource = "generated" | "created" | "environment";
+export const keySources = ["generated", "created", "environment"] as const;
+export type KeySource = (typeof keySources)[number];
 
 /** A key of the admin API. Times are milliseconds since the epoch. */
 export interface OperatorKey {

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Count, Id, oneLine, prose, Timestamp, webAddress } from "./fields.ts";
+import { about, Count, Id, oneLine, prose, Timestamp, webAddress } from "./fields.ts";
 
 /** Looked up without regard to ASCII case. */
 export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
@@ -9,18 +9,21 @@ const reservedUsernames = new Set(["search"]);
 
 /** A user as the platform reports it; what it leaves out gets a default, `created_at` keeps its first value. */
 export const UserInput = Type.Object({
-  id: Id,
+  id: about(Id, "Id of the user."),
   username: Type.String({
     pattern: usernamePattern,
     errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+    description: "Unique without regard to ASCII case. `search` is taken.",
   }),
-  display_name: Type.Optional(oneLine(1, 200)),
-  bio: Type.Optional(prose(10_000)),
-  profile_picture: Type.Optional(Type.Union([webAddress(), Type.Null()])),
-  followers_count: Type.Optional(Count),
-  following_count: Type.Optional(Count),
-  is_verified: Type.Optional(Type.Boolean()),
-  created_at: Type.Optional(Timestamp),
+  display_name: Type.Optional(about(oneLine(1, 200), "The name to show; the username, if left out.")),
+  bio: Type.Optional(about(prose(10_000), "What the user says of themselves.")),
+  profile_picture: Type.Optional(
+    Type.Union([webAddress(), Type.Null()], { description: "Address of a picture; null or empty for none." }),
+  ),
+  followers_count: Type.Optional(about(Count, "How many follow the user.")),
+  following_count: Type.Optional(about(Count, "How many the user follows.")),
+  is_verified: Type.Optional(Type.Boolean({ description: "Whether the platform has verified the user." })),
+  created_at: Type.Optional(about(Timestamp, "When the account was made; now, if left out.")),
 });
 export type UserInput = Static<typeof UserInput>;
 

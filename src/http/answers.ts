@@ -15,10 +15,14 @@ import {
 
 /** What the reference says of an answer beside its schema. */
 export interface AnswerAbout {
+  /** The name of its schema in the document, by which generated clients call it. */
+  readonly name?: string;
   readonly description: string;
   readonly example: unknown;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
+  /** Operations that go on from it, as the OpenAPI document has them. */
+  readonly links?: Readonly<Record<string, unknown>>;
   /** Its headers beyond those of all answers, as the OpenAPI document has them. */
   readonly headers?: Readonly<Record<string, unknown>>;
 }
@@ -38,9 +42,18 @@ export function answer<Fields extends TProperties>(fields: Fields, about: Answer
 /** What a schema says, which may have a name of its own in the document. */
 export function answerOf<Schema extends TSchema>(
   schema: Schema,
-  { description, example, ...about }: AnswerAbout,
+  { name, description, example, ...about }: AnswerAbout,
 ): TUnsafe<Given<Static<Schema>>> {
-  return Type.Unsafe({ ...schema, description, examples: [example], noValidate: true, ...about });
+  return Type.Unsafe({
+    ...schema,
+    // What the schema says of itself, where answers of several routes have it.
+    ...(schema.description !== undefined && { schemaDescription: schema.description }),
+    ...(name !== undefined && { $id: name }),
+    description,
+    examples: [example],
+    noValidate: true,
+    ...about,
+  });
 }
 
 /** An answer without a body. */

@@ -35,8 +35,11 @@ export const tryAgainSeconds = 5;
 /** The status in the log and in the metrics of a request whose client hung up; it has no answer. As nginx has it. */
 const clientClosedRequest = 499;
 
-/** Answers with an error in the one shape of the contract. What is not an error for callers is logged and not told. */
-export function replyError(exchange: Exchange, thrown: unknown): Response {
+/**
+ * Answers with an error in the one shape of the contract. What is not an error for callers is logged and not told.
+ * @param set headers that the handler has set before it threw the error
+ */
+export function replyError(exchange: Exchange, thrown: unknown, set: ExtraHeaders = {}): Response {
   if (thrown instanceof ClientClosedRequest) return reply(exchange, clientClosedRequest, null);
   const error = withOwnerGone(exchange, thrown);
   if (error instanceof OAuthError) {
@@ -52,14 +55,14 @@ export function replyError(exchange: Exchange, thrown: unknown): Response {
   if (error.code === "unavailable") {
     exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(error) });
   }
-  return replyDomainError(exchange, error);
+  return replyDomainError(exchange, error, set);
 }
 
 /** The same for an error that is expected, and has no line of its own in the log. */
-export function replyDomainError(exchange: Exchange, error: DomainError): Response {
+export function replyDomainError(exchange: Exchange, error: DomainError, set: ExtraHeaders = {}): Response {
   const { code, message, details } = error;
   const common = { status: statusOf[code], code, error: oauthCodeOf(code) };
-  return replyProblem(exchange, { ...common, message, details, headers: errorHeaders(error) });
+  return replyProblem(exchange, { ...common, message, details, headers: { ...set, ...errorHeaders(error) } });
 }
 
 const internalError = "Something went wrong on our side. The request id helps to find out what.";

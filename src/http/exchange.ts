@@ -15,8 +15,6 @@ export interface Exchange {
   readonly shared: Shared;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
-  /** Headers that its answer carries whatever becomes of it, beyond those of all answers. */
-  headers: ExtraHeaders | null;
   grant: Grant | null;
   /** Who sent it, once its token was found good. */
   caller: Caller | null;
@@ -71,7 +69,6 @@ export function startExchange(request: Request, shared: Shared): Exchange {
     request,
     shared,
     startedAt: performance.now(),
-    headers: null,
     grant: null,
     caller: null,
     isAdmitted: false,
@@ -82,18 +79,11 @@ export function startExchange(request: Request, shared: Shared): Exchange {
 /** Headers beyond those that every answer has; they win over them. */
 export type ExtraHeaders = Readonly<Record<string, string>>;
 
-/** The headers of an answer: those of every answer, those of its exchange, and `extra`, which win over them. */
-export function headersOf({ shared, headers: own }: Exchange, extra?: ExtraHeaders): Headers {
-  const headers = new Headers(shared.common);
-  if (own) setAll(headers, own);
-  if (extra) setAll(headers, extra);
-  return headers;
-}
-
 /** Makes every answer, counts it and writes its line into the log. */
 export function reply(exchange: Exchange, status: number, body: ReplyBody, extra?: ExtraHeaders): Response {
-  const { budget } = exchange;
-  const headers = headersOf(exchange, extra);
+  const { shared, budget } = exchange;
+  const headers = new Headers(shared.common);
+  for (const name in extra) headers.set(name, extra[name] ?? "");
   if (body === null) headers.delete("content-type");
   headers.set("x-request-id", exchange.requestId);
   if (budget) {
@@ -113,10 +103,6 @@ function answered(exchange: Exchange, status: number): void {
   const applicationId = grant?.applicationId ?? null;
   const client = clientAddressOf(exchange);
   shared.log.request({ requestId, method, path, status, durationMs, client, applicationId });
-}
-
-function setAll(headers: Headers, values: ExtraHeaders): void {
-  for (const name in values) headers.set(name, values[name] ?? "");
 }
 
 /** Answers with a value as JSON. */

@@ -14,9 +14,13 @@ const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
  * The part of a file that a request asks for (RFC 9110, section 14); null: all of it, also where it asks for several
  * parts, or for a part of another version than `etag`. Throws `range_not_satisfiable` where there is no such part.
  */
-export function rangeOf(request: Request, size: number, etag: string): ByteRange | null {
-  const [range, first, last, ending] = oneRange.exec(request.headers.get("range") ?? "") ?? [];
-  if (range === undefined || (request.headers.get("if-range") ?? etag) !== etag) return null;
+export function rangeOf(
+  asked: { readonly range: string | undefined; readonly ifRange: string | undefined },
+  size: number,
+  etag: string,
+): ByteRange | null {
+  const [range, first, last, ending] = oneRange.exec(asked.range ?? "") ?? [];
+  if (range === undefined || (asked.ifRange ?? etag) !== etag) return null;
   if (first !== undefined && last && Number(last) < Number(first)) return null;
   const start = ending === undefined ? Number(first) : Math.max(0, size - Number(ending));
   if (start < size) return { start, end: last ? Math.min(size, Number(last) + 1) : size };

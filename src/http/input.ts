@@ -143,9 +143,12 @@ function isAbsent(schema: TSchema, [text = ""]: readonly string[]): boolean {
   return schema["allowEmptyValue"] === true && (schema["trim"] ? text.trim() : text) === "";
 }
 
+/** What says where a list or a stream goes on. */
+const cursorNames: ReadonlySet<string> = new Set(["cursor", "Last-Event-ID"]);
+
 function refused(problems: FieldProblem[]): DomainError {
   const error = invalidFields(problems);
-  if (problems.some(({ field }) => field !== "cursor")) return error;
+  if (problems.some(({ field }) => !cursorNames.has(field))) return error;
   return new DomainError("invalid_cursor", error.message, error.details);
 }
 

@@ -76,8 +76,10 @@ export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ ...options, [Kind]: "IntegerParameter", type: "integer" });
 }
 
-/** The id of a user, channel or category. */
-export const IdParameter = IntegerParameter({ minimum: 1, maximum: maxId });
+/** The id of a user, channel or category: `of` says of which. */
+export function IdParameter(of: string): TUnsafe<number> {
+  return IntegerParameter({ minimum: 1, maximum: maxId, description: `Id of the ${of}.` });
+}
 
 /** Texts, given by repeating the parameter or separated by commas. */
 export function ListParameter(options: ListOptions): TUnsafe<string[]> {

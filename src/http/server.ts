@@ -39,7 +39,7 @@ export function listener(options: {
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("shared", shared)
     .decorate("exchange", none)
-    .onError({ as: "global" }, ({ exchange, error, code }) => {
+    .onError({ as: "global" }, ({ exchange, error, code, set }) => {
       try {
         if (!exchange.isAdmitted) gate?.(exchange);
       } catch (refusal) {
@@ -51,7 +51,7 @@ export function listener(options: {
       // What the reader of a route's input let pass and Elysia does not: no known request, but no fault of ours either.
       if (error instanceof ValidationError && error.type !== "response")
         return replyError(exchange, new DomainError("invalid_parameter", `The ${error.type} is not valid`));
-      return replyError(exchange, error);
+      return replyError(exchange, error, set.headers as ExtraHeaders);
     })
     .parser(deferred.name, deferred.parse)
     // The one place where a handler's value becomes an answer; what is a `Response` already was made by `reply`.

@@ -3,7 +3,7 @@ import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { Id } from "../domain/fields.ts";
+import { about, Id } from "../domain/fields.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { TimeSlice } from "../domain/time-slice.ts";
@@ -15,14 +15,15 @@ import type { Dispatcher } from "./dispatcher.ts";
 
 /** An event as the platform publishes it. */
 export const EventInput = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 100 }),
-  version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  broadcaster_user_id: Id,
+  name: Type.String({ minLength: 1, maxLength: 100, description: "Name of the event." }),
+  version: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event." }),
+  broadcaster_user_id: about(Id, "The user whose channel it belongs to."),
   data: Type.Object({}),
   id: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9._:-]{1,64}$",
       errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -",
+      description: "Yours, by which the same event is known when it is sent again.",
     }),
   ),
 });

@@ -1,11 +1,13 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
 import { adminKey as command } from "../../src/cli/admin-key.ts";
 import { readConfig } from "../../src/config.ts";
+import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log.ts";
+import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
 import { inProcess } from "../support/command.ts";
 import { program, run, type ServerProcess, serve } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";
@@ -181,14 +183,19 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
 });
 
 test("the key of an earlier version's first start goes on", async () => {
-  const first = await started();
-  const key = readFileSync(keyPath, "utf8").trim();
-  await first.end("SIGTERM");
-  // As that version had it.
+  const key = "onair_admin_of_an_earlier_version";
+  mkdirSync(data);
   const db = new Database(join(data, "onair.db"));
-  db.run("INSERT INTO settings SELECT 'admin_key_hash', hash FROM operator_keys");
-  db.run("DROP TABLE operator_keys");
-  db.run("DELETE FROM migrations WHERE name LIKE '%operator_keys'");
+  migrate(
+    db,
+    migrations.slice(
+      0,
+      migrations.findIndex(({ name }) => name.endsWith("operator_keys")),
+    ),
+  );
+  db.run("INSERT INTO settings (key, value) VALUES ('admin_key_hash', ?)", [
+    secretHash(key).toString("base64"),
+  ]);
   db.close();
   const second = await started();
   expect(await statusOf(second, key)).toBe(200);

@@ -415,7 +415,7 @@ describe("finds", () => {
 
   test("what is wrong with the settings, and looks at the rest all the same", async () => {
     const report = await examined(["--data", copy(), ...freePorts], {
-      ONAIR_PORT: "x",
+      ONAIR_RATE_LIMIT: "x",
       ONAIR_ADMIN_KEY: "short!",
       ONAIR_PROT: "1",
       ONAIR_IMAGE_TAG: "3",
@@ -423,7 +423,7 @@ describe("finds", () => {
     const told = of(report, "settings").map(({ status, message, mend }) => `${status}: ${message} ${mend}`);
     expect(told).toHaveLength(4);
     for (const pattern of [
-      /^wrong: ONAIR_PORT must be an integer/,
+      /^wrong: ONAIR_RATE_LIMIT must be an integer/,
       /^wrong: ONAIR_ADMIN_KEY must be 8 to 200/,
       /^wrong: ONAIR_PROT .* rename it to ONAIR_PORT$/,
       /^warning: ONAIR_IMAGE_TAG /,

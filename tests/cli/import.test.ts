@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
-import { progressLine } from "../../src/cli/progress.ts";
+import { progressLine } from "../../src/cli/output/progress.ts";
 import { client, program, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { adminKey, temporaryDirectory } from "../support/server.ts";

@@ -181,8 +181,11 @@ function tokenCalls(
   const revoke = { operation: "POST /oauth/revoke", path: "/oauth/revoke" };
   const introspect = { operation: "POST /oauth/introspect", path: "/oauth/introspect" };
   const metadata = "/.well-known/oauth-authorization-server";
+  const authorize = { operation: "GET /oauth/authorize" };
   return [
     { operation: `GET ${metadata}`, status: 200, path: metadata },
+    { ...authorize, status: 303, path: `/oauth/authorize?client_id=${client_id}` },
+    { ...authorize, status: 400, path: "/oauth/authorize" },
     { ...introspect, status: 200, init: form({ client_id, client_secret, token: accessToken }) },
     { ...introspect, status: 200, init: form({ client_id, client_secret, token: "x" }) },
     { ...introspect, status: 400, init: form({ client_id, client_secret }) },
@@ -233,8 +236,9 @@ async function bodiesOf(calls: readonly Call[], of: TestServer): Promise<Map<str
       return status !== 400 || !name.startsWith("Onair-");
     });
     expect([label, headers.filter((name) => !answer.headers.has(name))]).toEqual([label, []]);
-    expect([label, answer.headers.get("content-type")]).toEqual([label, type]);
+    expect([label, answer.headers.get("content-type")?.replace(/;.*/, "") ?? null]).toEqual([label, type]);
     if (type === "text/event-stream") expect(body).toStartWith("retry: ");
+    else if (type === "text/html") expect(body).toStartWith("<!doctype html>");
     else if (type) bodies.set(label, [...(bodies.get(label) ?? []), JSON.parse(body)]);
     else expect(body).toBe("");
   }

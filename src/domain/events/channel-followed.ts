@@ -1,10 +1,13 @@
 import type { Static } from "@sinclair/typebox";
-import { closed } from "../fields.ts";
+import { about, closed } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";
 
-const payload = closed({ broadcaster: Person, follower: Person });
+const payload = closed({
+  broadcaster: about(Person, "Whose channel it is."),
+  follower: about(Person, "Who follows it."),
+});
 
 export type ChannelFollowed = Static<typeof payload>;
 

@@ -1,22 +1,27 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Count, closed, Key, Timestamp, text } from "../fields.ts";
+import { about, Count, closed, Key, Timestamp, text } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleViewer, withoutIdentity } from "./example-people.ts";
 import { NamedPerson } from "./person.ts";
 
 const payload = closed({
-  id: Key,
+  id: about(Key, "Id of the redemption."),
   user_input: text(2000, { description: 'What the redeemer wrote; "" where nothing was asked.' }),
-  status: Type.Union([Type.Literal("pending"), Type.Literal("accepted"), Type.Literal("rejected")]),
-  redeemed_at: Timestamp,
-  reward: closed({
-    id: Key,
-    title: text(200),
-    cost: Count,
-    description: text(2000),
+  status: Type.Union([Type.Literal("pending"), Type.Literal("accepted"), Type.Literal("rejected")], {
+    description: "What became of it.",
   }),
-  redeemer: NamedPerson,
-  broadcaster: NamedPerson,
+  redeemed_at: about(Timestamp, "When it was redeemed."),
+  reward: closed(
+    {
+      id: about(Key, "Id of the reward."),
+      title: text(200, { description: "What it is called." }),
+      cost: about(Count, "What it costs, in points of the channel."),
+      description: text(2000, { description: "What one gets." }),
+    },
+    { description: "What was redeemed." },
+  ),
+  redeemer: about(NamedPerson, "Who redeemed it."),
+  broadcaster: about(NamedPerson, "Whose channel it is."),
 });
 
 export type ChannelRewardRedemptionUpdated = Static<typeof payload>;

@@ -1,15 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { closed, Timestamp } from "../fields.ts";
+import { about, closed, Timestamp } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person, PossiblyAnonymousPerson } from "./person.ts";
 
 const payload = closed({
-  broadcaster: Person,
-  gifter: PossiblyAnonymousPerson,
-  giftees: Type.Array(Person, { minItems: 1, maxItems: 1000 }),
-  created_at: Timestamp,
-  expires_at: Timestamp,
+  broadcaster: about(Person, "Whose channel it is."),
+  gifter: about(PossiblyAnonymousPerson, "Who gave the subscriptions."),
+  giftees: Type.Array(Person, { minItems: 1, maxItems: 1000, description: "Who got one." }),
+  created_at: about(Timestamp, "When they were given."),
+  expires_at: about(Timestamp, "When they end."),
 });
 
 export type ChannelSubscriptionGifts = Static<typeof payload>;

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Count, closed, Key, nullable, Timestamp, text } from "../fields.ts";
+import { about, Count, closed, Key, nullable, Timestamp, text } from "../fields.ts";
 import { minute } from "../time.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
@@ -8,30 +8,36 @@ import { Person } from "./person.ts";
 /** Room for a message of 500 characters whose emotes are spelled out as `[emote:id:name]`. */
 const longestContent = 10_000;
 
+const answered = closed({
+  message_id: about(Key, "Id of that message."),
+  content: text(longestContent, { description: "What was written." }),
+  sender: about(Person, "Who wrote it."),
+});
+
 const payload = closed({
-  message_id: Key,
+  message_id: about(Key, "Id of the message."),
   replies_to: Type.Optional(
-    nullable(closed({ message_id: Key, content: text(longestContent), sender: Person }), {
+    nullable(answered, {
       description: "The message that this one answers; null or absent if it answers none.",
     }),
   ),
-  broadcaster: Person,
-  sender: Person,
-  content: text(longestContent),
+  broadcaster: about(Person, "Whose channel it is."),
+  sender: about(Person, "Who wrote it."),
+  content: text(longestContent, { description: "What was written." }),
   emotes: Type.Array(
     closed({
-      emote_id: Key,
+      emote_id: about(Key, "Id of the emote."),
       positions: Type.Array(
         closed(
-          { s: Count, e: Count },
+          { s: about(Count, "The first character."), e: about(Count, "The last character.") },
           { description: "First and last character of the emote in `content`." },
         ),
-        { minItems: 1, maxItems: 500 },
+        { minItems: 1, maxItems: 500, description: "Where it stands." },
       ),
     }),
-    { maxItems: 500 },
+    { maxItems: 500, description: "The emotes in it." },
   ),
-  created_at: Timestamp,
+  created_at: about(Timestamp, "When it was sent."),
 });
 
 export type ChatMessageSent = Static<typeof payload>;

@@ -1,25 +1,32 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Count, closed, nullable, Timestamp, text } from "../fields.ts";
+import { about, Count, closed, nullable, Timestamp, text } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleViewer, withoutIdentity } from "./example-people.ts";
 import { NamedPerson } from "./person.ts";
 
 const payload = closed({
-  broadcaster: NamedPerson,
-  sender: NamedPerson,
-  gift: closed({
-    amount: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-    name: text(100),
-    type: text(50),
-    tier: text(50),
-    message: text(2000),
-    pinned_time_seconds: Type.Optional(
-      nullable(Count, {
-        description: "How long the message stays pinned in the chat; null or absent if it is not pinned.",
+  broadcaster: about(NamedPerson, "Whose channel it is."),
+  sender: about(NamedPerson, "Who gives."),
+  gift: closed(
+    {
+      amount: Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: "How many kicks.",
       }),
-    ),
-  }),
-  created_at: Timestamp,
+      name: text(100, { description: "What the gift is called." }),
+      type: text(50, { description: "Its kind." }),
+      tier: text(50, { description: "Its tier." }),
+      message: text(2000, { description: "What was written with it." }),
+      pinned_time_seconds: Type.Optional(
+        nullable(Count, {
+          description: "How long the message stays pinned in the chat; null or absent if it is not pinned.",
+        }),
+      ),
+    },
+    { description: "What is given." },
+  ),
+  created_at: about(Timestamp, "When it was given."),
 });
 
 export type KicksGifted = Static<typeof payload>;

@@ -1,17 +1,27 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { closed, Id, text, Url } from "../fields.ts";
+import { about, closed, Id, text, Url } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster } from "./example-people.ts";
 import { Person } from "./person.ts";
 
 const payload = closed({
-  broadcaster: Person,
-  metadata: closed({
-    title: text(500),
-    language: text(50),
-    has_mature_content: Type.Boolean(),
-    category: closed({ id: Id, name: text(200), thumbnail: Url }),
-  }),
+  broadcaster: about(Person, "Whose channel it is."),
+  metadata: closed(
+    {
+      title: text(500, { description: "The title of the stream." }),
+      language: text(50, { description: "What is spoken in it." }),
+      has_mature_content: Type.Boolean({ description: "Whether it is for adults." }),
+      category: closed(
+        {
+          id: about(Id, "Id of the category."),
+          name: text(200, { description: "Its name." }),
+          thumbnail: about(Url, 'Address of its picture; "" where there is none.'),
+        },
+        { description: "What is streamed." },
+      ),
+    },
+    { description: "What is told of the stream from now on." },
+  ),
 });
 
 export type LivestreamMetadataUpdated = Static<typeof payload>;

@@ -1,14 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { closed, nullable, Timestamp, text } from "../fields.ts";
+import { about, closed, nullable, Timestamp, text } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster } from "./example-people.ts";
 import { Person } from "./person.ts";
 
 const payload = closed({
-  broadcaster: Person,
-  is_live: Type.Boolean(),
-  title: text(500),
-  started_at: Timestamp,
+  broadcaster: about(Person, "Whose channel it is."),
+  is_live: Type.Boolean({ description: "Whether it is live now." }),
+  title: text(500, { description: "The title of the stream." }),
+  started_at: about(Timestamp, "When it began."),
   ended_at: nullable(Timestamp, { description: "Null while the stream is live." }),
 });
 

@@ -1,18 +1,21 @@
 import type { Static } from "@sinclair/typebox";
-import { closed, nullable, Timestamp, text } from "../fields.ts";
+import { about, closed, nullable, Timestamp, text } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";
 
 const payload = closed({
-  broadcaster: Person,
-  moderator: Person,
-  banned_user: Person,
-  metadata: closed({
-    reason: text(1000),
-    created_at: Timestamp,
-    expires_at: nullable(Timestamp, { description: "Null if the ban does not end." }),
-  }),
+  broadcaster: about(Person, "Whose channel it is."),
+  moderator: about(Person, "Who banned."),
+  banned_user: about(Person, "Who was banned."),
+  metadata: closed(
+    {
+      reason: text(1000, { description: "Why." }),
+      created_at: about(Timestamp, "When it was."),
+      expires_at: nullable(Timestamp, { description: "Null if the ban does not end." }),
+    },
+    { description: "What is told of the ban." },
+  ),
 });
 
 export type ModerationBanned = Static<typeof payload>;

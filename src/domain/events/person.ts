@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Count, closed, Id, nullable, text, Url } from "../fields.ts";
+import { about, Count, closed, Id, nullable, text, Url } from "../fields.ts";
 
 const Badge = closed({
-  text: text(100),
-  type: Type.String({ minLength: 1, maxLength: 50 }),
-  count: Type.Optional(Count),
+  text: text(100, { description: "What the badge says." }),
+  type: Type.String({ minLength: 1, maxLength: 50, description: "What it is for, like `moderator`." }),
+  count: Type.Optional(about(Count, "How many, for example months of a subscription.")),
 });
 
 const Identity = closed(
@@ -12,8 +12,9 @@ const Identity = closed(
     username_color: Type.String({
       pattern: "^#[0-9A-Fa-f]{6}$",
       errorMessage: "must be a colour like #FF5733",
+      description: "The colour of the name.",
     }),
-    badges: Type.Array(Badge, { maxItems: 50 }),
+    badges: Type.Array(Badge, { maxItems: 50, description: "What stands before the name." }),
   },
   { description: "How the person appears in this channel's chat." },
 );
@@ -21,41 +22,44 @@ const Identity = closed(
 const Username = Type.String({
   pattern: "^[A-Za-z0-9_-]{1,64}$",
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+  description: "The username.",
 });
 
 const named = {
-  user_id: Id,
+  user_id: about(Id, "Id of the user."),
   username: Username,
-  is_verified: Type.Boolean(),
-  profile_picture: Url,
-  channel_slug: text(100),
+  is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
+  profile_picture: about(Url, 'Address of the picture; "" where there is none.'),
+  channel_slug: text(100, { description: "The name of the user's channel as a part of an address." }),
 };
 
 /** A person who is named in a payload. Never anonymous, so that nobody hidden is named by mistake. */
 export const Person = closed({
-  is_anonymous: Type.Literal(false),
+  is_anonymous: Type.Literal(false, { description: "That the person is named." }),
   ...named,
-  identity: nullable(Identity),
+  identity: nullable(Identity, { description: "null outside of chat." }),
 });
 export type Person = Static<typeof Person>;
 
 /** The same where nobody can be anonymous: what is left out on the way in is left out of what is sent. */
 export const NamedPerson = closed({
-  is_anonymous: Type.Optional(Type.Literal(false)),
+  is_anonymous: Type.Optional(Type.Literal(false, { description: "That the person is named." })),
   ...named,
-  identity: Type.Optional(nullable(Identity)),
+  identity: Type.Optional(nullable(Identity, { description: "null outside of chat." })),
 });
 export type NamedPerson = Static<typeof NamedPerson>;
 
+const hidden = Type.Null({ description: "Not told." });
+
 /** A person who chose to stay hidden: everything but `is_anonymous` is null. */
 export const AnonymousPerson = closed({
-  is_anonymous: Type.Literal(true),
-  user_id: Type.Null(),
-  username: Type.Null(),
-  is_verified: Type.Null(),
-  profile_picture: Type.Null(),
-  channel_slug: Type.Null(),
-  identity: Type.Null(),
+  is_anonymous: Type.Literal(true, { description: "That the person is not named." }),
+  user_id: hidden,
+  username: hidden,
+  is_verified: hidden,
+  profile_picture: hidden,
+  channel_slug: hidden,
+  identity: hidden,
 });
 export type AnonymousPerson = Static<typeof AnonymousPerson>;
 

@@ -1,16 +1,16 @@
 import { Type } from "@sinclair/typebox";
-import { closed, Timestamp } from "../fields.ts";
+import { about, closed, Timestamp } from "../fields.ts";
 import { Person } from "./person.ts";
 
 /** Payload of a subscription that begins or goes on. */
 export const SubscriptionPeriod = closed({
-  broadcaster: Person,
-  subscriber: Person,
+  broadcaster: about(Person, "Whose channel it is."),
+  subscriber: about(Person, "Who subscribes to it."),
   duration: Type.Integer({
     minimum: 1,
     maximum: 1200,
     description: "For how many months the subscriber has subscribed.",
   }),
-  created_at: Timestamp,
-  expires_at: Timestamp,
+  created_at: about(Timestamp, "When this period began."),
+  expires_at: about(Timestamp, "When it ends."),
 });

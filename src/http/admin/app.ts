@@ -15,7 +15,6 @@ import { applicationRoutes } from "./applications.ts";
 import { backupRoutes } from "./backups.ts";
 import { adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
-import { credentialRoutes } from "./credentials.ts";
 import { dataRoutes } from "./data.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
@@ -29,6 +28,8 @@ import { metricRoutes } from "./metrics.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
+import { secretRoutes } from "./secrets.ts";
+import { tokenRoutes } from "./tokens.ts";
 
 export interface AdminDeps {
   readonly store: Store;
@@ -64,7 +65,8 @@ export function adminApp(deps: AdminDeps) {
   const traffic = { public: deps.publicTraffic, admin: app.decorator.shared.traffic };
   metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);
-  credentialRoutes(app, deps);
+  secretRoutes(app, deps);
+  tokenRoutes(app, deps);
   loginRequestRoutes(app, deps);
   consentRoutes(app, deps);
   dataRoutes(app, deps.store, deps.data);

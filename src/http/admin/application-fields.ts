@@ -8,14 +8,13 @@ import {
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
-import { nullable, oneLine } from "../../domain/fields.ts";
+import { about, nullable, oneLine, oneOf } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
 import { TextParameter } from "../parameters.ts";
 import { IsoTimestamp } from "../public/reference.ts";
-import { readParam } from "../query.ts";
 import { closed } from "./reference.ts";
 
 /*
@@ -23,14 +22,11 @@ import { closed } from "./reference.ts";
  */
 
 const fields = {
-  name: oneLine(1, 100),
-  delivery: Type.Union(
-    deliveryModes.map((one) => Type.Literal(one)),
-    {
-      description:
-        "How it gets its events: sent to its webhook URL, on the event stream, or both. With `stream` nothing is sent to its URL any more, and what is pending can be read from the stream.",
-    },
-  ),
+  name: about(oneLine(1, 100), "What users see when they consent."),
+  delivery: oneOf(deliveryModes, {
+    description:
+      "How it gets its events: sent to its webhook URL, on the event stream, or both. With `stream` nothing is sent to its URL any more, and what is pending can be read from the stream.",
+  }),
   webhook_url: nullable(Type.String({ maxLength: 2048 }), {
     description: "Where its events are sent; null: nowhere, and what is pending is canceled.",
   }),
@@ -60,10 +56,9 @@ const fields = {
 const { name, disabled, ...others } = fields;
 
 /** It is settled once, because secret and redirect URIs depend on it. */
-const client_type = Type.Union(
-  clientTypes.map((one) => Type.Literal(one)),
-  { description: "`public` for a program on its users' devices, which can keep no secret and has none." },
-);
+const client_type = oneOf(clientTypes, {
+  description: "`public` for a program on its users' devices, which can keep no secret and has none.",
+});
 
 /** What is not known is refused: a misspelt field must not make an application without what it should have. */
 export const ApplicationInput = Type.Object(
@@ -72,27 +67,41 @@ export const ApplicationInput = Type.Object(
     client_type: Type.Optional(client_type),
     ...Type.Partial(Type.Object(others)).properties,
   },
-  closed,
+  {
+    $id: "ApplicationInput",
+    description: "A new application.",
+    ...closed,
+    examples: [{ name: "My bot", webhook_url: "https://bot.example/webhook" }],
+  },
 );
-export const ApplicationChangesInput = Type.Partial(Type.Object(fields), closed);
+export const ApplicationChangesInput = Type.Partial(Type.Object(fields), {
+  $id: "ApplicationChanges",
+  description: "What is to change.",
+  ...closed,
+  examples: [{ rate_limit: 6000 }],
+});
 
 const shownFields = {
   id: Type.String({ pattern: ulidPattern, description: "A ULID." }),
-  name: Type.String(),
+  name: Type.String({ description: "What users see when they consent." }),
   client_id: Type.String({ description: "The same as `id`." }),
   client_type,
   delivery: others.delivery,
   webhook_url: others.webhook_url,
-  scopes: Type.Array(Type.String()),
-  redirect_uris: Type.Array(Type.String()),
+  scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
+  redirect_uris: Type.Array(Type.String(), { description: "Where users may be sent back to." }),
   rate_limit: others.rate_limit,
   subscription_limit: others.subscription_limit,
   webhook_concurrency: others.webhook_concurrency,
   disabled,
-  created_at: IsoTimestamp,
-  updated_at: IsoTimestamp,
+  created_at: about(IsoTimestamp, "When it was made."),
+  updated_at: about(IsoTimestamp, "When it was last changed."),
 };
-export const ApplicationSchema = Type.Object(shownFields, { $id: "Application", ...closed });
+export const ApplicationSchema = Type.Object(shownFields, {
+  $id: "Application",
+  description: "A program of a third party.",
+  ...closed,
+});
 export const NewApplicationSchema = Type.Object(
   {
     ...shownFields,
@@ -101,12 +110,12 @@ export const NewApplicationSchema = Type.Object(
     }),
     webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
   },
-  { $id: "NewApplication", ...closed },
+  { $id: "NewApplication", description: "An application with its secrets.", ...closed },
 );
 
 /** The id of an application in a path. */
 export const ApplicationIdParameter = TextParameter({ pattern: ulidPattern, description: "A ULID." });
-export const ApplicationId = Type.Object({ id: shownFields.id });
+export const ApplicationParams = Type.Object({ id: ApplicationIdParameter });
 
 export const exampleApplication = {
   id: "01KATHZX5M9S3E6R8B2D4F7G1H",
@@ -124,11 +133,6 @@ export const exampleApplication = {
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
 };
-
-/** The id of an application in a path. */
-export function readApplicationId(text: string): string {
-  return readParam("id", text, shownFields.id);
-}
 
 /** The application, or the error that there is none. */
 export function existing<T>(found: T | null): T {

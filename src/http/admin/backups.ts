@@ -1,26 +1,26 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
-import { nullable } from "../../domain/fields.ts";
+import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
+import { answer, answerOf, file, noContent } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import { reply, replyJson } from "../exchange.ts";
+import { reply } from "../exchange.ts";
 import { fileStream, rangeOf } from "../file.ts";
-import { answer, IsoTimestamp, Message } from "../public/reference.ts";
+import { TextParameter } from "../parameters.ts";
+import { IsoTimestamp, Message } from "../public/reference.ts";
 import { header } from "../public/reference-errors.ts";
-import { readParam } from "../query.ts";
+import { operators, readers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { adminOperation, closed, contentRange } from "./reference.ts";
+import { closed, contentRange, linksTo } from "./reference.ts";
 
-const path = "/admin/v1/backups";
-const tag = "Backups";
 const mediaType = "application/vnd.sqlite3";
 
 const BackupSchema = Type.Object(
   {
-    id: Type.String(),
-    status: Type.Union(["running", "done", "failed"].map((status) => Type.Literal(status))),
+    id: Type.String({ description: "Id of the backup." }),
+    status: oneOf(["running", "done", "failed"], { description: "How far it is." }),
     progress: Type.Number({
       minimum: 0,
       maximum: 1,
@@ -31,32 +31,31 @@ const BackupSchema = Type.Object(
       description: "The hash of its content in hexadecimal digits, once it is done.",
     }),
     error: nullable(Type.String(), { description: "Why it failed." }),
-    created_at: IsoTimestamp,
-    finished_at: nullable(IsoTimestamp),
+    created_at: about(IsoTimestamp, "When it began."),
+    finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
   },
-  { $id: "Backup", ...closed },
+  { $id: "Backup", description: "A copy of the database.", ...closed },
 );
 
-const BackupId = Type.Object({
-  id: Type.String({
+const BackupParams = Type.Object({
+  id: TextParameter({
     maxLength: 64,
     description: "Id of the backup.",
     examples: ["01KEYN5Z9V5Z8N1F4T7Y0XW3CD"],
   }),
 });
-const readBackupId = (text: string) => readParam("id", text, BackupId.properties.id);
-
-const list = idList("backups");
 
 const ContentHeaders = Type.Object({
   Range: Type.Optional(
-    Type.String({
+    TextParameter({
       description: "One range of bytes, to go on with a download that broke off.",
       examples: ["bytes=1048576-"],
     }),
   ),
   "If-Range": Type.Optional(
-    Type.String({ description: "The `ETag` of what is there already: all is sent where it is another one." }),
+    TextParameter({
+      description: "The `ETag` of what is there already: all is sent where it is another one.",
+    }),
   ),
 });
 
@@ -99,7 +98,35 @@ function shown({ created_at, finished_at, ...backup }: Backup): Static<typeof Ba
   };
 }
 
-interface BackupRouteOptions {
+const BegunBackup = answerOf(BackupSchema, {
+  description: "The backup as far as it is.",
+  example: exampleRunning,
+  links: linksTo({
+    getBackup: "The backup and how far it is.",
+    getBackupContent: "The file, once it is done.",
+    deleteBackup: "Deletes the backup.",
+  }),
+});
+
+const FoundBackup = answerOf(BackupSchema, {
+  description: "The backup as far as it is.",
+  example: exampleBackup,
+});
+
+const FoundBackups = answer(
+  {
+    data: Type.Array(BackupSchema, { description: "The newest first." }),
+    pagination: Pagination,
+    message: Message,
+  },
+  {
+    name: "BackupPage",
+    description: "A page of backups.",
+    example: { data: [exampleBackup], pagination: { cursor: "", has_more: false }, message: "OK" },
+  },
+);
+
+export interface BackupRouteOptions {
   readonly backups: Backups;
   readonly cursors: Cursors;
 }
@@ -112,90 +139,83 @@ export function backupRoutes(app: AdminListener, options: BackupRouteOptions): v
 }
 
 function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptions): void {
-  app.post(
-    path,
-    async ({ exchange }) => replyJson(exchange, 202, shown(await backups.begin())),
-    adminOperation({
-      id: "createBackup",
-      tag,
+  const list = idList("backups", cursors);
+
+  app.post("/admin/v1/backups", async ({ status }) => status(202, shown(await backups.begin())), {
+    roles: operators,
+    response: { 202: BegunBackup },
+    errors: ["conflict"],
+    detail: {
+      operationId: "createBackup",
+      tags: ["Backups"],
       summary: "Create Backup",
       description:
         "Begins a backup of the whole database; what was acknowledged before is in it. It is made in the background, one at a time, and cannot be interrupted; a server that stops gives it up. The newest ones are kept, as many as `--keep-backups` says.",
-      answers: {
-        202: answer("The backup as far as it is.", { schema: BackupSchema, example: exampleRunning }),
-      },
-      errors: ["conflict"],
-    }),
-  );
-
-  app.get(
-    path,
-    async ({ exchange, request }) => {
-      const { limit, after } = list.read(request.url, cursors);
-      const found = await backups.page(after, limit + 1);
-      const { rows, pagination } = list.page(found, limit, cursors, ({ id }) => id);
-      return replyJson(exchange, 200, { data: rows.map(shown), pagination, message: "OK" });
     },
-    adminOperation({
-      id: "getBackups",
-      tag,
-      summary: "List Backups",
-      description:
-        "All backups, the newest first. Those that failed are remembered until the server stops. On the last page `cursor` is empty.",
-      query: list.query,
-      answers: {
-        200: answer("A page of backups.", {
-          schema: Type.Object(
-            { data: Type.Array(BackupSchema), pagination: Pagination, message: Message },
-            closed,
-          ),
-          example: { data: [exampleBackup], pagination: { cursor: "", has_more: false }, message: "OK" },
-        }),
-      },
-      errors: ["invalid_cursor"],
-    }),
-  );
+  });
 
   app.get(
-    `${path}/:id`,
-    async ({ exchange, params }) =>
-      replyJson(exchange, 200, shown(await backups.find(readBackupId(params.id)))),
-    adminOperation({
-      id: "getBackup",
-      tag,
+    "/admin/v1/backups",
+    async ({ query }) => {
+      const { limit, after } = list.asked(query);
+      const found = await backups.page(after, limit + 1);
+      const { rows, pagination } = list.page(found, limit, ({ id }) => id);
+      return { data: rows.map(shown), pagination, message: "OK" };
+    },
+    {
+      roles: readers,
+      query: list.query,
+      response: { 200: FoundBackups },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getBackups",
+        tags: ["Backups"],
+        summary: "List Backups",
+        description:
+          "All backups, the newest first. Those that failed are remembered until the server stops. On the last page `cursor` is empty.",
+      },
+    },
+  );
+
+  app.get("/admin/v1/backups/:id", async ({ params: { id } }) => shown(await backups.find(id)), {
+    roles: readers,
+    params: BackupParams,
+    response: { 200: FoundBackup },
+    errors: ["not_found"],
+    detail: {
+      operationId: "getBackup",
+      tags: ["Backups"],
       summary: "Get Backup",
       description: "One backup with its progress.",
-      params: BackupId,
-      answers: {
-        200: answer("The backup as far as it is.", { schema: BackupSchema, example: exampleBackup }),
-      },
-      errors: ["not_found"],
-    }),
-  );
+    },
+  });
 
   app.delete(
-    `${path}/:id`,
-    async ({ exchange, params }) => {
-      await backups.remove(readBackupId(params.id));
-      return reply(exchange, 204, null);
+    "/admin/v1/backups/:id",
+    async ({ params: { id }, status }) => {
+      await backups.remove(id);
+      return status(204, undefined);
     },
-    adminOperation({
-      id: "deleteBackup",
-      tag,
-      summary: "Delete Backup",
-      description: "Deletes a backup. One that is running cannot be deleted.",
-      params: BackupId,
-      answers: { 204: answer("It is gone.") },
+    {
+      roles: operators,
+      params: BackupParams,
+      response: { 204: noContent("It is gone.") },
       errors: ["not_found", "conflict"],
-    }),
+      detail: {
+        operationId: "deleteBackup",
+        tags: ["Backups"],
+        summary: "Delete Backup",
+        description: "Deletes a backup. One that is running cannot be deleted.",
+      },
+    },
   );
 }
 
 function contentRoute(app: AdminListener, backups: Backups): void {
   app.get(
-    `${path}/:id/content`,
-    async ({ exchange, request, params }) => {
-      const { path: file, backup } = await backups.content(readBackupId(params.id));
+    "/admin/v1/backups/:id/content",
+    async ({ exchange, params, headers: { Range, "If-Range": ifRange } }) => {
+      const { path, backup } = await backups.content(params.id);
       const { id, size_bytes: size, sha256 } = backup;
       const etag = `"${sha256}"`;
       const headers = {
@@ -206,31 +226,30 @@ function contentRoute(app: AdminListener, backups: Backups): void {
         "accept-ranges": "bytes",
       };
       // Bun adds the length, which it leaves out before a stream.
-      if (exchange.method === "HEAD") return reply(exchange, 200, Bun.file(file), headers);
-      const range = rangeOf(request, size, etag);
-      const body = fileStream(file, range ?? { start: 0, end: size });
-      if (!range) return reply(exchange, 200, body, headers);
+      if (exchange.method === "HEAD") return reply(exchange, 200, Bun.file(path), headers);
+      const range = rangeOf({ range: Range, ifRange }, size, etag);
+      const content = fileStream(path, range ?? { start: 0, end: size });
+      if (!range) return reply(exchange, 200, content, headers);
       const part = `bytes ${range.start}-${range.end - 1}/${size}`;
-      return reply(exchange, 206, body, { ...headers, "content-range": part });
+      return reply(exchange, 206, content, { ...headers, "content-range": part });
     },
-    adminOperation({
-      id: "getBackupContent",
-      tag,
-      summary: "Download Backup",
-      description:
-        "The database of a backup, as a file of SQLite for `onair restore`. It holds signing secrets: keep it as you keep those. It is sent in chunks, and `HEAD` tells its length.",
-      params: BackupId,
+    {
+      roles: operators,
+      params: BackupParams,
       headers: ContentHeaders,
-      answers: {
-        200: { ...answer("The whole file."), file: mediaType, headers: contentHeaders },
-        206: {
-          ...answer("The part that `Range` asked for."),
-          file: mediaType,
-          headers: { ...contentHeaders, ...contentRange },
-        },
+      response: {
+        200: file("The whole file.", mediaType, contentHeaders),
+        206: file("The part that `Range` asked for.", mediaType, { ...contentHeaders, ...contentRange }),
       },
       errors: ["not_found", "conflict", "range_not_satisfiable"],
-    }),
+      detail: {
+        operationId: "getBackupContent",
+        tags: ["Backups"],
+        summary: "Download Backup",
+        description:
+          "The database of a backup, as a file of SQLite for `onair restore`. It holds signing secrets: keep it as you keep those. It is sent in chunks, and `HEAD` tells its length.",
+      },
+    },
   );
 }
 

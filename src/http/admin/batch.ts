@@ -40,13 +40,17 @@ const reportFields = {
         line: Type.Integer({ description: "From 1 on, blank lines counted." }),
         message: Type.String({ description: "Why it was refused." }),
       },
-      closed,
+      { $id: "RefusedLine", description: "A line that was refused.", ...closed },
     ),
     { description: `The first ${grouped(maxErrors)} refused lines.` },
   ),
 };
 
-export const BatchReportSchema = Type.Object(reportFields, { $id: "BatchReport", ...closed });
+export const BatchReportSchema = Type.Object(reportFields, {
+  $id: "BatchReport",
+  description: "What became of a batch.",
+  ...closed,
+});
 
 /** Of a batch of the platform's data. */
 export const DataReportSchema = Type.Object(
@@ -57,7 +61,7 @@ export const DataReportSchema = Type.Object(
         "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",
     }),
   },
-  { $id: "DataReport", ...closed },
+  { $id: "DataReport", description: "What became of a batch of data.", ...closed },
 );
 
 export const exampleReport = {

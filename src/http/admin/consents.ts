@@ -11,13 +11,13 @@ import { closed } from "./reference.ts";
 
 const ConsentSchema = Type.Object(
   {
-    application_id: Type.String(),
-    application_name: Type.String(),
-    scopes: Type.Array(Type.String()),
+    application_id: Type.String({ description: "Id of the application." }),
+    application_name: Type.String({ description: "Its name." }),
+    scopes: Type.Array(Type.String(), { description: "What the user allowed." }),
     created_at: IsoTimestamp,
     updated_at: IsoTimestamp,
   },
-  { $id: "Consent", ...closed },
+  { $id: "Consent", description: "What a user allowed an application.", ...closed },
 );
 
 const exampleConsent = {
@@ -29,8 +29,12 @@ const exampleConsent = {
 };
 
 const Consents = answer(
-  { data: Type.Array(ConsentSchema), message: Message },
-  { description: "One for each application.", example: { data: [exampleConsent], message: "OK" } },
+  { data: Type.Array(ConsentSchema, { description: "By application." }), message: Message },
+  {
+    name: "ConsentList",
+    description: "One for each application.",
+    example: { data: [exampleConsent], message: "OK" },
+  },
 );
 
 export interface ConsentRouteOptions {
@@ -49,7 +53,7 @@ export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOp
     },
     {
       roles: readers,
-      params: Type.Object({ id: IdParameter }),
+      params: Type.Object({ id: IdParameter("user") }),
       response: { 200: Consents },
       errors: ["user_not_found"],
       detail: {
@@ -70,7 +74,7 @@ export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOp
     },
     {
       roles: operators,
-      params: Type.Object({ id: IdParameter, application_id: ApplicationIdParameter }),
+      params: Type.Object({ id: IdParameter("user"), application_id: ApplicationIdParameter }),
       response: { 204: noContent("The application has nothing of the user (any more).") },
       detail: {
         operationId: "revokeConsent",

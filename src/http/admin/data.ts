@@ -3,7 +3,7 @@ import { applyAtomically, applyBatch } from "../../batch/apply.ts";
 import type { Intake, PlatformData } from "../../batch/platform-data.ts";
 import { CategoryInput } from "../../domain/categories.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
-import { Id } from "../../domain/fields.ts";
+import { about, Id } from "../../domain/fields.ts";
 import { parseJson } from "../../domain/json.ts";
 import { ChannelInput } from "../../domain/livestreams.ts";
 import { UserInput } from "../../domain/users.ts";
@@ -17,7 +17,7 @@ import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { AtomicQuery, DataReportSchema, exampleReport, isAtomic, replyRows } from "./batch.ts";
 import { type AdminErrorCode, adminOperation, closed } from "./reference.ts";
 
-const IdParam = Type.Object({ id: Id });
+const IdParam = Type.Object({ id: about(Id, "Its id.") });
 
 /** One kind of what the platform reports: how it is called, described, kept, read and deleted. */
 interface Resource<Input> {
@@ -36,14 +36,26 @@ interface Resource<Input> {
   readonly notFound: AdminErrorCode & DomainError["code"];
 }
 
-const UserRecord = Type.Object(Type.Required(UserInput).properties, { $id: "User", ...closed });
-const ChannelRecord = Type.Object(Type.Required(ChannelInput).properties, { $id: "Channel", ...closed });
+const UserRecord = Type.Object(Type.Required(UserInput).properties, {
+  $id: "User",
+  description: "A user as it is kept.",
+  ...closed,
+});
+const ChannelRecord = Type.Object(Type.Required(ChannelInput).properties, {
+  $id: "Channel",
+  description: "A channel as it is kept.",
+  ...closed,
+});
+const TagRecord = Type.Object(
+  { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
+  { $id: "Tag", description: "A tag of a category.", ...closed },
+);
 const CategoryRecord = Type.Object(
   {
     ...Type.Required(CategoryInput).properties,
-    tags: Type.Array(Type.Object({ id: Id, name: Type.String() }, closed)),
+    tags: Type.Array(TagRecord, { description: "Its tags." }),
   },
-  { $id: "Category", ...closed },
+  { $id: "Category", description: "A category as it is kept.", ...closed },
 );
 
 /** Users, categories and channels, as the platform reports them. */
@@ -119,7 +131,10 @@ function recordRoutes<Input>(app: AdminListener, resource: Resource<Input>): voi
   const Name = one.replace(/^./, (letter) => letter.toUpperCase());
   const found = async (id: number) => (await page(id - 1, 1)).find((row) => row.id === id);
   const shown = answer(`The ${one} as it is kept.`, {
-    schema: Type.Object({ [one]: record, message: Message }, closed),
+    schema: Type.Object(
+      { [one]: record, message: Message },
+      { $id: `${record.$id}Answer`, description: `One ${one}.`, ...closed },
+    ),
     example: { [one]: example, message: "OK" },
   });
 
@@ -160,7 +175,15 @@ function recordRoutes<Input>(app: AdminListener, resource: Resource<Input>): voi
       summary: `Put ${Name}`,
       description: `Makes the ${one}, or replaces the one of this id: what the body leaves out gets its default. The same again changes nothing.`,
       params: IdParam,
-      body: { json: { schema: Type.Omit(input, ["id"]), example: exampleBody } },
+      body: {
+        json: {
+          schema: Type.Omit(input, ["id"], {
+            $id: `${record.$id}Input`,
+            description: `A ${one} as the platform reports it.`,
+          }),
+          example: exampleBody,
+        },
+      },
       answers: { 200: shown },
       errors: ["conflict"],
     }),

@@ -2,41 +2,40 @@ import { Type } from "@sinclair/typebox";
 import type { DeliveryRecord } from "../../domain/delivery-log.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import type { Store } from "../../store/store.ts";
-import { type Cursors, Pagination } from "../cursors.ts";
-import { replyJson } from "../exchange.ts";
+import { answer, answerOf } from "../answers.ts";
+import { type Cursors, cursorParameter, Pagination } from "../cursors.ts";
+import { TextParameter } from "../parameters.ts";
 import { unknownDelivery } from "../public/deliveries.ts";
 import {
   DeliveryId,
-  DeliveryQuery,
+  deliveryFilters,
+  deliveryQuestion,
   exampleDelivery,
   exampleSentDelivery,
   OperatorDeliverySchema,
   OperatorSentDeliverySchema,
-  readDeliveryQuery,
   shownDelivery,
   shownSentDelivery,
 } from "../public/delivery-fields.ts";
-import { answer, Message } from "../public/reference.ts";
-import { readParam, readQuery } from "../query.ts";
+import { Message } from "../public/reference.ts";
+import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { linksTo } from "./reference.ts";
 
-const path = "/admin/v1/deliveries";
-const tag = "Deliveries";
-
-const applicationFilter = {
-  application_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description:
-        "Only of this application. Without it all are looked through, which takes many requests for what is rare.",
-    }),
-  ),
-};
-const ApplicationFilter = Type.Object(applicationFilter);
-const OperatorQuery = Type.Object({ ...applicationFilter, ...DeliveryQuery.properties });
+const operatorQuery = (cursors: Cursors) =>
+  Type.Object({
+    application_id: Type.Optional(
+      TextParameter({
+        minLength: 1,
+        maxLength: 64,
+        description:
+          "Only of this application. Without it all are looked through, which takes many requests for what is rare.",
+      }),
+    ),
+    ...deliveryFilters,
+    cursor: cursorParameter(cursors),
+  });
 
 /** What an operator may see: everything. */
 export const everything = { application_id: null, broadcaster_user_id: null };
@@ -51,6 +50,36 @@ const owned = <T extends { id: string }>(
 const { id, ...example } = exampleDelivery;
 const operatorExample = { id, app_id: exampleApplication.id, ...example };
 
+const Deliveries = answer(
+  {
+    data: Type.Array(OperatorDeliverySchema, { description: "The newest first." }),
+    pagination: Pagination,
+    message: Message,
+  },
+  {
+    name: "DeliveryPage",
+    description: "A page of deliveries.",
+    links: linksTo(
+      {
+        getDelivery: "The first of them with what was sent.",
+        retryDelivery: "Sends the first of them again.",
+      },
+      "/data/0/id",
+    ),
+    example: { data: [operatorExample], pagination: { cursor: "", has_more: false }, message: "OK" },
+  },
+);
+
+const OneDelivery = answerOf(OperatorSentDeliverySchema, {
+  description: "The delivery.",
+  example: { ...operatorExample, request: exampleSentDelivery.request },
+});
+
+const Retried = answerOf(OperatorDeliverySchema, {
+  description: "It is about to be sent.",
+  example: { ...operatorExample, status: "pending", finished_at: null },
+});
+
 export interface DeliveryRouteOptions {
   readonly store: Store;
   readonly cursors: Cursors;
@@ -60,11 +89,10 @@ export interface DeliveryRouteOptions {
 /** Deliveries of all applications: list, get and retry. */
 export function deliveryRoutes(app: AdminListener, { store, cursors, now }: DeliveryRouteOptions): void {
   app.get(
-    path,
-    async ({ exchange, request }) => {
-      const { application_id = null } = readQuery(request.url, ApplicationFilter);
+    "/admin/v1/deliveries",
+    async ({ query: { application_id = null, ...query } }) => {
       const scope = { ...everything, application_id };
-      const { filter, below, limit, cursorAfter } = readDeliveryQuery(request.url, scope, cursors);
+      const { filter, below, limit, cursorAfter } = deliveryQuestion(query, scope, cursors);
       const page = await store.deliveries.page(filter, below, limit);
       // What was sent to an application that is deleted now can still be told.
       const isEmpty = page.deliveries.length === 0 && page.next === null;
@@ -74,78 +102,63 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Deli
       }
       const pagination = { cursor: cursorAfter(page), has_more: page.next !== null };
       const data = page.deliveries.map((one) => owned(one, shownDelivery(one)));
-      return replyJson(exchange, 200, { data, pagination, message: "OK" });
+      return { data, pagination, message: "OK" };
     },
-    adminOperation({
-      id: "getDeliveries",
-      tag,
-      summary: "List Deliveries",
-      description:
-        "What was sent to whom, newest first, each delivery with its attempts. One request looks only at a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
-      query: OperatorQuery,
-      answers: {
-        200: answer("A page of deliveries.", {
-          schema: Type.Object(
-            { data: Type.Array(OperatorDeliverySchema), pagination: Pagination, message: Message },
-            closed,
-          ),
-          example: {
-            data: [operatorExample],
-            pagination: { cursor: "", has_more: false },
-            message: "OK",
-          },
-        }),
-      },
+    {
+      roles: readers,
+      query: operatorQuery(cursors),
+      response: { 200: Deliveries },
       errors: ["invalid_cursor"],
-    }),
+      detail: {
+        operationId: "getDeliveries",
+        tags: ["Deliveries"],
+        summary: "List Deliveries",
+        description:
+          "What was sent to whom, newest first, each delivery with its attempts. One request looks only at a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
+      },
+    },
   );
 
   app.get(
-    `${path}/:id`,
-    async ({ exchange, params }) => {
-      const found = await store.deliveries.find(everything, readDeliveryId(params.id));
+    "/admin/v1/deliveries/:id",
+    async ({ params: { id } }) => {
+      const found = await store.deliveries.find(everything, id);
       if (!found) throw unknownDelivery();
-      return replyJson(exchange, 200, owned(found, shownSentDelivery(found)));
+      return owned(found, shownSentDelivery(found));
     },
-    adminOperation({
-      id: "getDelivery",
-      tag,
-      summary: "Get Delivery",
-      description:
-        "One delivery with its attempts and the request as it was sent last, without its signature. The body is shown as long as it is kept.",
+    {
+      roles: readers,
       params: DeliveryId,
-      answers: {
-        200: answer("The delivery.", {
-          schema: OperatorSentDeliverySchema,
-          example: { ...operatorExample, request: exampleSentDelivery.request },
-        }),
-      },
+      response: { 200: OneDelivery },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "getDelivery",
+        tags: ["Deliveries"],
+        summary: "Get Delivery",
+        description:
+          "One delivery with its attempts and the request as it was sent last, without its signature. The body is shown as long as it is kept.",
+      },
+    },
   );
 
   app.post(
-    `${path}/:id/retry`,
-    async ({ exchange, params }) => {
-      const retried = await store.deliveries.retry(everything, readDeliveryId(params.id), now());
-      return replyJson(exchange, 202, owned(retried, shownDelivery(retried)));
+    "/admin/v1/deliveries/:id/retry",
+    async ({ params: { id }, status }) => {
+      const retried = await store.deliveries.retry(everything, id, now());
+      return status(202, owned(retried, shownDelivery(retried)));
     },
-    adminOperation({
-      id: "retryDelivery",
-      tag,
-      summary: "Retry Delivery",
-      description:
-        "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting.",
+    {
+      roles: operators,
       params: DeliveryId,
-      answers: {
-        202: answer("It is about to be sent.", {
-          schema: OperatorDeliverySchema,
-          example: { ...operatorExample, status: "pending", finished_at: null },
-        }),
-      },
+      response: { 202: Retried },
       errors: ["not_found", "conflict"],
-    }),
+      detail: {
+        operationId: "retryDelivery",
+        tags: ["Deliveries"],
+        summary: "Retry Delivery",
+        description:
+          "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting.",
+      },
+    },
   );
 }
-
-const readDeliveryId = (text: string) => readParam("id", text, DeliveryId.properties.id);

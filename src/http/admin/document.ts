@@ -1,6 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { version } from "../../version.ts";
-import { gatheredPaths } from "../public/document.ts";
+import { contact, gatheredPaths } from "../public/document.ts";
 import { hoist, type Json } from "../public/reference-schemas.ts";
 import introduction from "./assets/introduction.md" with { type: "text" };
 import { operatorScheme } from "./reference.ts";
@@ -35,6 +35,7 @@ export async function adminDocument(app: AnyElysia, url: string): Promise<Json> 
       version,
       summary: "How a platform reports its data and manages applications.",
       description: introduction.trim(),
+      contact: contact(url),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url }],

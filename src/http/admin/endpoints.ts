@@ -1,41 +1,38 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
-import { nullable } from "../../domain/fields.ts";
+import { nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
+import { answer, answerOf } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import { replyJson } from "../exchange.ts";
-import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import { ApplicationId, exampleApplication, existing, readApplicationId } from "./application-fields.ts";
+import { LastFailure } from "../public/health.ts";
+import { IsoTimestamp, Message } from "../public/reference.ts";
+import { operators, readers } from "./access.ts";
+import { ApplicationParams, exampleApplication, existing } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { closed } from "./reference.ts";
 
-const tag = "Deliveries";
+const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
+  $id: "DisabledReason",
+  description: "It answered 410, or failed everything for 24 hours.",
+});
 
 const EndpointSchema = Type.Object(
   {
     app_id: Type.String({ description: "The application whose webhook it is." }),
-    status: Type.Union(
-      ["enabled", "failing", "disabled"].map((status) => Type.Literal(status)),
-      { description: "`disabled`: nothing is sent to it before it is enabled again." },
-    ),
-    disabled_reason: nullable(Type.Union([Type.Literal("gone"), Type.Literal("failing")]), {
-      description: "It answered 410, or failed everything for 24 hours.",
+    status: oneOf(["enabled", "failing", "disabled"], {
+      description: "`disabled`: nothing is sent to it before it is enabled again.",
     }),
-    disabled_at: nullable(IsoTimestamp),
+    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+    disabled_at: nullable(IsoTimestamp, { description: "When it was disabled." }),
     failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
     failures: Type.Integer({ description: "Failed attempts since the last success." }),
-    last_success_at: nullable(IsoTimestamp),
-    last_failure: nullable(
-      Type.Object(
-        { at: IsoTimestamp, status: nullable(Type.Integer()), error: nullable(Type.String()) },
-        closed,
-      ),
-    ),
+    last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
+    last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
   },
-  { $id: "Endpoint", ...closed },
+  { $id: "Endpoint", description: "The webhook of an application and its state.", ...closed },
 );
 
 const exampleEndpoint: Static<typeof EndpointSchema> = {
@@ -49,7 +46,32 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   last_failure: { at: "2026-01-15T16:08:06.123Z", status: 503, error: "The answer was 503." },
 };
 
-const list = idList("endpoints");
+const Endpoints = answer(
+  {
+    data: Type.Array(EndpointSchema, { description: "By application." }),
+    pagination: Pagination,
+    message: Message,
+  },
+  {
+    name: "EndpointPage",
+    description: "A page of endpoints.",
+    example: { data: [exampleEndpoint], pagination: { cursor: "", has_more: false }, message: "OK" },
+  },
+);
+
+const FoundEndpoint = answerOf(EndpointSchema, { description: "The endpoint.", example: exampleEndpoint });
+
+const EnabledEndpoint = answerOf(EndpointSchema, {
+  description: "The endpoint as it is now.",
+  example: {
+    ...exampleEndpoint,
+    status: "enabled",
+    disabled_reason: null,
+    disabled_at: null,
+    failing_since: null,
+    failures: 0,
+  },
+});
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
 
@@ -75,88 +97,74 @@ export interface EndpointRouteOptions {
 
 /** Endpoints that are not well, and the way back. */
 export function endpointRoutes(app: AdminListener, { store, engine, cursors }: EndpointRouteOptions): void {
+  const list = idList("endpoints", cursors);
+  const endpointOf = async (id: string) => shown((await store.endpoints.find(id)) ?? newEndpoint(id));
+
   app.get(
     "/admin/v1/endpoints",
-    async ({ exchange, request }) => {
-      const { limit, after } = list.read(request.url, cursors);
+    async ({ query }) => {
+      const { limit, after } = list.asked(query);
       const all = (await store.endpoints.failing())
         .filter(({ application_id }) => application_id > after)
         .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));
-      const { rows, pagination } = list.page(all, limit, cursors, ({ application_id }) => application_id);
-      return replyJson(exchange, 200, { data: rows.map(shown), pagination, message: "OK" });
+      const { rows, pagination } = list.page(all, limit, ({ application_id }) => application_id);
+      return { data: rows.map(shown), pagination, message: "OK" };
     },
-    adminOperation({
-      id: "getEndpoints",
-      tag,
-      summary: "List Endpoints",
-      description:
-        "The endpoints of applications that are failing or disabled, by application. On the last page `cursor` is empty.",
+    {
+      roles: readers,
       query: list.query,
-      answers: {
-        200: answer("A page of endpoints.", {
-          schema: Type.Object(
-            { data: Type.Array(EndpointSchema), pagination: Pagination, message: Message },
-            closed,
-          ),
-          example: {
-            data: [exampleEndpoint],
-            pagination: { cursor: "", has_more: false },
-            message: "OK",
-          },
-        }),
-      },
+      response: { 200: Endpoints },
       errors: ["invalid_cursor"],
-    }),
+      detail: {
+        operationId: "getEndpoints",
+        tags: ["Deliveries"],
+        summary: "List Endpoints",
+        description:
+          "The endpoints of applications that are failing or disabled, by application. On the last page `cursor` is empty.",
+      },
+    },
   );
 
   app.get(
     "/admin/v1/applications/:id/endpoint",
-    async ({ exchange, params }) => {
-      const { id } = existing(await store.applications.find(readApplicationId(params.id)));
-      return replyJson(exchange, 200, shown((await store.endpoints.find(id)) ?? newEndpoint(id)));
+    async ({ params }) => {
+      const { id } = existing(await store.applications.find(params.id));
+      return endpointOf(id);
     },
-    adminOperation({
-      id: "getEndpoint",
-      tag,
-      summary: "Get Endpoint",
-      description:
-        "The state of the endpoint of an application. One to which nothing was sent yet is `enabled`.",
-      params: ApplicationId,
-      answers: {
-        200: answer("The endpoint.", { schema: EndpointSchema, example: exampleEndpoint }),
-      },
+    {
+      roles: operators,
+      params: ApplicationParams,
+      response: { 200: FoundEndpoint },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "getEndpoint",
+        tags: ["Deliveries"],
+        summary: "Get Endpoint",
+        description:
+          "The state of the endpoint of an application. One to which nothing was sent yet is `enabled`.",
+      },
+    },
   );
 
   app.post(
     "/admin/v1/applications/:id/endpoint/enable",
-    async ({ exchange, params }) => {
-      const { id } = existing(await store.applications.find(readApplicationId(params.id)));
+    async ({ params }) => {
+      const { id } = existing(await store.applications.find(params.id));
       await engine.enable(id);
-      return replyJson(exchange, 200, shown((await store.endpoints.find(id)) ?? newEndpoint(id)));
+      return endpointOf(id);
     },
-    adminOperation({
-      id: "enableEndpoint",
-      tag,
-      summary: "Enable Endpoint",
-      description:
-        "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so.",
-      params: ApplicationId,
-      answers: {
-        200: answer("The endpoint as it is now.", {
-          schema: EndpointSchema,
-          example: {
-            ...exampleEndpoint,
-            status: "enabled",
-            disabled_reason: null,
-            disabled_at: null,
-            failing_since: null,
-            failures: 0,
-          },
-        }),
-      },
+    {
+      roles: operators,
+      params: ApplicationParams,
+      response: { 200: EnabledEndpoint },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "enableEndpoint",
+        tags: ["Deliveries"],
+        summary: "Enable Endpoint",
+        description:
+          "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so.",
+      },
+    },
   );
 }

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
-import { nullable, oneLine } from "../../domain/fields.ts";
+import { about, nullable, oneLine } from "../../domain/fields.ts";
 import { day, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
 import { readJson } from "../body.ts";
@@ -13,8 +13,8 @@ import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { adminOperation, closed } from "./reference.ts";
 
 const fields = {
-  version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  description: oneLine(0, 500),
+  version: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event." }),
+  description: about(oneLine(0, 500), "When it happens, for developers to read."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
     description:
       "JSON Schema (draft 2020-12) of the payload, an object. `format` is not checked; nothing outside of it is fetched.",
@@ -26,11 +26,14 @@ const fields = {
 };
 const { description, time_to_live_seconds, ...required } = fields;
 
-const EventTypeInput = Type.Object({
-  ...required,
-  description: Type.Optional(description),
-  time_to_live_seconds: Type.Optional(time_to_live_seconds),
-});
+const EventTypeInput = Type.Object(
+  {
+    ...required,
+    description: Type.Optional(description),
+    time_to_live_seconds: Type.Optional(time_to_live_seconds),
+  },
+  { $id: "EventTypeInput", description: "A type of events of the platform's own." },
+);
 
 const NameParam = Type.Object({
   name: Type.String({
@@ -45,13 +48,13 @@ const VersionQuery = Type.Object({ version: fields.version });
 
 const RecordSchema = Type.Object(
   {
-    name: Type.String(),
+    name: Type.String({ description: "Name of the event." }),
     ...fields,
     is_published: Type.Boolean({ description: "Whether an event of it was ever published." }),
-    created_at: IsoTimestamp,
-    updated_at: IsoTimestamp,
+    created_at: about(IsoTimestamp, "When it was registered."),
+    updated_at: about(IsoTimestamp, "When it was last changed."),
   },
-  { $id: "RegisteredEventType", ...closed },
+  { $id: "RegisteredEventType", description: "A registered type of events.", ...closed },
 );
 
 const example = {
@@ -101,7 +104,10 @@ export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptio
         "The event types that were registered here, by name and version. `GET /public/v1/events/types` has the built-in ones, too.",
       answers: {
         200: answer("All of them.", {
-          schema: Type.Object({ data: Type.Array(RecordSchema), message: Message }, closed),
+          schema: Type.Object(
+            { data: Type.Array(RecordSchema, { description: "By name." }), message: Message },
+            { $id: "EventTypeList", description: "Registered types of events.", ...closed },
+          ),
           example: { data: [exampleRecord], message: "OK" },
         }),
       },
@@ -130,7 +136,10 @@ export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptio
       body: { json: { schema: EventTypeInput, example } },
       answers: {
         200: answer("The type as it is kept.", {
-          schema: Type.Object({ event_type: RecordSchema, message: Message }, closed),
+          schema: Type.Object(
+            { event_type: RecordSchema, message: Message },
+            { $id: "EventTypeAnswer", description: "One type of events.", ...closed },
+          ),
           example: { event_type: exampleRecord, message: "OK" },
         }),
       },

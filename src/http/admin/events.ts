@@ -29,19 +29,22 @@ const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl
 const keyedBatchBytes = 8 * 1024 * 1024;
 
 /** As `EventInput`, but saying that the payload has fields. */
-const DocumentedEvent = Type.Object({
-  ...EventInput.properties,
-  data: Type.Record(Type.String(), Type.Unknown(), {
-    description: "The payload, which must fit the schema of its type: see `GET /public/v1/events/types`.",
-  }),
-});
+const DocumentedEvent = Type.Object(
+  {
+    ...EventInput.properties,
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description: "The payload, which must fit the schema of its type: see `GET /public/v1/events/types`.",
+    }),
+  },
+  { $id: "EventInput", description: "An event of the platform." },
+);
 
 const PublishedSchema = Type.Object(
   {
     id: Type.String({ description: "The event's: yours, or one that was made for it." }),
     deliveries: Type.Integer({ description: "To how many subscriptions it is delivered." }),
   },
-  { $id: "PublishedEvent", ...closed },
+  { $id: "PublishedEvent", description: "An event that is kept and delivered.", ...closed },
 );
 
 const [, followed] = builtInEventTypes;
@@ -97,7 +100,10 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
       },
       answers: {
         202: answer("The event, or what became of the lines.", {
-          schema: Type.Union([PublishedSchema, BatchReportSchema]),
+          schema: Type.Union([PublishedSchema, BatchReportSchema], {
+            $id: "PublishAnswer",
+            description: "For one event, or for a batch.",
+          }),
           example: { id: "follow-17", deliveries: 1 },
         }),
       },

@@ -13,7 +13,10 @@ import { adminOperation, closed } from "./reference.ts";
 export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<string | null>): void {
   const says = (status: string) =>
     answer("It does.", {
-      schema: Type.Object({ status: Type.Literal(status) }, closed),
+      schema: Type.Object(
+        { status: Type.Literal(status, { description: "That it is so." }) },
+        { $id: status === "ok" ? "Health" : "Readiness", description: "The state of the server.", ...closed },
+      ),
       example: { status },
     });
 

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
-import { Id } from "../../domain/fields.ts";
+import { about, Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { bodyStream } from "../body.ts";
 import { reply, replyJson } from "../exchange.ts";
@@ -82,7 +82,7 @@ export function livestreamRoutes(app: AdminListener, store: Store, data: Platfor
       tag,
       summary: "End Livestream",
       description: "Ends the livestream of a channel. One that is not live is not an error.",
-      params: Type.Object({ channel_id: Id }),
+      params: Type.Object({ channel_id: about(Id, "Id of the channel.") }),
       answers: { 204: answer("The channel is not live (any more).") },
     }),
   );

@@ -2,24 +2,22 @@ import { type Static, Type } from "@sinclair/typebox";
 import { clientTypes } from "../../domain/applications.ts";
 import { type LoginAnswer, rejections } from "../../domain/authorizations.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { oneOf } from "../../domain/fields.ts";
 import { maxId } from "../../domain/ids.ts";
 import { mayReuseConsent } from "../../domain/redirect-uris.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, parseScopes, scopesNamed, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
-import { readJson, readOptionalJson } from "../body.ts";
-import { replyJson } from "../exchange.ts";
-import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import { readQuery } from "../query.ts";
+import { answer, answerOf } from "../answers.ts";
+import { IntegerParameter, TextParameter } from "../parameters.ts";
+import { IsoTimestamp, Message } from "../public/reference.ts";
+import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { adminOperation, closed } from "./reference.ts";
-
-const path = "/admin/v1/login-requests/:challenge";
-const tag = "Sign-in";
+import { closed, open } from "./reference.ts";
 
 const ChallengeParams = Type.Object({
-  challenge: Type.String({
+  challenge: TextParameter({
     description: "`login_challenge`, as the browser brought it to the login page.",
     examples: ["onair_lc_4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL"],
   }),
@@ -27,7 +25,7 @@ const ChallengeParams = Type.Object({
 
 const UserQuery = Type.Object({
   user_id: Type.Optional(
-    Type.Integer({
+    IntegerParameter({
       minimum: 1,
       maximum: maxId,
       description: "Who is logged in, to be told `remembered_scopes`.",
@@ -36,46 +34,62 @@ const UserQuery = Type.Object({
   ),
 });
 
-const AcceptInput = Type.Object({
-  user_id: Type.Integer({ minimum: 1, maximum: maxId, description: "Who logged in." }),
-  scopes: Type.Optional(
-    Type.Array(Type.String({ maxLength: 100 }), {
-      minItems: 1,
-      maxItems: 20,
-      description: "What they allowed: at most what was asked for, which it is if left out.",
-    }),
-  ),
-  remember: Type.Optional(
-    Type.Boolean({ default: true, description: "Whether the consent holds for the next time." }),
-  ),
-});
-
-const RejectInput = Type.Object({
-  error: Type.Optional(
-    Type.Union(
-      rejections.map((code) => Type.Literal(code)),
-      { default: "access_denied", description: "What the application is told (RFC 6749, section 4.1.2.1)." },
+const AcceptInput = Type.Object(
+  {
+    user_id: Type.Integer({ minimum: 1, maximum: maxId, description: "Who logged in." }),
+    scopes: Type.Optional(
+      Type.Array(Type.String({ maxLength: 100 }), {
+        minItems: 1,
+        maxItems: 20,
+        description: "What they allowed: at most what was asked for, which it is if left out.",
+      }),
     ),
-  ),
-  error_description: Type.Optional(
-    Type.String({
-      maxLength: 200,
-      pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
-      errorMessage: "must be printable ASCII without quotation marks and backslashes",
-      description: "The same in words.",
-    }),
-  ),
-});
+    remember: Type.Optional(
+      Type.Boolean({ default: true, description: "Whether the consent holds for the next time." }),
+    ),
+  },
+  {
+    $id: "AcceptInput",
+    description: "Who logged in and what they allowed.",
+    ...open,
+    examples: [{ user_id: 1001, scopes: ["users:read"] }],
+  },
+);
+
+const RejectInput = Type.Object(
+  {
+    error: Type.Optional(
+      oneOf(rejections, {
+        default: "access_denied",
+        description: "What the application is told (RFC 6749, section 4.1.2.1).",
+      }),
+    ),
+    error_description: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
+        errorMessage: "must be printable ASCII without quotation marks and backslashes",
+        description: "The same in words.",
+      }),
+    ),
+  },
+  {
+    $id: "RejectInput",
+    description: "Why the login or the consent failed.",
+    ...open,
+    examples: [{ error_description: "The user denied access" }],
+  },
+);
 
 const LoginRequestSchema = Type.Object(
   {
     application: Type.Object(
       {
-        id: Type.String(),
-        name: Type.String(),
-        client_type: Type.Union(clientTypes.map((one) => Type.Literal(one))),
+        id: Type.String({ description: "Its id." }),
+        name: Type.String({ description: "Its name." }),
+        client_type: oneOf(clientTypes, { description: "Whether it can keep a secret." }),
       },
-      closed,
+      { $id: "AskingApplication", description: "The application that asks.", ...closed },
     ),
     redirect_uri: Type.String({ description: "Where the browser goes in the end." }),
     scopes: Type.Array(Type.String(), { description: "What is asked for." }),
@@ -88,24 +102,40 @@ const LoginRequestSchema = Type.Object(
     expires_at: IsoTimestamp,
     message: Message,
   },
-  { $id: "LoginRequest", ...closed },
+  { $id: "LoginRequest", description: "What an application asks of a user.", ...closed },
 );
 
-const Answered = Type.Object(
+const FoundRequest = answerOf(LoginRequestSchema, {
+  description: "The request.",
+  example: {
+    application: {
+      id: exampleApplication.id,
+      name: exampleApplication.name,
+      client_type: "confidential",
+    },
+    redirect_uri: "https://bot.example/callback",
+    scopes: ["users:read", "events:subscribe"],
+    remembered_scopes: ["users:read"],
+    expires_at: "2026-01-14T16:38:06.123Z",
+    message: "OK",
+  },
+});
+
+const Answered = answer(
   {
     redirect_to: Type.String({ format: "uri", description: "Where to send the browser. It works once." }),
     message: Message,
   },
-  closed,
-);
-const answered = answer("Send the browser on.", {
-  schema: Answered,
-  example: {
-    redirect_to:
-      "http://127.0.0.1:8080/oauth/authorize?login_verifier=onair_lv_0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL4dJ",
-    message: "OK",
+  {
+    name: "LoginAnswer",
+    description: "Send the browser on.",
+    example: {
+      redirect_to:
+        "http://127.0.0.1:8080/oauth/authorize?login_verifier=onair_lv_0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL4dJ",
+      message: "OK",
+    },
   },
-});
+);
 
 export interface LoginRequestRouteOptions {
   readonly store: Store;
@@ -119,102 +149,84 @@ export function loginRequestRoutes(app: AdminListener, options: LoginRequestRout
   const { find, keep } = requests(options);
 
   app.get(
-    path,
-    async ({ exchange, request, params }) => {
-      const { user_id } = readQuery(request.url, UserQuery);
-      const { application, redirectUri, scopes, expiresAt } = await find(params.challenge);
+    "/admin/v1/login-requests/:challenge",
+    async ({ params: { challenge }, query: { user_id } }) => {
+      const { application, redirectUri, scopes, expiresAt } = await find(challenge);
       const { id, name, client_type } = application;
       const consents = user_id === undefined ? [] : await store.consents.ofUser(user_id);
       const consent = consents.find(({ application_id }) => application_id === id);
       const remembered = mayReuseConsent(redirectUri, client_type) ? (consent?.scopes ?? []) : [];
-      const found: Static<typeof LoginRequestSchema> = {
+      return {
         application: { id, name, client_type },
         redirect_uri: redirectUri,
-        scopes: [...scopes],
+        scopes,
         ...(user_id !== undefined && {
           remembered_scopes: scopes.filter((scope) => remembered.includes(scope)),
         }),
         expires_at: isoTime(expiresAt),
         message: "OK",
       };
-      return replyJson(exchange, 200, found);
     },
-    adminOperation({
-      id: "getLoginRequest",
-      tag,
-      summary: "Get Login Request",
-      description: "Which application a browser comes from, and what it wants to be allowed.",
+    {
+      roles: readers,
       params: ChallengeParams,
       query: UserQuery,
-      answers: {
-        200: answer("The request.", {
-          schema: LoginRequestSchema,
-          example: {
-            application: {
-              id: exampleApplication.id,
-              name: exampleApplication.name,
-              client_type: "confidential",
-            },
-            redirect_uri: "https://bot.example/callback",
-            scopes: ["users:read", "events:subscribe"],
-            remembered_scopes: ["users:read"],
-            expires_at: "2026-01-14T16:38:06.123Z",
-            message: "OK",
-          },
-        }),
-      },
+      response: { 200: FoundRequest },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "getLoginRequest",
+        tags: ["Sign-in"],
+        summary: "Get Login Request",
+        description: "Which application a browser comes from, and what it wants to be allowed.",
+      },
+    },
   );
 
   app.put(
-    `${path}/accept`,
-    async ({ exchange, request, params }) => {
-      const input = await readJson(request, AcceptInput);
-      const asked = await find(params.challenge);
-      const granted = input.scopes ? parseScopes(input.scopes.join(" ")) : asked.scopes;
+    "/admin/v1/login-requests/:challenge/accept",
+    async ({ params: { challenge }, body: { user_id: userId, scopes, remember = true } }) => {
+      const asked = await find(challenge);
+      const granted = scopes ? parseScopes(scopes.join(" ")) : asked.scopes;
       if (!granted || granted.length === 0 || granted.some((scope) => !asked.scopes.includes(scope))) {
         const message = `may hold ${asked.scopes.join(" and ")}`;
         throw invalidFields([{ in: "body", field: "scopes", message }]);
       }
-      const { user_id: userId, remember = true } = input;
-      return replyJson(exchange, 200, await keep(params.challenge, { userId, scopes: granted, remember }));
+      return keep(challenge, { userId, scopes: granted, remember });
     },
-    adminOperation({
-      id: "acceptLoginRequest",
-      tag,
-      summary: "Accept Login Request",
-      description: "A user logged in and consented. The first answer to a request holds.",
+    {
+      roles: operators,
       params: ChallengeParams,
-      body: { json: { schema: AcceptInput, example: { user_id: 1001, scopes: ["users:read"] } } },
-      answers: { 200: answered },
+      body: AcceptInput,
+      response: { 200: Answered },
       errors: ["not_found", "conflict"],
-    }),
+      detail: {
+        operationId: "acceptLoginRequest",
+        tags: ["Sign-in"],
+        summary: "Accept Login Request",
+        description: "A user logged in and consented. The first answer to a request holds.",
+      },
+    },
   );
 
   app.put(
-    `${path}/reject`,
-    async ({ exchange, request, params }) => {
-      const { error = "access_denied", error_description = null } = await readOptionalJson(
-        request,
-        RejectInput,
-      );
-      const given = { error, errorDescription: error_description };
-      return replyJson(exchange, 200, await keep(params.challenge, given));
+    "/admin/v1/login-requests/:challenge/reject",
+    async ({ params: { challenge }, body }) => {
+      const { error = "access_denied", error_description: errorDescription = null } = body ?? {};
+      return keep(challenge, { error, errorDescription });
     },
-    adminOperation({
-      id: "rejectLoginRequest",
-      tag,
-      summary: "Reject Login Request",
-      description: "Nobody logged in, or they did not consent. The first answer to a request holds.",
+    {
+      roles: operators,
       params: ChallengeParams,
-      body: {
-        json: { schema: RejectInput, example: { error_description: "The user denied access" } },
-        optional: true,
-      },
-      answers: { 200: answered },
+      body: Type.Optional(RejectInput),
+      response: { 200: Answered },
       errors: ["not_found", "conflict"],
-    }),
+      detail: {
+        operationId: "rejectLoginRequest",
+        tags: ["Sign-in"],
+        summary: "Reject Login Request",
+        description: "Nobody logged in, or they did not consent. The first answer to a request holds.",
+      },
+    },
   );
 }
 

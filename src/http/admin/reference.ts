@@ -2,7 +2,7 @@ import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebo
 import type { ErrorCode } from "../../domain/errors.ts";
 import { type Role, roles } from "../../domain/operator-keys.ts";
 import { statusOf } from "../errors.ts";
-import { type Answer, parametersOf } from "../public/reference.ts";
+import { type Answer, type Link, parametersOf } from "../public/reference.ts";
 import {
   challenge,
   exampleRequestId,
@@ -20,6 +20,8 @@ import { rolesOf } from "./access.ts";
  */
 
 export const closed = { additionalProperties: false };
+/** Of a body in which unknown fields are ignored. */
+export const open = { additionalProperties: true };
 
 export type AdminErrorCode =
   | Exclude<
@@ -61,6 +63,15 @@ export interface AdminOperation {
   readonly errors?: readonly AdminErrorCode[];
 }
 
+/** Links to these operations, with what each does, by the id at this place of an answer. */
+export function linksTo(operations: Readonly<Record<string, string>>, place = "/id"): Record<string, Link> {
+  const links = Object.entries(operations).map(([operationId, description]) => {
+    const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+    return [name, { operationId, description, parameters: { id: `$response.body#${place}` } }];
+  });
+  return Object.fromEntries(links);
+}
+
 /** A number with commas; `toLocaleString` would load the rules of all languages, which takes a start 1 to 3 ms. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=([0-9]{3})+$)/g, ",");
@@ -99,7 +110,7 @@ export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly 
   const { detail, params, query, headers, body, response = {}, errors } = route;
   if (detail?.["operationId"] === undefined) return;
   const { operationId, tags, summary, description, ...read } = detail as unknown as Described;
-  const json = body ? { schema: body, example: firstExample(body) } : read.json;
+  const json = body ? { schema: unexemplified(body), example: firstExample(body) } : read.json;
   const { ndjson } = read;
   const of: AdminOperation = {
     id: operationId,
@@ -130,16 +141,29 @@ interface Described extends Pick<AdminOperation, "summary" | "description">, Omi
   readonly tags: readonly string[];
 }
 
+const unexemplified = ({ examples: _, ...schema }: TSchema) => schema as TSchema;
 const firstExample = ({ examples }: TSchema) => (examples as unknown[] | undefined)?.[0];
 
 function adminAnswerOf(schema: TSchema): AdminAnswer {
-  const { description = "", examples: _, headers, contentMediaType, ...rest } = schema;
-  const about = { description, ...(headers && { headers }) };
+  const {
+    description = "",
+    examples: _,
+    headers,
+    links,
+    contentMediaType,
+    schemaDescription = description,
+    ...rest
+  } = schema;
+  const about = { description, ...(headers && { headers }), ...(links && { links }) };
   const example = firstExample(schema);
   if (schema["type"] === "void") return about;
   if (contentMediaType === "application/x-ndjson") return { ...about, ndjson: example as readonly unknown[] };
   if (contentMediaType !== undefined) return { ...about, file: contentMediaType };
-  return { ...about, schema: rest as TSchema, example };
+  return {
+    ...about,
+    schema: (schema.$id ? { ...rest, description: schemaDescription } : rest) as TSchema,
+    example,
+  };
 }
 
 function operationDetail(of: AdminOperation): Json {
@@ -186,7 +210,8 @@ function answersOf(of: AdminOperation): Record<string, Json> {
   const answers = Object.entries(of.answers).map(([status, given]) => {
     const content = answerContent(given);
     const own = { description: given.description, headers: { ...headers, ...given.headers } };
-    return [status, { ...own, ...(content && { content }) }];
+    const { links } = given;
+    return [status, { ...own, ...(content && { content }), ...(links && { links }) }];
   });
   return Object.fromEntries(answers);
 }

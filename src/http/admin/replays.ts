@@ -1,27 +1,23 @@
 import { Type } from "@sinclair/typebox";
 import { type Replay, replayLimits } from "../../domain/replays.ts";
 import type { Store } from "../../store/store.ts";
-import { reply, replyJson } from "../exchange.ts";
-import { answer, Message } from "../public/reference.ts";
+import { answer, answerOf, noContent } from "../answers.ts";
+import { Message } from "../public/reference.ts";
 import {
   exampleReplay,
-  exampleReplayInput,
+  newOperatorReplay,
   OperatorReplayInput,
   OperatorReplaySchema,
   ReplayId,
-  readReplay,
   shownReplay,
   startReplay,
 } from "../public/replay-fields.ts";
 import { unknownReplay } from "../public/replays.ts";
-import { readParam } from "../query.ts";
+import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { everything } from "./deliveries.ts";
-import { adminOperation, closed } from "./reference.ts";
-
-const path = "/admin/v1/replays";
-const tag = "Deliveries";
+import { linksTo } from "./reference.ts";
 
 const owned = (replay: Replay) => {
   const { id, ...rest } = shownReplay(replay);
@@ -30,96 +26,97 @@ const owned = (replay: Replay) => {
 const { id, ...rest } = exampleReplay;
 const operatorExample = { id, app_id: exampleApplication.id, ...rest };
 
+const OneReplay = answerOf(OperatorReplaySchema, {
+  description: "The replay as far as it has come.",
+  example: operatorExample,
+  links: linksTo({ getReplay: "The replay with its progress.", cancelReplay: "Ends the replay." }),
+});
+
+const Replays = answer(
+  { data: Type.Array(OperatorReplaySchema, { description: "The newest first." }), message: Message },
+  { name: "ReplayList", description: "The replays.", example: { data: [operatorExample], message: "OK" } },
+);
+
 /** Replays of all applications: make, list, get and cancel. */
 export function replayRoutes(app: AdminListener, { store, now }: { store: Store; now: () => number }): void {
   app.post(
-    path,
-    async ({ exchange, request }) => {
-      const replay = await readReplay(request, store, now());
-      return replyJson(exchange, 202, owned(await startReplay(store, replay)));
+    "/admin/v1/replays",
+    async ({ body, status }) => {
+      const replay = await newOperatorReplay(body, store, now());
+      return status(202, owned(await startReplay(store, replay)));
     },
-    adminOperation({
-      id: "createReplay",
-      tag,
-      summary: "Create Replay",
-      description:
-        "Sends the deliveries of an application of a range of time again, with the same `webhook-id`s, in a job that goes on across restarts. With `dry_run` they are only counted.",
-      body: {
-        json: {
-          schema: OperatorReplayInput,
-          example: { application_id: exampleApplication.id, ...exampleReplayInput },
-        },
-      },
-      answers: {
-        202: answer("The replay as far as it has come.", {
-          schema: OperatorReplaySchema,
-          example: operatorExample,
-        }),
-      },
+    {
+      roles: operators,
+      body: OperatorReplayInput,
+      response: { 202: OneReplay },
       errors: ["conflict"],
-    }),
-  );
-
-  app.get(
-    path,
-    async ({ exchange }) => {
-      const data = (await store.replays.page(everything, replayLimits.maxListed.application)).map(owned);
-      return replyJson(exchange, 200, { data, message: "OK" });
-    },
-    adminOperation({
-      id: "getReplays",
-      tag,
-      summary: "List Replays",
-      description: `The replays of all applications, the newest first, at most ${replayLimits.maxListed.application}.`,
-      answers: {
-        200: answer("The replays.", {
-          schema: Type.Object({ data: Type.Array(OperatorReplaySchema), message: Message }, closed),
-          example: { data: [operatorExample], message: "OK" },
-        }),
+      detail: {
+        operationId: "createReplay",
+        tags: ["Deliveries"],
+        summary: "Create Replay",
+        description:
+          "Sends the deliveries of an application of a range of time again, with the same `webhook-id`s, in a job that goes on across restarts. With `dry_run` they are only counted.",
       },
-    }),
+    },
   );
 
   app.get(
-    `${path}/:id`,
-    async ({ exchange, params }) => {
-      const found = await store.replays.find(everything, readReplayId(params.id));
+    "/admin/v1/replays",
+    async () => {
+      const found = await store.replays.page(everything, replayLimits.maxListed.application);
+      return { data: found.map(owned), message: "OK" };
+    },
+    {
+      roles: readers,
+      response: { 200: Replays },
+      detail: {
+        operationId: "getReplays",
+        tags: ["Deliveries"],
+        summary: "List Replays",
+        description: `The replays of all applications, the newest first, at most ${replayLimits.maxListed.application}.`,
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/replays/:id",
+    async ({ params: { id } }) => {
+      const found = await store.replays.find(everything, id);
       if (!found) throw unknownReplay();
-      return replyJson(exchange, 200, owned(found));
+      return owned(found);
     },
-    adminOperation({
-      id: "getReplay",
-      tag,
-      summary: "Get Replay",
-      description: "One replay with its progress.",
+    {
+      roles: readers,
       params: ReplayId,
-      answers: {
-        200: answer("The replay as far as it has come.", {
-          schema: OperatorReplaySchema,
-          example: operatorExample,
-        }),
-      },
+      response: { 200: OneReplay },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "getReplay",
+        tags: ["Deliveries"],
+        summary: "Get Replay",
+        description: "One replay with its progress.",
+      },
+    },
   );
 
   app.delete(
-    `${path}/:id`,
-    async ({ exchange, params }) => {
-      if (!(await store.replays.cancel(everything, readReplayId(params.id), now()))) throw unknownReplay();
-      return reply(exchange, 204, null);
+    "/admin/v1/replays/:id",
+    async ({ params: { id }, status }) => {
+      if (!(await store.replays.cancel(everything, id, now()))) throw unknownReplay();
+      return status(204, undefined);
     },
-    adminOperation({
-      id: "cancelReplay",
-      tag,
-      summary: "Cancel Replay",
-      description:
-        "Ends a replay: nothing more is queued. What it has queued is still sent. One that has ended stays as it is.",
+    {
+      roles: operators,
       params: ReplayId,
-      answers: { 204: answer("It does not run (any more).") },
+      response: { 204: noContent("It does not run (any more).") },
       errors: ["not_found"],
-    }),
+      detail: {
+        operationId: "cancelReplay",
+        tags: ["Deliveries"],
+        summary: "Cancel Replay",
+        description:
+          "Ends a replay: nothing more is queued. What it has queued is still sent. One that has ended stays as it is.",
+      },
+    },
   );
 }
-
-const readReplayId = (text: string) => readParam("id", text, ReplayId.properties.id);

@@ -39,7 +39,7 @@ const noApplication = "There is no application with this client_id";
  * and consent page with a challenge. It comes back here with the verifier that the platform was given for its answer,
  * and goes on to the application with a code or an error.
  */
-export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
+export function authorizeRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
   app.get(
     oauthPaths.authorize,
     async ({ exchange, request }) => {
@@ -58,8 +58,7 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
         return replyToPerson(exchange, "invalid_request", isGone ? noApplication : error.message);
       }
     },
-    // Not in the OpenAPI document, which is for programs: browsers come here, and get no answer but redirects.
-    { access: "anyone", parse: "none", detail: { hide: true } },
+    { access: "anyone", parse: "none", detail },
   );
 }
 

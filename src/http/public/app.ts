@@ -8,19 +8,19 @@ import { metadataRoute } from "../oauth/metadata.ts";
 import { revokeRoute } from "../oauth/revoke.ts";
 import { tokenRoute } from "../oauth/token.ts";
 import { answerOtherMethods } from "../server.ts";
+import type { EventStreams } from "../stream/event-streams.ts";
+import { streamRoute } from "../stream/route.ts";
 import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { docsRoutes } from "./docs.ts";
-import type { EventStreams } from "./event-streams.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { openApiRoute } from "./openapi.ts";
 import { tokenScheme } from "./reference.ts";
 import { described } from "./reference-schemas.ts";
 import { replayRoutes } from "./replays.ts";
-import { streamRoute } from "./stream.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
@@ -43,7 +43,7 @@ export function publicApp(
   categoryRoutes(app, deps, deps.ranking, deps.cursors);
   subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
   eventRoutes(app, deps, deps.publicKey);
-  streamRoute(app, deps, deps.streams);
+  streamRoute(app, deps.streams);
   healthRoutes(app, deps);
   deliveryRoutes(app, deps, deps.cursors);
   replayRoutes(app, deps);
@@ -63,7 +63,11 @@ export function publicApp(
     deps,
     described(async () => (await oauth()).introspectDetail),
   );
-  authorizeRoute(app, deps);
+  authorizeRoute(
+    app,
+    deps,
+    described(async () => (await import("./reference-authorize.ts")).authorizeDetail),
+  );
   metadataRoute(
     app,
     deps,

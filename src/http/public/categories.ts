@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { categoryLimits } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { Count, Id } from "../../domain/fields.ts";
+import { about, Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import { CursorParameter, type Cursors, cursorCheck, Pagination, positionOf } from "../cursors.ts";
@@ -13,26 +13,39 @@ import { answer, operation, WebUrl } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 
-const TagSchema = Type.Object({ id: Id, name: Type.String() }, { $id: "Tag", ...closed });
+const TagSchema = Type.Object(
+  { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
+  { $id: "Tag", description: "A tag of a category.", ...closed },
+);
 
 const listFields = {
-  id: Id,
-  name: Type.String(),
-  slug: Type.String(),
-  icon: WebUrl,
-  banner: WebUrl,
+  id: about(Id, "Id of the category."),
+  name: Type.String({ description: "Its name." }),
+  slug: Type.String({ description: "Its name as a part of an address." }),
+  icon: about(WebUrl, "A small picture; where there is none, one of this server."),
+  banner: about(WebUrl, "A wide picture; where there is none, one of this server."),
   viewers: Type.Integer({
     minimum: 0,
     description: "Viewers of all its live channels, at most 2 seconds behind what the platform reported.",
   }),
-  tags: Type.Array(TagSchema),
+  tags: Type.Array(TagSchema, { description: "Its tags; empty where it has none." }),
 };
 
-const CategorySchema = Type.Object(listFields, { $id: "Category", ...closed });
+const CategorySchema = Type.Object(listFields, {
+  $id: "Category",
+  description: "A category as a list shows it.",
+  ...closed,
+});
 
 const TopChannelSchema = Type.Object(
-  { id: Id, name: Type.String(), slug: Type.String(), profile_image: WebUrl, viewers: Count },
-  { $id: "TopChannel", ...closed },
+  {
+    id: about(Id, "Id of the channel."),
+    name: Type.String({ description: "Its name." }),
+    slug: Type.String({ description: "Its name as a part of an address." }),
+    profile_image: about(WebUrl, "Its picture; where there is none, one of this server."),
+    viewers: about(Count, "How many watch it now."),
+  },
+  { $id: "TopChannel", description: "A live channel of a category.", ...closed },
 );
 
 const CategoryDetailSchema = Type.Object(
@@ -44,7 +57,7 @@ const CategoryDetailSchema = Type.Object(
       description: "The live channels with the most viewers.",
     }),
   },
-  { $id: "CategoryDetail", ...closed },
+  { $id: "CategoryDetail", description: "A category with its channels.", ...closed },
 );
 
 const NameFilter = Type.String({
@@ -167,8 +180,26 @@ export function categoryRoutes(
       notModified: true,
       answers: {
         200: answer("A page of categories.", {
-          schema: Type.Object({ categories: Type.Array(CategorySchema), pagination: Pagination }, closed),
+          schema: Type.Object(
+            {
+              categories: Type.Array(CategorySchema, { description: "The most watched first." }),
+              pagination: Pagination,
+            },
+            { $id: "CategoryPage", description: "A page of categories.", ...closed },
+          ),
           example: { categories: [exampleCategory], pagination: { cursor: "", has_more: false } },
+          links: {
+            GetCategory: {
+              operationId: "getCategory",
+              description: "The first category with its channels.",
+              parameters: { id: "$response.body#/categories/0/id" },
+            },
+            NextPage: {
+              operationId: "getCategories",
+              description: "The page behind this one.",
+              parameters: { cursor: "$response.body#/pagination/cursor" },
+            },
+          },
         }),
       },
       errors: ["invalid_cursor"],
@@ -194,7 +225,10 @@ export function categoryRoutes(
       notModified: true,
       answers: {
         200: answer("The category.", {
-          schema: Type.Object({ category: CategoryDetailSchema }, closed),
+          schema: Type.Object(
+            { category: CategoryDetailSchema },
+            { $id: "CategoryAnswer", description: "One category.", ...closed },
+          ),
           example: {
             category: {
               ...exampleCategory,

@@ -19,10 +19,37 @@ import { Message } from "./reference.ts";
 
 const path = "/public/v1/events/deliveries";
 
+/** What can be done with the delivery whose id is at this place of an answer. */
+const linksTo = (id: string) => ({
+  GetDelivery: {
+    operationId: "getDelivery",
+    description: "The delivery with what was sent.",
+    parameters: { id },
+  },
+  RetryDelivery: {
+    operationId: "retryDelivery",
+    description: "Sends the delivery again.",
+    parameters: { id },
+  },
+});
+
 const Deliveries = answer(
-  { data: Type.Array(DeliverySchema), pagination: Pagination, message: Message },
   {
+    data: Type.Array(DeliverySchema, { description: "The newest first." }),
+    pagination: Pagination,
+    message: Message,
+  },
+  {
+    name: "DeliveryPage",
     description: "A page of deliveries.",
+    links: {
+      ...linksTo("$response.body#/data/0/id"),
+      NextPage: {
+        operationId: "getDeliveries",
+        description: "The page behind this one.",
+        parameters: { cursor: "$response.body#/pagination/cursor" },
+      },
+    },
     example: {
       data: [exampleDelivery],
       pagination: { cursor: "", has_more: false },
@@ -33,13 +60,20 @@ const Deliveries = answer(
 
 const OneDelivery = answer(
   { data: SentDeliverySchema, message: Message },
-  { description: "The delivery.", example: { data: exampleSentDelivery, message: "OK" } },
+  {
+    name: "SentDeliveryAnswer",
+    description: "The delivery.",
+    links: linksTo("$response.body#/data/id"),
+    example: { data: exampleSentDelivery, message: "OK" },
+  },
 );
 
 const Retried = answer(
   { data: DeliverySchema, message: Message },
   {
+    name: "DeliveryAnswer",
     description: "It is about to be sent.",
+    links: linksTo("$response.body#/data/id"),
     example: {
       data: { ...exampleDelivery, status: "pending", finished_at: null },
       message: "OK",

@@ -8,11 +8,10 @@ import {
   deliveryPages,
   type SentDelivery,
 } from "../../domain/delivery-log.ts";
-import { nullable, oneOf } from "../../domain/fields.ts";
+import { about, nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
-import { CursorParameter, type Cursors, cursorParameter, positionOf } from "../cursors.ts";
-import { inputReader } from "../input.ts";
+import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
 import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
 import { IsoTimestamp } from "./reference.ts";
 
@@ -24,40 +23,45 @@ const closed = { additionalProperties: false };
 
 export const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 
+export const DeliveryStatus = Type.Union(
+  statuses.map((status) => Type.Literal(status)),
+  { $id: "DeliveryStatus", description: "The state of a delivery; all but `pending` are final." },
+);
+
 const milliseconds = nullable(Type.Number(), {
   description: "Milliseconds; null where the stage was not needed or not reached.",
 });
 
 export const TimingsSchema = Type.Object(
   { dns_ms: milliseconds, connect_ms: milliseconds, tls_ms: milliseconds, first_byte_ms: milliseconds },
-  { $id: "Timings", ...closed },
+  { $id: "Timings", description: "How long the stages of a request took.", ...closed },
 );
 
 const AttemptSchema = Type.Object(
   {
-    at: IsoTimestamp,
+    at: about(IsoTimestamp, "When it began."),
     outcome: Type.String({
       description:
         "How it ended: `ok`, `status` (an answer other than 2xx), or the stage that failed, like `dns`, `tls` or `timeout`.",
     }),
     status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
-    duration_ms: Type.Integer(),
+    duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
     timings: TimingsSchema,
     error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
     response: Type.String({ description: "The first KiB of the answer's body." }),
   },
-  { $id: "Attempt", ...closed },
+  { $id: "Attempt", description: "One attempt to deliver.", ...closed },
 );
 
 const fields = {
   id: Type.String({ description: "The `webhook-id`, the same on every attempt." }),
-  subscription_id: Type.String(),
-  event_id: Type.String(),
-  type: Type.String(),
-  version: Type.Integer(),
+  subscription_id: Type.String({ description: "The subscription that it is for." }),
+  event_id: Type.String({ description: "The event, the same for all that subscribe to it." }),
+  type: Type.String({ description: "Type of the event." }),
+  version: Type.Integer({ description: "Version of the event." }),
   sequence: Type.Integer({ description: "Counts the deliveries of the subscription." }),
-  status: oneOf(statuses),
-  created_at: IsoTimestamp,
+  status: DeliveryStatus,
+  created_at: about(IsoTimestamp, "When its event was published."),
   next_attempt_at: nullable(IsoTimestamp, {
     description: "When it is tried again; null: it is under way or about to be, or nothing follows.",
   }),
@@ -68,29 +72,29 @@ const fields = {
 
 const SentRequestSchema = Type.Object(
   {
-    method: Type.Literal("POST"),
+    method: Type.Literal("POST", { description: "The HTTP method." }),
     headers: Type.Record(Type.String(), Type.String(), {
       description: "Those of the last attempt, without its signature.",
     }),
     body: nullable(Type.String(), { description: "The very text; null when it is no longer kept." }),
   },
-  { $id: "SentRequest", ...closed },
+  { $id: "SentRequest", description: "A request to a webhook.", ...closed },
 );
 const request = nullable(SentRequestSchema, {
   description: "What the last attempt sent; null before the first.",
 });
 
-export const DeliverySchema = Type.Object(fields, { $id: "Delivery", ...closed });
-export const SentDeliverySchema = Type.Object({ ...fields, request }, { $id: "SentDelivery", ...closed });
+const named = { $id: "Delivery", description: "What became of an event for one subscription.", ...closed };
+const sent = { $id: "SentDelivery", description: "A delivery with what was sent.", ...closed };
+
+export const DeliverySchema = Type.Object(fields, named);
+export const SentDeliverySchema = Type.Object({ ...fields, request }, sent);
 
 /** For operators, who see those of all applications. */
 const { id, ...rest } = fields;
 const ofApplication = { id, app_id: Type.String({ description: "The application it is for." }), ...rest };
-export const OperatorDeliverySchema = Type.Object(ofApplication, { $id: "Delivery", ...closed });
-export const OperatorSentDeliverySchema = Type.Object(
-  { ...ofApplication, request },
-  { $id: "SentDelivery", ...closed },
-);
+export const OperatorDeliverySchema = Type.Object(ofApplication, named);
+export const OperatorSentDeliverySchema = Type.Object({ ...ofApplication, request }, sent);
 
 /** Which deliveries a list shows. */
 export const deliveryFilters = {
@@ -137,9 +141,6 @@ export const deliveryFilters = {
 export const deliveryQuery = (cursors: Cursors) =>
   Type.Object({ ...deliveryFilters, cursor: cursorParameter(cursors) });
 
-/** The same for `readDeliveryQuery`. */
-export const DeliveryQuery = Type.Object({ ...deliveryFilters, cursor: CursorParameter });
-
 export const DeliveryId = Type.Object({
   id: TextParameter({
     maxLength: 64,
@@ -159,7 +160,7 @@ export interface DeliveryQuestion {
 
 /** What the query of a list of deliveries asks for, within a scope. */
 export function deliveryQuestion(
-  query: Static<typeof DeliveryQuery>,
+  query: Static<ReturnType<typeof deliveryQuery>>,
   scope: DeliveryScope,
   cursors: Cursors,
 ): DeliveryQuestion {
@@ -179,13 +180,6 @@ export function deliveryQuestion(
     limit: query.limit ?? deliveryPages.defaultResults,
     cursorAfter: ({ next }) => (next === null ? "" : cursors.make([next], bound)),
   };
-}
-
-/** Reads the query of a list of deliveries by hand; throws one error with everything that is wrong. */
-export function readDeliveryQuery(url: string, scope: DeliveryScope, cursors: Cursors): DeliveryQuestion {
-  const context = { request: new Request(url), params: {}, query: {}, headers: {}, body: null };
-  inputReader({ query: deliveryQuery(cursors) })?.(context);
-  return deliveryQuestion(context.query, scope, cursors);
 }
 
 const timeOrNull = (ms: number | null) => (ms === null || ms === 0 ? null : isoTime(ms));

@@ -24,6 +24,9 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   "events:subscribe": "List, create and delete event subscriptions, see what was sent and send it again.",
 };
 
+/** Whom to ask is for the platform to say; what there is to read is here. */
+export const contact = (url: string): Json => ({ name: "On Air", url: `${url}/docs` });
+
 /** Where examples say that the server is. The document has its real address in its place. */
 const exampleUrl = "http://127.0.0.1:8080";
 
@@ -38,6 +41,7 @@ export async function publicDocument(app: AnyElysia, url: string): Promise<Json>
       version,
       summary: "The public developer API of a live-streaming platform.",
       description: introduction.replaceAll("{base_url}", url).trim(),
+      contact: contact(url),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url }],

@@ -10,31 +10,32 @@ const closed = { additionalProperties: false };
 
 const EventTypeSchema = Type.Object(
   {
-    name: Type.String(),
-    version: Type.Integer(),
-    description: Type.String(),
+    name: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
+    version: Type.Integer({ description: "Its version." }),
+    description: Type.String({ description: "When it happens." }),
     schema: Type.Record(Type.String(), Type.Unknown(), {
       description: "JSON Schema of the payload (`data`).",
     }),
     // An object, as each type's own schema has it.
     example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
   },
-  { $id: "EventType", ...closed },
+  { $id: "EventType", description: "An event that can be subscribed to.", ...closed },
 );
 
 const PublicKeySchema = Type.Object(
   { public_key: Type.String({ description: "The Ed25519 key in PEM." }) },
-  { $id: "PublicKey", ...closed },
+  { $id: "PublicKey", description: "The key that verifies `v1a` signatures.", ...closed },
 );
 
 const StandardWebhooksKeySchema = Type.Object(
   { public_key: Type.String({ description: "The Ed25519 key as `whpk_` and base64." }) },
-  { $id: "StandardWebhooksKey", ...closed },
+  { $id: "StandardWebhooksKey", description: "The same key for libraries of Standard Webhooks.", ...closed },
 );
 
 const EventTypes = answer(
-  { data: Type.Array(EventTypeSchema), message: Message },
+  { data: Type.Array(EventTypeSchema, { description: "All of them." }), message: Message },
   {
+    name: "EventTypeList",
     description: "All event types.",
     example: { data: builtInEventTypes.slice(1, 2).map(shown), message: "OK" },
   },
@@ -43,6 +44,7 @@ const EventTypes = answer(
 const PublicKey = answer(
   { data: PublicKeySchema, message: Message },
   {
+    name: "PublicKeyAnswer",
     description: "The key.",
     example: {
       data: {
@@ -57,6 +59,7 @@ const PublicKey = answer(
 const StandardWebhooksKey = answer(
   { data: StandardWebhooksKeySchema, message: Message },
   {
+    name: "StandardWebhooksKeyAnswer",
     description: "The key.",
     example: {
       data: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },

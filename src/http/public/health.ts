@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { type Application, usesOnlyStream } from "../../domain/applications.ts";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { nullable, oneOf } from "../../domain/fields.ts";
+import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { answer } from "../answers.ts";
 import { TextParameter } from "../parameters.ts";
@@ -21,6 +21,23 @@ const SubscriptionId = Type.Object({
   }),
 });
 
+export const LastFailure = Type.Object(
+  {
+    at: about(IsoTimestamp, "When it was."),
+    status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
+    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+  },
+  { $id: "LastFailure", description: "When and how an endpoint last failed.", ...closed },
+);
+
+const DisabledReason = Type.Union(
+  ["gone", "failing", "no_webhook_url"].map((reason) => Type.Literal(reason)),
+  {
+    $id: "DisabledReason",
+    description: "It answered 410, failed everything for 24 hours, or the application has no webhook URL.",
+  },
+);
+
 const HealthSchema = Type.Object(
   {
     ...subscriptionFields,
@@ -28,31 +45,26 @@ const HealthSchema = Type.Object(
       description:
         "Of the endpoint: `failing` since a failure that no success followed, `disabled` when nothing is sent to it any more.",
     }),
-    disabled_reason: nullable(oneOf(["gone", "failing", "no_webhook_url"]), {
-      description: "It answered 410, failed everything for 24 hours, or the application has no webhook URL.",
-    }),
+    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
     pending: Type.Integer({ description: "Deliveries that wait to be sent, counted up to 5000." }),
     oldest_pending_at: nullable(IsoTimestamp, { description: "When the oldest of them was published." }),
     last_success_at: nullable(IsoTimestamp, {
       description: "When the endpoint last took a delivery, of any subscription; exact to 5 seconds.",
     }),
-    last_failure: nullable(
-      Type.Object(
-        { at: IsoTimestamp, status: nullable(Type.Integer()), error: nullable(Type.String()) },
-        closed,
-      ),
-      { description: "The last failure of the endpoint, of any subscription." },
-    ),
+    last_failure: nullable(LastFailure, {
+      description: "The last failure of the endpoint, of any subscription.",
+    }),
     sequence: Type.Integer({
       description: "The last `Onair-Sequence`: how many deliveries were made for it.",
     }),
   },
-  { $id: "SubscriptionHealth", ...closed },
+  { $id: "SubscriptionHealth", description: "A subscription with its health.", ...closed },
 );
 
 const Subscription = answer(
   { data: HealthSchema, message: Message },
   {
+    name: "SubscriptionHealthAnswer",
     description: "The subscription.",
     example: {
       data: {

@@ -67,11 +67,14 @@ const statusDescriptions: Readonly<Record<number, string>> = {
 
 export const FieldProblemSchema = Type.Object(
   {
-    in: Type.Union(["body", "query", "path", "header"].map((place) => Type.Literal(place))),
+    in: Type.Union(
+      ["body", "query", "path", "header"].map((place) => Type.Literal(place)),
+      { description: "Where the field is." },
+    ),
     field: Type.String({ description: "Name or path of the field." }),
     message: Type.String({ description: "What is wrong with it." }),
   },
-  { $id: "FieldProblem", ...closed },
+  { $id: "FieldProblem", description: "A field that is wrong.", ...closed },
 );
 
 const ErrorSchema = Type.Object(
@@ -86,7 +89,7 @@ const ErrorSchema = Type.Object(
     }),
     request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
     data: Type.Optional(
-      Type.Array(Type.Ref("SubscribedItem"), {
+      Type.Array(Type.Ref("SubscriptionResult"), {
         description: "Only with `subscription_failed`: the result for each requested event.",
       }),
     ),

@@ -6,7 +6,7 @@ import { type Failure, oauthErrorResponses } from "./reference-oauth-errors.ts";
 import type { Json } from "./reference-schemas.ts";
 
 const closed = { additionalProperties: false };
-const tag = "Tokens";
+export const tag = "Tokens";
 
 /** The name of the security scheme for the credentials of an application. */
 export const clientScheme = "clientCredentials";
@@ -17,8 +17,8 @@ const optional = (description: string) => Type.Optional(text(description));
 const exampleCode = "onair_ac_p4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6w";
 const exampleToken = "onair_at_u8Q0xk3m9Zb7cT1vR5yW2nH6pL4dJ0sF8gA3eK7qX9M";
 const exampleRefreshToken = "onair_rt_R5yW2nH6pL4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1v";
-const exampleClientId = "01KATHZX5M9S3E6R8B2D4F7G1H";
-const exampleRedirectUri = "https://app.example/callback";
+export const exampleClientId = "01KATHZX5M9S3E6R8B2D4F7G1H";
+export const exampleRedirectUri = "https://app.example/callback";
 /** RFC 7636, appendix B. */
 const exampleVerifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
@@ -26,47 +26,62 @@ const clientFields = {
   client_id: optional("Unless you use HTTP Basic."),
   client_secret: optional("Unless you use HTTP Basic, or are a public client."),
 };
-const scopeField = (rest: string) => ({
+export const scopeField = (rest: string) => ({
   scope: optional(
     `Scopes separated by spaces: ${scopes.map((scope) => `\`${scope}\``).join(" and ")}. ${rest}`,
   ),
 });
 
-const TokenForm = Type.Union([
-  Type.Object({
-    grant_type: Type.Literal("client_credentials"),
-    ...scopeField("All that the application may have, if left out."),
-    ...clientFields,
-  }),
-  Type.Object({
-    grant_type: Type.Literal("authorization_code"),
-    code: text("As it came to the redirect URI."),
-    code_verifier: Type.String({
-      minLength: 43,
-      maxLength: 128,
-      pattern: "^[A-Za-z0-9._~-]+$",
-      description: "Of which the authorization request had the challenge (RFC 7636).",
-    }),
-    redirect_uri: optional("If given, that of the authorization request."),
-    ...clientFields,
-  }),
-  Type.Object({
-    grant_type: Type.Literal("refresh_token"),
-    refresh_token: text("The newest that you have."),
-    ...scopeField("All that the user granted, if left out."),
-    ...clientFields,
-  }),
-]);
+const grantType = <Name extends string>(name: Name) =>
+  Type.Literal(name, { description: "What is exchanged for a token." });
+
+const TokenForm = Type.Union(
+  [
+    Type.Object(
+      {
+        grant_type: grantType("client_credentials"),
+        ...scopeField("All that the application may have, if left out."),
+        ...clientFields,
+      },
+      { $id: "ClientCredentialsForm", description: "For a token of the application itself." },
+    ),
+    Type.Object(
+      {
+        grant_type: grantType("authorization_code"),
+        code: text("As it came to the redirect URI."),
+        code_verifier: Type.String({
+          minLength: 43,
+          maxLength: 128,
+          pattern: "^[A-Za-z0-9._~-]+$",
+          description: "Of which the authorization request had the challenge (RFC 7636).",
+        }),
+        redirect_uri: optional("If given, that of the authorization request."),
+        ...clientFields,
+      },
+      { $id: "AuthorizationCodeForm", description: "For tokens of a user who has just consented." },
+    ),
+    Type.Object(
+      {
+        grant_type: grantType("refresh_token"),
+        refresh_token: text("The newest that you have."),
+        ...scopeField("All that the user granted, if left out."),
+        ...clientFields,
+      },
+      { $id: "RefreshTokenForm", description: "For new tokens of a user." },
+    ),
+  ],
+  { $id: "TokenForm", description: "A form by `grant_type`." },
+);
 
 const AccessTokenSchema = Type.Object(
   {
     access_token: text("Send it as `Authorization: Bearer <access_token>`."),
-    token_type: Type.Literal("Bearer"),
+    token_type: Type.Literal("Bearer", { description: "How it is sent." }),
     expires_in: Type.Integer({ description: "Seconds for which it is good." }),
     refresh_token: optional("Only with the token of a user: exchange it for new tokens within 30 days."),
     scope: text("Its scopes, separated by spaces, as they were named when they were asked for."),
   },
-  { $id: "AccessToken", ...closed },
+  { $id: "AccessToken", description: "RFC 6749, section 5.1.", ...closed },
 );
 
 interface ClientEndpoint {
@@ -131,11 +146,14 @@ export const tokenDetail = clientEndpoint({
   ],
 });
 
-const TokenToLookAt = Type.Object({
-  token: text("An access token or a refresh token."),
-  token_type_hint: optional("Not needed: tokens are recognised."),
-  ...clientFields,
-});
+const TokenToLookAt = Type.Object(
+  {
+    token: text("An access token or a refresh token."),
+    token_type_hint: optional("Not needed: tokens are recognised."),
+    ...clientFields,
+  },
+  { $id: "TokenToLookAt", description: "A form that names a token." },
+);
 
 /** The OpenAPI operation of `POST /oauth/revoke`. */
 export const revokeDetail = clientEndpoint({

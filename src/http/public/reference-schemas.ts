@@ -1,5 +1,4 @@
 import type { TSchema } from "@sinclair/typebox";
-import { AnonymousPerson, NamedPerson, Person } from "../../domain/events/person.ts";
 
 /** A JSON object of the OpenAPI document. */
 export type Json = Record<string, unknown>;
@@ -28,13 +27,6 @@ export async function descriptionOf(hook: { readonly detail?: object }): Promise
   return describe ? describe() : null;
 }
 
-/** Parts of the domain that the document names, although they have no `$id`. */
-const namedSchemas = new Map<TSchema, string>([
-  [Person, "Person"],
-  [NamedPerson, "NamedPerson"],
-  [AnonymousPerson, "AnonymousPerson"],
-]);
-
 /** Understood only by our own readers and checks. */
 const ownKeywords = new Set(["$id", "trim", "errorMessage", "refine", "noValidate"]);
 const schemaMaps = new Set(["properties", "patternProperties"]);
@@ -48,7 +40,7 @@ export function documentSchema(schema: TSchema): Json {
     if (!ownKeywords.has(keyword)) plain[keyword] = keywordValue(keyword, value);
   }
   const shown = Array.isArray(plain["anyOf"]) ? readableUnion(plain, plain["anyOf"]) : plain;
-  const name = schema.$id ?? namedSchemas.get(schema);
+  const name = schema.$id;
   return name === undefined ? shown : component(`schemas/${name}`, shown);
 }
 

@@ -1,9 +1,9 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
-import { Timestamp } from "../../domain/fields.ts";
+import { about, Timestamp } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
-import { component, documentSchema, type Json } from "./reference-schemas.ts";
+import { documentSchema, type Json } from "./reference-schemas.ts";
 
 const Ulid = Type.String({ pattern: ulidPattern });
 const exampleSubscription = "01KATJ1V2GQ5Z8N1F4T7Y0XW3C";
@@ -37,16 +37,14 @@ const headers: readonly (readonly [string, string, TSchema, string | number])[] 
   ["Onair-Attempt", "Counts the attempts of this delivery.", Type.Integer({ minimum: 1 }), 1],
 ];
 
-const parameters = headers.map(([name, description, schema, example]) =>
-  component(`parameters/${name}`, {
-    name,
-    in: "header",
-    required: true,
-    description,
-    schema: documentSchema(schema),
-    example,
-  }),
-);
+const parameters = headers.map(([name, description, schema, example]) => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: documentSchema(schema),
+  example,
+}));
 
 const responses = {
   "2XX": { description: "You have it. Answer within 15 seconds, and do slow work afterwards." },
@@ -57,14 +55,22 @@ const responses = {
   },
 };
 
-/** The `webhooks` section: what is sent to an application, by event. */
+/**
+ * The `webhooks` section: what is sent to an application, by event. Nothing in it is a component: generators such as
+ * oapi-codegen leave out components that no path refers to.
+ */
 export function webhooks(tag: string): Json {
   return Object.fromEntries(builtInEventTypes.map((type) => [type.name, { post: delivery(type, tag) }]));
 }
 
 function delivery({ name, version, description, payload, example }: EventType, tag: string): Json {
   const body = Type.Object(
-    { type: Type.Literal(name), version: Type.Literal(version), timestamp: Timestamp, data: payload },
+    {
+      type: Type.Literal(name, { description: "Type of the event." }),
+      version: Type.Literal(version, { description: "Version of the event." }),
+      timestamp: about(Timestamp, "When it was published."),
+      data: about(payload, "The payload."),
+    },
     { additionalProperties: false },
   );
   return {

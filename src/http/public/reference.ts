@@ -16,7 +16,14 @@ import { component, described, documentSchema, type Json } from "./reference-sch
 
 export const Message = Type.String({ description: "A human-readable status.", examples: ["OK"] });
 export const IsoTimestamp = Type.String({ format: "date-time", description: "ISO 8601, UTC." });
-export const WebUrl = Type.String({ format: "uri" });
+export const WebUrl = Type.String({ format: "uri", description: "A web address." });
+
+/** How an answer leads to another operation: its parameters, by expressions of OpenAPI. */
+export interface Link {
+  readonly operationId: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
 
 /** One answer of an operation, as the reference shows it. */
 export interface Answer {
@@ -25,6 +32,8 @@ export interface Answer {
   readonly example?: unknown;
   /** In place of JSON it is a stream of server-sent events like this. */
   readonly eventStream?: string;
+  /** Where the parameters of other operations are in it. */
+  readonly links?: Readonly<Record<string, Link>>;
   /** It carries the headers of the subscription budget. */
   readonly budget?: boolean;
   /** Headers beyond those of all answers. */
@@ -68,6 +77,7 @@ export function operation(of: Operation) {
 export interface DeclaredRoute {
   readonly params?: TObject;
   readonly query?: TObject;
+  readonly headers?: TObject;
   readonly body?: TSchema;
   readonly response?: Readonly<Record<number, TSchema>>;
   readonly errors?: readonly PublicErrorCode[];
@@ -76,7 +86,7 @@ export interface DeclaredRoute {
 
 /** Has the document show a route as it declares itself. One without an `operationId` is not shown. */
 export function documentRoute(route: DeclaredRoute, access: Operation["access"]): void {
-  const { detail, params, query, body, response = {}, errors } = route;
+  const { detail, params, query, headers, body, response = {}, errors } = route;
   if (detail?.["operationId"] === undefined) return;
   const { operationId, tags, summary, description } = detail as Record<string, string>;
   const of: Operation = {
@@ -87,6 +97,7 @@ export function documentRoute(route: DeclaredRoute, access: Operation["access"])
     access,
     ...(params && { params }),
     ...(query && { query }),
+    ...(headers && { headers }),
     ...(body && { body: bodyOf(body) }),
     ...(errors && { errors }),
     answers: Object.fromEntries(
@@ -106,16 +117,25 @@ function bodyOf({ examples, ...rest }: TSchema): NonNullable<Operation["body"]> 
 }
 
 function answerOf(schema: TSchema): Answer {
-  const { description = "", examples, budget, headers, ...rest } = schema;
+  const {
+    description = "",
+    examples,
+    budget,
+    headers,
+    links,
+    schemaDescription = description,
+    ...rest
+  } = schema;
   const example = (examples as unknown[] | undefined)?.[0];
   if (schema["type"] === "void") return { description };
   if (schema["contentMediaType"] !== undefined) return { description, eventStream: String(example) };
   return {
     description,
-    schema: rest as TSchema,
+    schema: (schema.$id ? { ...rest, description: schemaDescription } : rest) as TSchema,
     example,
     ...(budget === true && { budget }),
     ...(headers && { headers }),
+    ...(links && { links }),
   };
 }
 
@@ -198,7 +218,7 @@ const cacheHeaders: Json = {
 function answersOf(of: Operation): Record<number, Json> {
   const always = { ...commonHeaders, ...(of.notModified && cacheHeaders) };
   const answers = Object.entries(of.answers).map(([status, given]) => {
-    const { description, schema, example, eventStream, budget, headers } = given;
+    const { description, schema, example, eventStream, budget, headers, links } = given;
     const content = schema
       ? { "application/json": { schema: documentSchema(schema), example } }
       : eventStream && { "text/event-stream": { schema: { type: "string" }, example: eventStream } };
@@ -208,6 +228,7 @@ function answersOf(of: Operation): Record<number, Json> {
         description,
         headers: { ...always, ...(budget && budgetHeaders), ...headers },
         ...(content && { content }),
+        ...(links && { links }),
       },
     ];
   });

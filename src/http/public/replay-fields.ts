@@ -1,13 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type DomainError, invalidFields } from "../../domain/errors.ts";
-import { nullable, oneOf, Timestamp } from "../../domain/fields.ts";
+import { about, nullable, oneOf, Timestamp } from "../../domain/fields.ts";
 import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
-import { readJson } from "../body.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";
-import { statuses } from "./delivery-fields.ts";
+import { DeliveryStatus } from "./delivery-fields.ts";
 import { IsoTimestamp } from "./reference.ts";
 
 /*
@@ -21,7 +20,7 @@ const fields = {
   subscription_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: "Only deliveries of this subscription." }),
   ),
-  status: Type.Optional(oneOf(statuses, { description: "Only deliveries in this state." })),
+  status: Type.Optional(DeliveryStatus),
   type: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: "Only events of this type." }),
   ),
@@ -37,27 +36,37 @@ export const exampleReplayInput = {
 };
 
 export const ReplayInput = Type.Object(fields, {
+  $id: "ReplayInput",
+  description: "What to send again.",
   additionalProperties: true,
   examples: [exampleReplayInput],
 });
 
 /** For operators, who name the application. */
-export const OperatorReplayInput = Type.Object({
-  application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
-  ...fields,
-});
+export const OperatorReplayInput = Type.Object(
+  {
+    application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
+    ...fields,
+  },
+  {
+    $id: "ReplayInput",
+    description: "What to send again.",
+    additionalProperties: true,
+    examples: [{ application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", ...exampleReplayInput }],
+  },
+);
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const shownFields = {
-  id: Type.String(),
-  state: oneOf(["running", "completed", "canceled"]),
-  dry_run: Type.Boolean(),
-  subscription_id: nullable(Type.String()),
-  status: nullable(oneOf(statuses)),
-  type: nullable(Type.String()),
-  from: IsoTimestamp,
-  to: IsoTimestamp,
+  id: Type.String({ description: "Id of the replay." }),
+  state: oneOf(["running", "completed", "canceled"], { description: "Whether it has ended, and how." }),
+  dry_run: Type.Boolean({ description: "Whether it only counts." }),
+  subscription_id: nullable(Type.String(), { description: "Only deliveries of this subscription." }),
+  status: nullable(DeliveryStatus, { description: "Only deliveries that were in this state." }),
+  type: nullable(Type.String(), { description: "Only events of this type." }),
+  from: about(IsoTimestamp, "Events published then or later."),
+  to: about(IsoTimestamp, "Events published earlier than that."),
   progress: Type.Number({ minimum: 0, maximum: 1, description: "The part of the range that is done." }),
   matched: count("Deliveries of the range that were asked for, so far."),
   queued: count("Those that are sent again; with `dry_run`, that would be."),
@@ -67,17 +76,18 @@ const shownFields = {
       subscription_deleted: count("Their subscription was deleted."),
       attempts_used_up: count("They were attempted as often as a delivery may be."),
     },
-    { ...closed, description: "Those that cannot be sent again, by reason." },
+    { $id: "SkippedDeliveries", description: "Those that cannot be sent again, by reason.", ...closed },
   ),
-  created_at: IsoTimestamp,
-  finished_at: nullable(IsoTimestamp),
+  created_at: about(IsoTimestamp, "When it was asked for."),
+  finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
 };
 
-export const ReplaySchema = Type.Object(shownFields, { $id: "Replay", ...closed });
+const replay = { $id: "Replay", description: "A job that sends a range of deliveries again.", ...closed };
+export const ReplaySchema = Type.Object(shownFields, replay);
 const { id, ...rest } = shownFields;
 export const OperatorReplaySchema = Type.Object(
   { id, app_id: Type.String({ description: "The application whose deliveries they are." }), ...rest },
-  { $id: "Replay", ...closed },
+  replay,
 );
 
 export const ReplayId = Type.Object({
@@ -126,9 +136,12 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   };
 }
 
-/** Reads the replay that an operator asks for. */
-export async function readReplay(request: Request, store: Store, now: number): Promise<NewReplay> {
-  const { application_id, ...input } = await readJson(request, OperatorReplayInput);
+/** The replay that an operator asks for. */
+export async function newOperatorReplay(
+  { application_id, ...input }: Static<typeof OperatorReplayInput>,
+  store: Store,
+  now: number,
+): Promise<NewReplay> {
   if (!(await store.applications.find(application_id)))
     throw wrong("application_id", "is not an application");
   return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);

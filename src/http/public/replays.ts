@@ -17,17 +17,32 @@ import {
 
 const path = "/public/v1/events/replays";
 
+const links = {
+  GetReplay: {
+    operationId: "getReplay",
+    description: "The replay with its progress.",
+    parameters: { id: "$response.body#/data/id" },
+  },
+  CancelReplay: {
+    operationId: "cancelReplay",
+    description: "Ends the replay.",
+    parameters: { id: "$response.body#/data/id" },
+  },
+};
+
 const OneReplay = answer(
   { data: ReplaySchema, message: Message },
   {
+    name: "ReplayAnswer",
+    links,
     description: "The replay as far as it has come.",
     example: { data: exampleReplay, message: "OK" },
   },
 );
 
 const Replays = answer(
-  { data: Type.Array(ReplaySchema), message: Message },
-  { description: "The replays.", example: { data: [exampleReplay], message: "OK" } },
+  { data: Type.Array(ReplaySchema, { description: "The newest first." }), message: Message },
+  { name: "ReplayList", description: "The replays.", example: { data: [exampleReplay], message: "OK" } },
 );
 
 export const unknownReplay = () => new DomainError("not_found", "There is no replay with this id");

@@ -15,10 +15,10 @@ import { notedStore } from "../noted-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { rateLimiter } from "../rate-limit.ts";
 import { type Listening, listen } from "../server.ts";
+import { EventStreams } from "../stream/event-streams.ts";
+import { StreamPlaces } from "../stream/stream-places.ts";
 import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
-import { EventStreams } from "./event-streams.ts";
-import { StreamPlaces } from "./stream-places.ts";
 import { UserCache } from "./user-cache.ts";
 
 export interface PublicServerOptions {

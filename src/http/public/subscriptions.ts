@@ -1,75 +1,107 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
-import { Id } from "../../domain/fields.ts";
+import { about, Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
-import type { Grant } from "../../domain/tokens.ts";
-import { readJson } from "../body.ts";
-import { type Exchange, reply, replyJson } from "../exchange.ts";
-import { readQuery } from "../query.ts";
+import { answer, noContent } from "../answers.ts";
+import { reply } from "../exchange.ts";
+import { ListParameter, TextParameter } from "../parameters.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-import { answer, IsoTimestamp, Message, operation } from "./reference.ts";
+import { IsoTimestamp, Message } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 const path = "/public/v1/events/subscriptions";
 
-const Ulid = Type.String({ pattern: ulidPattern, description: "A ULID." });
+const Ulid = Type.String({ pattern: ulidPattern });
 
 export const subscriptionFields = {
-  id: Ulid,
-  app_id: Ulid,
-  broadcaster_user_id: Type.Union([Id, Type.Null()]),
-  event: Type.String(),
-  version: Type.Integer(),
-  method: Type.Literal("webhook"),
-  created_at: IsoTimestamp,
-  updated_at: IsoTimestamp,
+  id: about(Ulid, "Id of the subscription, by which it can be deleted."),
+  app_id: about(Ulid, "The application that it belongs to."),
+  broadcaster_user_id: Type.Union([Id, Type.Null()], {
+    description: "Whose channel the events are of; null where they belong to none.",
+  }),
+  event: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
+  version: Type.Integer({ description: "Version of the event." }),
+  method: Type.Literal("webhook", { description: "Delivery method." }),
+  created_at: about(IsoTimestamp, "When it was made."),
+  updated_at: about(IsoTimestamp, "When it was last changed."),
 };
-const SubscriptionSchema = Type.Object(subscriptionFields, { $id: "Subscription", ...closed });
-
-const itemFields = { name: Type.String(), version: Type.Integer() };
-export const SubscribedItemSchema = Type.Union(
-  [
-    Type.Object({ ...itemFields, subscription_id: Ulid }, closed),
-    Type.Object(
-      { ...itemFields, error: Type.String({ description: "Why there is no subscription." }) },
-      closed,
-    ),
-  ],
-  { $id: "SubscribedItem" },
-);
-
-const CreateBody = Type.Object({
-  events: Type.Array(
-    Type.Object({
-      name: Type.String({
-        minLength: 1,
-        maxLength: 100,
-        description: "Name of the event.",
-        examples: ["channel.followed"],
-      }),
-      version: Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "Version of the event.",
-        examples: [1],
-      }),
-    }),
-    { minItems: 1, maxItems: subscriptionLimits.maxEvents },
-  ),
-  method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
-  broadcaster_user_id: Type.Optional(
-    Type.Union([Id, Type.Null()], {
-      description:
-        "User id of the broadcaster: required for channel events; with a user token it is that user.",
-    }),
-  ),
+const SubscriptionSchema = Type.Object(subscriptionFields, {
+  $id: "Subscription",
+  description: "Which events of whom an application gets.",
+  ...closed,
 });
 
+const itemFields = {
+  name: Type.String({ description: "Name of the event that was asked for." }),
+  version: Type.Integer({ description: "Version of the event that was asked for." }),
+};
+export const SubscribedItemSchema = Type.Union(
+  [
+    Type.Object(
+      { ...itemFields, subscription_id: about(Ulid, "Id of the subscription.") },
+      { $id: "SubscribedEvent", description: "An event that is subscribed to.", ...closed },
+    ),
+    Type.Object(
+      { ...itemFields, error: Type.String({ description: "Why there is no subscription." }) },
+      { $id: "RefusedEvent", description: "An event that could not be subscribed to.", ...closed },
+    ),
+  ],
+  { $id: "SubscriptionResult", description: "What became of one requested event." },
+);
+
+const WantedEvent = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Name of the event.",
+      examples: ["channel.followed"],
+    }),
+    version: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "Version of the event.",
+      examples: [1],
+    }),
+  },
+  { $id: "WantedEvent", description: "An event to subscribe to.", additionalProperties: true },
+);
+
+const CreateBody = Type.Object(
+  {
+    events: Type.Array(WantedEvent, {
+      minItems: 1,
+      maxItems: subscriptionLimits.maxEvents,
+      description: "The events to subscribe to.",
+    }),
+    method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
+    broadcaster_user_id: Type.Optional(
+      Type.Union([Id, Type.Null()], {
+        description:
+          "User id of the broadcaster: required for channel events; with a user token it is that user.",
+      }),
+    ),
+  },
+  {
+    $id: "SubscriptionInput",
+    description: "What to subscribe to.",
+    additionalProperties: true,
+    examples: [
+      {
+        events: [{ name: "channel.followed", version: 1 }],
+        method: "webhook",
+        broadcaster_user_id: 1001,
+      },
+    ],
+  },
+);
+
 const DeleteQuery = Type.Object({
-  id: Type.Array(Type.String({ maxLength: 64 }), {
+  id: ListParameter({
+    items: TextParameter({ maxLength: 64 }),
     minItems: 1,
     maxItems: subscriptionLimits.maxIds,
     description: "Ids of subscriptions: repeated, or separated by commas.",
@@ -88,16 +120,58 @@ export const exampleSubscription = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
+/** What can be done with the subscription whose id is at this place of an answer. */
+const linksTo = (id: string) => ({
+  GetSubscription: {
+    operationId: "getSubscription",
+    description: "The first of them with its health.",
+    parameters: { id },
+  },
+  GetDeliveries: {
+    operationId: "getDeliveries",
+    description: "What was sent for the first of them.",
+    parameters: { subscription_id: id },
+  },
+  DeleteSubscription: {
+    operationId: "deleteSubscriptions",
+    description: "Deletes the first of them.",
+    parameters: { id },
+  },
+});
+
+const Subscriptions = answer(
+  { data: Type.Array(SubscriptionSchema, { description: "All of them." }), message: Message },
+  {
+    name: "SubscriptionList",
+    links: linksTo("$response.body#/data/0/id"),
+    description: "The subscriptions.",
+    example: { data: [exampleSubscription], message: "OK" },
+    budget: true,
+  },
+);
+
+const Subscribed = answer(
+  {
+    data: Type.Array(SubscribedItemSchema, { description: "One for each event, in order." }),
+    message: Message,
+  },
+  {
+    name: "SubscriptionAnswer",
+    links: linksTo("$response.body#/data/0/subscription_id"),
+    description: "At least one of the events is subscribed to.",
+    example: {
+      data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
+      message: "OK",
+    },
+    budget: true,
+  },
+);
+
 const [listStart, comma, listEnd] = ['{"data":[', ",", '],"message":"OK"}'].map((text) =>
   Buffer.from(text),
 ) as [Buffer, Buffer, Buffer];
 
-interface Item {
-  readonly name: string;
-  readonly version: number;
-  readonly subscription_id?: string;
-  readonly error?: string;
-}
+type Item = Static<typeof SubscribedItemSchema>;
 
 /** Get, create and delete event subscriptions. */
 export function subscriptionRoutes(
@@ -105,12 +179,6 @@ export function subscriptionRoutes(
   { store, now, catalogue }: PublicDeps,
   defaultLimit: number,
 ): void {
-  const granted = async ({ grant }: Exchange): Promise<{ grant: Grant; application: Application }> => {
-    const application = grant && (await store.applications.find(grant.applicationId));
-    if (!application)
-      throw new DomainError("invalid_token", "The application of this token does not exist any more");
-    return { grant, application };
-  };
   const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit;
   const budget = (application: Application, used: number) => ({
     "onair-subscriptions-used": String(used),
@@ -119,35 +187,28 @@ export function subscriptionRoutes(
 
   app.get(
     path,
-    async ({ exchange }) => {
-      const { grant, application } = await granted(exchange);
+    async ({ caller: { application, grant }, exchange }) => {
       const { slices, used } = await store.subscriptions.list(application.id, grant.userId);
       const parts = slices.flatMap((slice, i) => (i === 0 ? [slice] : [comma, slice]));
       const body = Buffer.concat([listStart, ...parts, listEnd]);
       return reply(exchange, 200, body, budget(application, used));
     },
-    operation({
-      id: "getSubscriptions",
-      tag: "Event subscriptions",
-      summary: "Get Event Subscriptions",
-      description:
-        "Every subscription of the calling application; with a user token, those whose broadcaster is that user.",
-      access: "events:subscribe",
-      answers: {
-        200: answer("The subscriptions.", {
-          schema: Type.Object({ data: Type.Array(SubscriptionSchema), message: Message }, closed),
-          example: { data: [exampleSubscription], message: "OK" },
-          budget: true,
-        }),
+    {
+      scope: "events:subscribe",
+      response: { 200: Subscriptions },
+      detail: {
+        operationId: "getSubscriptions",
+        tags: ["Event subscriptions"],
+        summary: "Get Event Subscriptions",
+        description:
+          "Every subscription of the calling application; with a user token, those whose broadcaster is that user.",
       },
-    }),
+    },
   );
 
   app.post(
     path,
-    async ({ exchange, request }) => {
-      const body = await readJson(request, CreateBody);
-      const { grant, application } = await granted(exchange);
+    async ({ body, caller: { application, grant, tokenHash }, set }) => {
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
       const wanted = body.events.map(({ name, version }) => ({ name, version }));
       const refusals = wanted.map(({ name, version }) =>
@@ -161,10 +222,8 @@ export function subscriptionRoutes(
           event: name,
           version,
         }));
-      const token = exchange.caller?.tokenHash ?? null;
-      const results = (await store.subscriptions.subscribe(keys, limitOf(application), now(), token))[
-        Symbol.iterator
-      ]();
+      const limit = limitOf(application);
+      const results = (await store.subscriptions.subscribe(keys, limit, now(), tokenHash)).values();
       const data = wanted.map((item, i): Item => {
         const error = refusals[i];
         if (error) return { ...item, error };
@@ -172,60 +231,43 @@ export function subscriptionRoutes(
         if (!result) throw new Error("The store gave fewer results than keys");
         return "id" in result ? { ...item, subscription_id: result.id } : { ...item, error: result.error };
       });
-      const headers = budget(application, await store.subscriptions.count(application.id));
-      if (data.some((item) => item.subscription_id)) {
-        return replyJson(exchange, 200, { data, message: "OK" }, headers);
-      }
-      exchange.headers = headers;
-      throw allFailed(data);
+      Object.assign(set.headers, budget(application, await store.subscriptions.count(application.id)));
+      if (!data.some((item) => "subscription_id" in item)) throw allFailed(data);
+      return { data, message: "OK" };
     },
-    operation({
-      id: "createSubscriptions",
-      tag: "Event subscriptions",
-      summary: "Create Event Subscription",
-      description:
-        "Subscribes the calling application to events of a broadcaster. There is one result for each requested event, in order; subscribing again to the same gives the subscription that exists. When no event could be subscribed to, the status is 400 and the error carries the same `data`.",
-      access: "events:subscribe",
-      body: {
-        schema: CreateBody,
-        example: {
-          events: [{ name: "channel.followed", version: 1 }],
-          method: "webhook",
-          broadcaster_user_id: 1001,
-        },
-      },
-      answers: {
-        200: answer("At least one of the events is subscribed to.", {
-          schema: Type.Object({ data: Type.Array(SubscribedItemSchema), message: Message }, closed),
-          example: {
-            data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
-            message: "OK",
-          },
-          budget: true,
-        }),
-      },
+    {
+      scope: "events:subscribe",
+      body: CreateBody,
+      response: { 200: Subscribed },
       errors: ["subscription_failed"],
-    }),
+      detail: {
+        operationId: "createSubscriptions",
+        tags: ["Event subscriptions"],
+        summary: "Create Event Subscription",
+        description:
+          "Subscribes the calling application to events of a broadcaster. There is one result for each requested event, in order; subscribing again to the same gives the subscription that exists. When no event could be subscribed to, the status is 400 and the error carries the same `data`.",
+      },
+    },
   );
 
   app.delete(
     path,
-    async ({ exchange, request }) => {
-      const { id } = readQuery(request.url, DeleteQuery);
-      const { grant, application } = await granted(exchange);
+    async ({ query: { id }, caller: { application, grant }, status }) => {
       await store.subscriptions.remove(application.id, id, now(), grant.userId);
-      return reply(exchange, 204, null);
+      return status(204, undefined);
     },
-    operation({
-      id: "deleteSubscriptions",
-      tag: "Event subscriptions",
-      summary: "Delete Event Subscription",
-      description:
-        "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application or, with a user token, to another broadcaster, changes nothing and is not an error.",
-      access: "events:subscribe",
+    {
+      scope: "events:subscribe",
       query: DeleteQuery,
-      answers: { 204: answer("The subscriptions do not exist (any more).") },
-    }),
+      response: { 204: noContent("The subscriptions do not exist (any more).") },
+      detail: {
+        operationId: "deleteSubscriptions",
+        tags: ["Event subscriptions"],
+        summary: "Delete Event Subscription",
+        description:
+          "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application or, with a user token, to another broadcaster, changes nothing and is not an error.",
+      },
+    },
   );
 }
 
@@ -249,12 +291,9 @@ function refusal(
 }
 
 function allFailed(data: readonly Item[]): DomainError {
-  const errors = data.map(({ error = "" }, i) => ({
-    in: "body" as const,
-    field: `events[${i}]`,
-    message: error,
-  }));
-  return new DomainError("subscription_failed", data[0]?.error ?? "Nothing was subscribed to", {
+  const problems = data.map((item) => ("error" in item ? item.error : ""));
+  const errors = problems.map((message, i) => ({ in: "body" as const, field: `events[${i}]`, message }));
+  return new DomainError("subscription_failed", problems[0] ?? "Nothing was subscribed to", {
     errors,
     data,
   });

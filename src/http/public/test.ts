@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
-import { nullable } from "../../domain/fields.ts";
+import { about, nullable } from "../../domain/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
@@ -32,7 +32,12 @@ const TestBody = Type.Object(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
     ),
   },
-  { additionalProperties: true, examples: [{ event: "channel.followed" }] },
+  {
+    $id: "TestInput",
+    description: "Which sample to send.",
+    additionalProperties: true,
+    examples: [{ event: "channel.followed" }],
+  },
 );
 
 const TestSchema = Type.Object(
@@ -43,12 +48,12 @@ const TestSchema = Type.Object(
     }),
     request: Type.Object(
       {
-        method: Type.Literal("POST"),
-        url: WebUrl,
+        method: Type.Literal("POST", { description: "The HTTP method." }),
+        url: about(WebUrl, "The webhook URL."),
         headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
-        body: Type.String(),
+        body: Type.String({ description: "The very text." }),
       },
-      closed,
+      { $id: "TestRequest", description: "What was sent.", ...closed },
     ),
     response: nullable(
       Type.Object(
@@ -60,21 +65,22 @@ const TestSchema = Type.Object(
           }),
           body: Type.String({ description: "Its first KiB." }),
         },
-        closed,
+        { $id: "TestResponse", description: "What came back.", ...closed },
       ),
       { description: "null where no answer arrived." },
     ),
     outcome: Type.String({ description: "As of an attempt." }),
-    error: nullable(Type.String()),
-    duration_ms: Type.Integer(),
+    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+    duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
     timings: TimingsSchema,
   },
-  { $id: "TestExchange", ...closed },
+  { $id: "TestExchange", description: "A sample, and what became of it.", ...closed },
 );
 
 const Tested = answer(
   { data: TestSchema, message: Message },
   {
+    name: "TestAnswer",
     description: "What was sent, and what came back.",
     example: {
       data: {

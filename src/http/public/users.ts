@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { Count, Id } from "../../domain/fields.ts";
+import { about, Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { answer } from "../answers.ts";
@@ -18,15 +18,16 @@ const Username = TextParameter({
 });
 
 const summaryFields = {
-  id: Id,
+  id: about(Id, "Id of the user."),
   username: Type.String({ description: "The lookup key, as the platform spells it." }),
-  display_name: Type.String(),
-  profile_picture: WebUrl,
-  is_verified: Type.Boolean(),
+  display_name: Type.String({ description: "The name to show." }),
+  profile_picture: about(WebUrl, "The picture; where the user has none, one of this server."),
+  is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 };
 
 export const UserSummarySchema = Type.Object(summaryFields, {
   $id: "UserSummary",
+  description: "A user as a search finds it.",
   additionalProperties: false,
 });
 
@@ -34,11 +35,11 @@ export const UserSchema = Type.Object(
   {
     ...summaryFields,
     bio: Type.String({ description: 'Empty ("") where there is none.' }),
-    followers_count: Count,
-    following_count: Count,
-    created_at: IsoTimestamp,
+    followers_count: about(Count, "How many follow the user."),
+    following_count: about(Count, "How many the user follows."),
+    created_at: about(IsoTimestamp, "When the account was made."),
   },
-  { $id: "User", additionalProperties: false },
+  { $id: "User", description: "The public profile of a user.", additionalProperties: false },
 );
 
 /** Accents count for nothing, so a query needs three characters without them. */
@@ -87,8 +88,9 @@ function withPicture<User extends { profile_picture: string | null }>(user: User
 }
 
 const FoundUsers = answer(
-  { data: Type.Array(UserSummarySchema), message: Message },
+  { data: Type.Array(UserSummarySchema, { description: "The best first." }), message: Message },
   {
+    name: "UserSearchAnswer",
     description: "The users found; nothing found is an empty list.",
     example: { data: [exampleSummary], message: "OK" },
     headers: {
@@ -104,7 +106,7 @@ const FoundUsers = answer(
 
 const FoundUser = answer(
   { user: UserSchema, message: Message },
-  { description: "The user.", example: { user: exampleUser, message: "OK" } },
+  { name: "UserAnswer", description: "The user.", example: { user: exampleUser, message: "OK" } },
 );
 
 /** Get User and Search Users. */

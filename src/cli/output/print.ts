@@ -1,5 +1,5 @@
-import type { Environment } from "../config.ts";
-import { cut, printable, type Style, terminalOn } from "../dev/terminal.ts";
+import type { Environment } from "../../config.ts";
+import { cut, printable, type Style, terminalOn } from "../../dev/terminal.ts";
 
 /** The reader of standard output has gone, as `head` does when it has enough. */
 export class OutputClosed extends Error {

@@ -1,6 +1,6 @@
-import { second } from "../domain/time.ts";
-import { version } from "../version.ts";
-import { sign } from "../webhooks/signature.ts";
+import { second } from "../../domain/time.ts";
+import { version } from "../../version.ts";
+import { sign } from "../../webhooks/signature.ts";
 import { connectionFault } from "./faults.ts";
 
 /** A delivery as the event stream gives it. */

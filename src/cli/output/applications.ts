@@ -1,5 +1,5 @@
-import type { Environment } from "../config.ts";
-import type { AdminApi } from "./admin-api.ts";
+import type { Environment } from "../../config.ts";
+import type { AdminApi } from "../client/admin-api.ts";
 import { type Page, type Paging, pagesOf, printList } from "./list.ts";
 
 /** An application, as the admin API shows it. */

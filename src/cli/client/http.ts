@@ -1,4 +1,4 @@
-import { isLoopback } from "../doctor/ask.ts";
+import { isLoopback } from "../../doctor/ask.ts";
 import { connectionFault } from "./faults.ts";
 
 /** A server gave no answer. */

@@ -1,4 +1,4 @@
-import { second } from "../domain/time.ts";
+import { second } from "../../domain/time.ts";
 import { inWords } from "./faults.ts";
 import { request } from "./http.ts";
 import { readError } from "./refusal.ts";

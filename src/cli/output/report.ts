@@ -1,4 +1,4 @@
-import { type BatchReport, maxErrors } from "../batch/apply.ts";
+import { type BatchReport, maxErrors } from "../../batch/apply.ts";
 import { counted, countOf } from "./format.ts";
 import { print } from "./print.ts";
 

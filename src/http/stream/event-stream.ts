@@ -1,10 +1,4 @@
-/** A place in the event stream of an application: it has everything up to a delivery, as of a time. */
-export interface StreamPosition {
-  /** The number of the delivery. */
-  readonly seq: number;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-}
+import type { StreamPosition } from "./stream-position.ts";
 
 /** Why a stream ended. */
 export type Ending = "client" | "stalled" | "not_allowed" | "failed" | "stopping";

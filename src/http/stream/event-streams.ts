@@ -7,9 +7,10 @@ import { errorFields, type Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticator, Caller } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
-import { type Ending, EventStream, type StreamPart, type StreamPosition } from "./event-stream.ts";
+import { type Ending, EventStream, type StreamPart } from "./event-stream.ts";
 import { deliveryFrame, gapFrame, heartbeat, opening } from "./stream-frames.ts";
 import { type StreamOwner, type StreamPlaces, tryAgainLater } from "./stream-places.ts";
+import { idOf, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
 
 export interface EventStreamsOptions {
   readonly store: Pick<Store, "deliveries">;
@@ -180,17 +181,17 @@ export class EventStreams {
 
   /** Where a stream begins, and the frames that say so. */
   async #start(asked: StreamRequest): Promise<{ position: StreamPosition; frames: string }> {
-    const { store, keptMs, now: clock } = this.#options;
+    const { store, cursors, keptMs, now: clock } = this.#options;
+    const { grant } = asked.caller;
     const now = clock();
     const last = await store.deliveries.last();
-    const known = this.#known(asked);
+    const known = asked.lastId === null ? null : positionOfId(cursors, asked.lastId, grant);
     const keptSince = now - keptMs;
     // A number that was not given yet is of a database that was since restored from a backup.
     if (known && known.seq <= last) {
-      const { applicationId } = asked.caller.grant;
       // Long ago is not too long ago where nothing was removed since.
       const isKept =
-        known.at >= keptSince || (await store.deliveries.lastRemoved(applicationId)) <= known.seq;
+        known.at >= keptSince || (await store.deliveries.lastRemoved(grant.applicationId)) <= known.seq;
       if (isKept) return { position: known, frames: opening };
     }
     const from = known?.at ?? asked.after ?? now;
@@ -198,20 +199,7 @@ export class EventStreams {
     const at = Math.max(from, keptSince);
     const position = { seq: await store.deliveries.lastBefore(at), at };
     if (!known && from === at) return { position, frames: opening };
-    return { position, frames: opening + gapFrame(this.#idOf(position, asked.caller.grant), from, at) };
-  }
-
-  /** The position of the id that a stream goes on behind; null where there is none. */
-  #known({ lastId, caller }: StreamRequest): StreamPosition | null {
-    if (lastId === null) return null;
-    const found = this.#options.cursors.read(lastId);
-    if (!found?.isFor(filterOf(caller.grant))) throw unknownId();
-    const [seq, at] = found.position as [number, number];
-    return { seq, at };
-  }
-
-  #idOf({ seq, at }: StreamPosition, grant: StreamOwner): string {
-    return this.#options.cursors.make([seq, at], filterOf(grant));
+    return { position, frames: opening + gapFrame(idOf(cursors, position, grant), from, at) };
   }
 
   /** What comes behind a position; null where nothing more may be sent. */
@@ -235,7 +223,7 @@ export class EventStreams {
   }
 
   #readShared(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
-    const key = `${filterOf(owner)} ${from.seq}`;
+    const key = `${streamOf(owner)} ${from.seq}`;
     let read = this.#reads.get(key);
     if (!read) {
       if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
@@ -268,29 +256,18 @@ export class EventStreams {
   /** The frames of what was read; null where there are none. */
   #signed({ owner, deliveries, gap, signed }: StreamRead, application: Application): Uint8Array | null {
     if (deliveries.length === 0 && !gap) return null;
-    const { signingKey, now: clock } = this.#options;
+    const { cursors, signingKey, now: clock } = this.#options;
     const now = clock();
     const secrets = webhookSecrets(application, now).join(" ");
     const known = signed.get(secrets);
     if (known) return known;
     const frames = deliveries.map((delivery) => {
-      const id = this.#idOf({ seq: delivery.seq, at: delivery.published_at }, owner);
+      const id = idOf(cursors, { seq: delivery.seq, at: delivery.published_at }, owner);
       return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
     });
-    if (gap) frames.unshift(gapFrame(this.#idOf(gap.from, owner), gap.from.at, gap.to));
+    if (gap) frames.unshift(gapFrame(idOf(cursors, gap.from, owner), gap.from.at, gap.to));
     const bytes = encoder.encode(frames.join(""));
     signed.set(secrets, bytes);
     return bytes;
   }
-}
-
-/** What an id is bound to. */
-function filterOf({ applicationId, userId }: StreamOwner): string {
-  return `stream ${applicationId} ${userId ?? "all"}`;
-}
-
-function unknownId(): DomainError {
-  const message = "is not an id of this stream; leave it out to begin now";
-  const errors = [{ in: "header" as const, field: "Last-Event-ID", message }];
-  return new DomainError("invalid_cursor", `Last-Event-ID ${message}`, { errors });
 }

@@ -1,5 +1,5 @@
-import type { Environment } from "../config.ts";
-import { readNumber } from "./arguments.ts";
+import type { Environment } from "../../config.ts";
+import { readNumber } from "../arguments.ts";
 import { print, screen, tableWriter, write } from "./print.ts";
 
 export const pagingOptions = {

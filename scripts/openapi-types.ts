@@ -1,0 +1,24 @@
+/*
+ * Prints the TypeScript types of an OpenAPI document, by openapi-typescript:
+ *
+ *     bun scripts/openapi-types.ts openapi.json > types.ts
+ *
+ * That program needs the API of TypeScript 5, which the compiler of this project no longer has.
+ */
+await Bun.plugin({
+  name: "TypeScript 5 for openapi-typescript",
+  async setup(build) {
+    const typescript = await import("typescript-5");
+    build.module("typescript", () => ({ exports: { ...typescript }, loader: "object" }));
+  },
+});
+
+const [file] = process.argv.slice(2);
+if (file === undefined) {
+  process.stderr.write("Usage: bun scripts/openapi-types.ts FILE\n");
+  process.exit(2);
+}
+const { default: openapiTypescript, astToString } = await import("openapi-typescript");
+process.stdout.write(astToString(await openapiTypescript(await Bun.file(file).text())));
+
+export {};

@@ -1,0 +1,169 @@
+import { Type } from "@sinclair/typebox";
+import { invalidFields } from "../../domain/errors.ts";
+import { about, Id } from "../../domain/fields.ts";
+import { isoTime, second } from "../../domain/time.ts";
+import {
+  appTokenLifetimeMs,
+  appTokensKept,
+  newSecret,
+  parseScopes,
+  secretHash,
+} from "../../domain/tokens.ts";
+import type { Store } from "../../store/store.ts";
+import { answer } from "../answers.ts";
+import { IsoTimestamp, Message } from "../public/reference.ts";
+import { operators, readers } from "./access.ts";
+import { ApplicationParams, existing } from "./application-fields.ts";
+import type { AdminListener } from "./base.ts";
+import { closed, grouped } from "./reference.ts";
+
+const TokenInput = Type.Object(
+  {
+    scopes: Type.Optional(
+      Type.Array(Type.String({ maxLength: 100 }), {
+        maxItems: 20,
+        description: "All that the application may have, if left out.",
+      }),
+    ),
+    expires_in: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: appTokenLifetimeMs / second,
+        default: appTokenLifetimeMs / second,
+        description: "Seconds for which it is good.",
+      }),
+    ),
+  },
+  {
+    $id: "TokenInput",
+    description: "Which token to make.",
+    ...closed,
+    examples: [{ scopes: ["users:read"], expires_in: 3600 }],
+  },
+);
+
+const tokenFields = {
+  user_id: Type.Union([Id, Type.Null()], { description: "Whom it stands for; null: the application alone." }),
+  scopes: Type.Array(Type.String(), { description: "What it may do." }),
+  expires_at: about(IsoTimestamp, "When it ends."),
+};
+
+const TokenSchema = Type.Object(tokenFields, {
+  $id: "Token",
+  description: "An access token, without itself.",
+  ...closed,
+});
+
+const exampleToken = {
+  user_id: null,
+  scopes: ["users:read", "events:subscribe"],
+  expires_at: "2026-03-15T16:08:06.123Z",
+};
+
+const NewToken = answer(
+  { access_token: Type.String({ description: "Shown only here." }), ...tokenFields },
+  {
+    name: "NewToken",
+    description: "The token, which is shown only now.",
+    example: { access_token: "onair_at_…", ...exampleToken },
+  },
+);
+
+const Tokens = answer(
+  { data: Type.Array(TokenSchema, { description: "All of them." }), message: Message },
+  {
+    name: "TokenList",
+    description: "What each token is for.",
+    example: { data: [exampleToken], message: "OK" },
+  },
+);
+
+const Revoked = answer(
+  { revoked: Type.Integer({ description: "How many tokens were ended." }), message: Message },
+  { name: "RevokedTokens", description: "How many there were.", example: { revoked: 2, message: "OK" } },
+);
+
+const maxListedTokens = 1_000;
+
+export interface TokenRouteOptions {
+  readonly store: Store;
+  readonly now: () => number;
+}
+
+/** The access tokens of an application. */
+export function tokenRoutes(app: AdminListener, { store, now }: TokenRouteOptions): void {
+  app.post(
+    "/admin/v1/applications/:id/tokens",
+    async ({ params: { id }, body, status }) => {
+      const { scopes: asked, expires_in } = body ?? {};
+      const application = existing(await store.applications.find(id));
+      const scopes = asked ? parseScopes(asked.join(" ")) : application.scopes;
+      if (!scopes?.every((scope) => application.scopes.includes(scope))) {
+        const message = `may hold what the application may have: ${application.scopes.join(", ") || "nothing"}`;
+        throw invalidFields([{ in: "body", field: "scopes", message }]);
+      }
+      const token = newSecret("onair_at_");
+      const expiresAt = now() + (expires_in ? expires_in * second : appTokenLifetimeMs);
+      const grant = { applicationId: id, userId: null, scopes, expiresAt };
+      await store.tokens.create(secretHash(token), grant);
+      return status(201, { access_token: token, user_id: null, scopes, expires_at: isoTime(expiresAt) });
+    },
+    {
+      roles: operators,
+      params: ApplicationParams,
+      body: Type.Optional(TokenInput),
+      response: { 201: NewToken },
+      errors: ["not_found"],
+      detail: {
+        operationId: "createToken",
+        tags: ["Tokens"],
+        summary: "Create Token",
+        description: `Makes an access token of an application without its client secret, as for a test or a tool of the platform. Of the tokens of an application itself the newest ${grouped(appTokensKept)} are good.`,
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/applications/:id/tokens",
+    async ({ params }) => {
+      const { id } = existing(await store.applications.find(params.id));
+      const found = await store.tokens.ofApplication(id, now(), maxListedTokens);
+      const data = found.map(({ userId, scopes, expiresAt }) => {
+        return { user_id: userId, scopes, expires_at: isoTime(expiresAt) };
+      });
+      return { data, message: "OK" };
+    },
+    {
+      roles: readers,
+      params: ApplicationParams,
+      response: { 200: Tokens },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getTokens",
+        tags: ["Tokens"],
+        summary: "List Tokens",
+        description: `The access tokens of an application, as far as they are known: only their hashes are kept. The first ${grouped(maxListedTokens)} to expire.`,
+      },
+    },
+  );
+
+  app.delete(
+    "/admin/v1/applications/:id/tokens",
+    async ({ params }) => {
+      const { id } = existing(await store.applications.find(params.id));
+      return { revoked: await store.tokens.removeOfApplication(id), message: "OK" };
+    },
+    {
+      roles: operators,
+      params: ApplicationParams,
+      response: { 200: Revoked },
+      errors: ["not_found"],
+      detail: {
+        operationId: "revokeTokens",
+        tags: ["Tokens"],
+        summary: "Revoke Tokens",
+        description: "Ends all access tokens of an application at once. Its subscriptions stay.",
+      },
+    },
+  );
+}

@@ -1,0 +1,94 @@
+import { Type } from "@sinclair/typebox";
+import { eventStream } from "../answers.ts";
+import { tokenOf } from "../auth.ts";
+import { reply } from "../exchange.ts";
+import { TextParameter, TimeParameter } from "../parameters.ts";
+import type { PublicListener } from "../public/base.ts";
+import type { EventStreams } from "./event-streams.ts";
+
+const exampleId =
+  "mHqk5s2Wb8cZtQ3fYx0oJ1Kd0zq3GmVt8w1LrXy5uNsAeK0qS7vXo2dT4iPzR9cBnLw6jYhUaF1gM3kE8rVtDpQxCyZ5bWsJ";
+
+const StreamHeaders = Type.Object(
+  {
+    "Last-Event-ID": Type.Optional(
+      TextParameter({
+        maxLength: 200,
+        description: "The last `id` that you got: the stream goes on behind it.",
+        examples: [exampleId],
+      }),
+    ),
+  },
+  { additionalProperties: true },
+);
+
+const StreamQuery = Type.Object({
+  after: Type.Optional(
+    TimeParameter({
+      description:
+        "Without `Last-Event-ID` the stream begins with what was published then or later. Without either it begins now.",
+      examples: ["2026-01-14T16:00:00Z"],
+    }),
+  ),
+});
+
+const exampleBody = {
+  type: "channel.followed",
+  version: 1,
+  timestamp: "2026-01-14T16:08:06.123Z",
+  data: { broadcaster: { user_id: 1001 }, follower: { user_id: 2002 } },
+};
+const exampleHeaders = {
+  "webhook-id": "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
+  "webhook-timestamp": "1768406886",
+  "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  "onair-event-type": "channel.followed",
+  "onair-event-version": "1",
+  "onair-event-id": "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
+  "onair-subscription-id": "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+  "onair-sequence": "42",
+  "onair-attempt": "1",
+};
+const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringify(exampleBody) });
+const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
+
+const streamed = {
+  "content-type": "text/event-stream",
+  // Proxies that gather answers before they pass them on would hold it back.
+  "x-accel-buffering": "no",
+};
+
+/** `GET /public/v1/events/stream`: deliveries as server-sent events. */
+export function streamRoute(app: PublicListener, streams: Pick<EventStreams, "open">): void {
+  app.get(
+    "/public/v1/events/stream",
+    async ({ query: { after }, headers, bearer, caller, exchange, request }) => {
+      // HEAD must not hold a stream open, and says as little of its length as GET.
+      if (exchange.method === "HEAD") return reply(exchange, 200, new ReadableStream(), streamed);
+      const stream = await streams.open({
+        caller,
+        lastId: headers["Last-Event-ID"] || null,
+        after: after === undefined ? null : Date.parse(after),
+        token: tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "",
+        cut: () => exchange.shared.server?.timeout(request, 1),
+      });
+      // Otherwise the listener's idle timeout would end a quiet stream.
+      exchange.shared.server?.timeout(request, 0);
+      return reply(exchange, 200, stream, streamed);
+    },
+    {
+      scope: "events:subscribe",
+      query: StreamQuery,
+      headers: StreamHeaders,
+      response: { 200: eventStream("The stream.", example) },
+      errors: ["invalid_cursor", "stream_disabled"],
+      detail: {
+        operationId: "streamEvents",
+        tags: ["Events"],
+        summary: "Stream Events",
+        description:
+          "The events of your subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks; with a user token, those whose broadcaster is that user. The platform has to allow your application the stream.\n\n`event` is the type and `data` a JSON object: `headers`, exactly as a webhook would have them, and `body`, the exact text of a webhook's body, so that what verifies webhooks verifies this. `id` is where to go on: send the last one as `Last-Event-ID` when you connect again. A program that has had no event yet has no id: `after` with the time of its start misses nothing. Delivery is at least once, and `webhook-id` tells what you have already. An event `gap` with `from` and `to` says that what was published between them is no longer kept. Only events have an `id`, and after some 15 seconds of silence there is a comment. A reader that takes nothing for 30 seconds is cut off, and a stream whose token ends is ended.",
+      },
+    },
+  );
+}

@@ -1,0 +1,35 @@
+import { DomainError } from "../../domain/errors.ts";
+import type { Cursors } from "../cursors.ts";
+import type { StreamOwner } from "./stream-places.ts";
+
+/** A place in the event stream of an application: it has everything up to a delivery, as of a time. */
+export interface StreamPosition {
+  /** The number of the delivery. */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** Names the stream of an owner. */
+export function streamOf({ applicationId, userId }: StreamOwner): string {
+  return `stream ${applicationId} ${userId ?? "all"}`;
+}
+
+/** The `id` of a place in the stream of an owner. */
+export function idOf(cursors: Cursors, { seq, at }: StreamPosition, owner: StreamOwner): string {
+  return cursors.make([seq, at], streamOf(owner));
+}
+
+/** The place behind which a stream goes on; throws `invalid_cursor` where `lastId` is none of this stream. */
+export function positionOfId(cursors: Cursors, lastId: string, owner: StreamOwner): StreamPosition {
+  const found = cursors.read(lastId);
+  if (!found?.isFor(streamOf(owner))) throw unknownId();
+  const [seq, at] = found.position as [number, number];
+  return { seq, at };
+}
+
+function unknownId(): DomainError {
+  const message = "is not an id of this stream; leave it out to begin now";
+  const errors = [{ in: "header" as const, field: "Last-Event-ID", message }];
+  return new DomainError("invalid_cursor", `Last-Event-ID ${message}`, { errors });
+}

@@ -34,7 +34,7 @@ export function assetRoutes(app: PublicListener): void {
     const picture = cached(new Uint8Array(readFileSync(files[name])));
     const headers = { "content-type": "image/png", "cache-control": "public, max-age=604800" };
     app.get(paths[name], ({ exchange }) => replyCached(exchange, picture, headers), {
-      access: "unlimited",
+      unlimited: true,
       parse: "none",
       detail: { hide: true },
     });

@@ -94,7 +94,7 @@ function storeOn(
     loginRequests: () => loginRequestStore(orm, commit),
     consents: () => consentStore(db, orm, commit),
     subscriptions: () => subscriptionStore(db, orm, commit, snapshots),
-    events: () => eventStore(db, commit, modes),
+    events: () => eventStore(db, orm, commit, modes),
     eventTypes: () => eventTypeStore(orm, commit),
     deliveries: () => deliveryStore(db, commit, keepEndpoint),
     replays: () => replayStore(db, orm, commit),

@@ -6,7 +6,7 @@ import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { answer } from "../answers.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import { IsoTimestamp, Message, WebUrl } from "./reference.ts";
 import { header } from "./reference-errors.ts";
 
@@ -110,7 +110,7 @@ const FoundUser = answer(
 );
 
 /** Get User and Search Users. */
-export function userRoutes(app: PublicListener, { store, users, publicUrl }: PublicDeps): void {
+export function userRoutes(app: TokenListener, { store, users, publicUrl }: PublicDeps): void {
   app.get(
     "/public/v1/users/search",
     async ({ query: { query, limit = searchLimits.defaultResults }, set }) => {

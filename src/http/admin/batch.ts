@@ -84,8 +84,9 @@ export async function appliedLines<Input>(
 }
 
 /** The report of a batch whose unknown fields are counted. */
-export function dataReport({ ignored_fields = 0, ...report }: BatchReport): Static<typeof DataReport> {
-  return { ...report, ignored_fields };
+export function dataReport(report: BatchReport): Static<typeof DataReport> {
+  const { accepted, rejected, ignored_fields = 0, errors } = report;
+  return { accepted, rejected, ignored_fields, errors };
 }
 
 /** Rows that are read at a time: some 2 ms in which nobody else is answered. */

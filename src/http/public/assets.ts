@@ -14,7 +14,7 @@ const paths = {
 const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
 
 /** Addresses of the pictures that stand in where the platform gave none. */
-export type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
+type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
 
 let latest: { readonly publicUrl: string; readonly pictures: DefaultPictures } | null = null;
 

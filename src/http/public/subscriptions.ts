@@ -38,7 +38,7 @@ const itemFields = {
   name: Type.String({ description: "Name of the event that was asked for." }),
   version: Type.Integer({ description: "Version of the event that was asked for." }),
 };
-export const SubscribedItemSchema = Type.Union(
+const SubscribedItemSchema = Type.Union(
   [
     Type.Object(
       { ...itemFields, subscription_id: about(Ulid, "Id of the subscription.") },

@@ -25,13 +25,13 @@ const summaryFields = {
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 };
 
-export const UserSummarySchema = Type.Object(summaryFields, {
+const UserSummarySchema = Type.Object(summaryFields, {
   $id: "UserSummary",
   description: "A user as a search finds it.",
   additionalProperties: false,
 });
 
-export const UserSchema = Type.Object(
+const UserSchema = Type.Object(
   {
     ...summaryFields,
     bio: Type.String({ description: 'Empty ("") where there is none.' }),

@@ -1,5 +1,5 @@
 import { trustedProxies } from "./proxies.ts";
-import { proxyOf } from "./webhooks/proxy.ts";
+import { proxyOf } from "./webhooks/egress-proxy.ts";
 
 /* What the text of a setting may be. Each throws a `TypeError` that says what it must be. */
 

@@ -28,7 +28,7 @@ test("every test that docs/oauth.md names exists", async () => {
 });
 
 test("every test that docs/delivery.md names exists", async () => {
-  const named = [...(await read("docs/delivery.md")).matchAll(/`((?:[a-z]+\/)?[a-z-]+\.test\.ts)`/g)];
+  const named = [...(await read("docs/delivery.md")).matchAll(/`((?:[a-z]+\/)*[a-z-]+\.test\.ts)`/g)];
   expect(named.length).toBeGreaterThan(15);
   for (const [, name = ""] of named) {
     const path = name.includes("/") ? name : `webhooks/${name}`;

@@ -56,6 +56,29 @@ test("SQL stays in store/sqlite; whoever needs data asks store/store.ts", async 
   expect(wrong).toEqual([]);
 });
 
+test("the HTTP client for webhooks is one folder with one door, and its types share no name with others", async () => {
+  const folder = "webhooks/client/";
+  const rules = ["webhooks/address.ts", "webhooks/egress-proxy.ts", "webhooks/retry.ts"];
+  const wrong: string[] = [];
+  const inside = new Set<string>();
+  const outside = new Set<string>();
+  for (const file of files) {
+    const isInside = file.startsWith(folder);
+    const text = await Bun.file(join(src, file)).text();
+    for (const [, name = ""] of text.matchAll(/^(?:export )?(?:class|interface|type) (\w+)/gm)) {
+      (isInside ? inside : outside).add(name);
+    }
+    for (const target of await imports(file)) {
+      const isAllowed = isInside
+        ? rules.includes(target) || (target.startsWith(folder) && target !== `${folder}sender.ts`)
+        : !target.startsWith(folder) || target === `${folder}sender.ts`;
+      if (!isAllowed) wrong.push(`${file} → ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect([...inside.intersection(outside)]).toEqual([]);
+});
+
 test("only config.ts and the command line read the environment", async () => {
   const readers = [];
   for (const file of files) {
@@ -97,7 +120,12 @@ test("a start of the server loads these packages and modules of Node; others wai
     "http/public/document.ts",
     "http/admin/document.ts",
   ];
-  for (const file of [...later, "http/public/reference-oauth.ts", "backups/make.ts", "webhooks/sender.ts"]) {
+  for (const file of [
+    ...later,
+    "http/public/reference-oauth.ts",
+    "backups/make.ts",
+    "webhooks/client/sender.ts",
+  ]) {
     expect(files).toContain(file);
     expect([...ours]).not.toContain(file);
   }

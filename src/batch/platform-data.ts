@@ -23,7 +23,6 @@ export type DataKind = (typeof dataKinds)[number];
 
 /** How one kind of the platform's data is checked and kept. */
 export interface Intake<Input> {
-  readonly schema: TSchema;
   readonly read: ReadLine<Input>;
   readonly keep: Keep<Input>;
   /** How many fields of an item are not known, and so ignored. */
@@ -61,7 +60,7 @@ const livestreamGroup = 500;
 export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     const schema = schemas[kind];
-    return { schema, read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
+    return { read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
   };
   /** Ends these livestreams, whether they are live or not. */
   const end = async (channelIds: readonly number[]): Promise<void> => {

@@ -39,6 +39,8 @@ export interface ErrorDetails {
   readonly wholeBytes?: number;
   /** The application or user for whom something was to be kept was deleted meanwhile. */
   readonly isOwnerGone?: true;
+  /** The log has its line already, from where it arose. */
+  readonly isLogged?: true;
   /** Results per item, with `subscription_failed`. */
   readonly data?: readonly unknown[];
 }

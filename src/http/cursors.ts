@@ -72,19 +72,19 @@ function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
   return new Bun.CryptoHasher("sha256", key).update(content).digest();
 }
 
-const cursorText = {
-  allowEmptyValue: true,
-  maxLength,
-  description: "`pagination.cursor` of the previous page; empty for the first page.",
-};
+const notOurs = "is not one that this server made; take it from the previous answer";
 
 /** The parameter `cursor` of a list, which takes only what `cursors` made. */
 export function cursorParameter(cursors: Cursors) {
-  return Type.Optional(TextParameter({ ...cursorText, refine: cursorCheck(cursors) }));
+  return Type.Optional(
+    TextParameter({
+      allowEmptyValue: true,
+      maxLength,
+      description: "`pagination.cursor` of the previous page; empty for the first page.",
+      refine: (text) => (cursors.read(text) ? null : notOurs),
+    }),
+  );
 }
-
-/** The same for `readQuery`, which takes the check beside it. */
-export const CursorParameter = Type.Optional(Type.String(cursorText));
 
 /** Where a page of a list ends. */
 export const Pagination = Type.Object(
@@ -97,13 +97,6 @@ export const Pagination = Type.Object(
   },
   { $id: "Pagination", description: "Where a page ends.", additionalProperties: false },
 );
-
-const notOurs = "is not one that this server made; take it from the previous answer";
-
-/** The check of a `cursor` parameter. */
-export function cursorCheck(cursors: Cursors): (text: string) => string | null {
-  return (text) => (cursors.read(text) ? null : notOurs);
-}
 
 /**
  * The position in a cursor of `cursorParameter`, as it was made with this filter; null where there is none. Throws

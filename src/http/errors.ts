@@ -52,15 +52,10 @@ export function replyError(exchange: Exchange, thrown: unknown, set: ExtraHeader
     const problem = { status: statusOf[code], code, error: oauthCodeOf(code), message: internalError };
     return replyProblem(exchange, problem);
   }
-  if (error.code === "unavailable") {
+  const { code, message, details } = error;
+  if (code === "unavailable" && !details.isLogged) {
     exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(error) });
   }
-  return replyDomainError(exchange, error, set);
-}
-
-/** The same for an error that is expected, and has no line of its own in the log. */
-export function replyDomainError(exchange: Exchange, error: DomainError, set: ExtraHeaders = {}): Response {
-  const { code, message, details } = error;
   const common = { status: statusOf[code], code, error: oauthCodeOf(code) };
   return replyProblem(exchange, { ...common, message, details, headers: { ...set, ...errorHeaders(error) } });
 }

@@ -27,9 +27,13 @@ export interface InputContext {
   body: unknown;
 }
 
-/** What the gate needs of Elysia's context. */
-export interface GateContext extends InputContext {
+/** What a gate needs of Elysia's context. */
+export interface OpenContext extends InputContext {
   readonly exchange: Exchange;
+}
+
+/** The same for a gate that takes a token. */
+export interface GateContext extends OpenContext {
   readonly bearer: string | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface TextOptions extends SchemaOptions {
   readonly trim?: boolean;
   /** An empty value counts as absent; else it is an error. */
   readonly allowEmptyValue?: boolean;
-  /** A further check: what is wrong with a value, or null. */
+  /** A further check, which only the reader of a route's input makes: what is wrong with a value, or null. */
   readonly refine?: (text: string) => string | null;
 }
 
@@ -87,26 +87,30 @@ export function ListParameter(options: ListOptions): TUnsafe<string[]> {
 }
 
 TypeRegistry.Set<TextOptions>("TextParameter", (schema, value) => {
-  return typeof value === "string" && textProblem(schema, value) === null;
+  return typeof value === "string" && formProblem(schema, value) === null;
 });
 TypeRegistry.Set<IntegerOptions>("IntegerParameter", ({ minimum, maximum }, value) => {
   return Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
 });
 TypeRegistry.Set<ListOptions>("ListParameter", ({ items, minItems, maxItems }, value) => {
   if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return false;
-  return value.every((text) => typeof text === "string" && textProblem(items, text) === null);
+  return value.every((text) => typeof text === "string" && formProblem(items, text) === null);
 });
 
 /** What is wrong with a text, or null. */
 export function textProblem(schema: TextOptions, text: string): string | null {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, refine } = schema;
+  return formProblem(schema, text) ?? schema.refine?.(text) ?? null;
+}
+
+/** What is wrong with the length or the form of a text, or null. */
+function formProblem(schema: TextOptions, text: string): string | null {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = schema;
   const length = codePoints(text);
   if (length < minLength) return `must be at least ${minLength} characters`;
   if (length > maxLength) return `must be at most ${maxLength} characters`;
   const fits =
     (pattern === undefined || compiled(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
-  if (!fits) return schema.errorMessage ?? "does not have the right form";
-  return refine?.(text) ?? null;
+  return fits ? null : (schema.errorMessage ?? "does not have the right form");
 }
 
 const patterns = new Map<string, RegExp>();

@@ -8,7 +8,7 @@ import type dns from "node:dns";
 import type { LookupFunction } from "node:net";
 import { once } from "../domain/lazily.ts";
 
-/** As of node:net, which like node:dns is loaded at its first use: that takes 5 ms, and a start calls nobody. */
+/** As of node:net, which like node:dns is loaded at its first use, because a start makes no calls. */
 export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(text);
 const resolveAll: Resolve = (...of) => process.getBuiltinModule("node:dns").lookup(...of);
 

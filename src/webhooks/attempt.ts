@@ -3,8 +3,8 @@ import { type Recipient, webhookSecrets } from "../domain/applications.ts";
 import type { Attempt, AttemptResult, DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
 import { maxAttempts } from "../domain/delivery-log.ts";
 import type { Log } from "../log.ts";
+import type { SendRequest, SendResult } from "./client/sender.ts";
 import { type Decision, nextStep } from "./retry.ts";
-import type { SendRequest, SendResult } from "./sender.ts";
 import { sign } from "./signature.ts";
 
 /** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */

@@ -3,12 +3,12 @@ import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
 import { logAttempt, notMade, putBack, requestOf, resultOf, type Unsent, unsent } from "./attempt.ts";
+import type { Sender, SendResult } from "./client/sender.ts";
 import { type Counts, countNotice, countResult } from "./counts.ts";
 import { follow } from "./health.ts";
 import type { Lane } from "./lane.ts";
 import type { Recorder } from "./recorder.ts";
 import { isOverloaded } from "./retry.ts";
-import type { Sender, SendResult } from "./sender.ts";
 
 export interface CourierOptions {
   readonly sender: Pick<Sender, "begin">;

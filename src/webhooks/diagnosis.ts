@@ -1,7 +1,7 @@
 import { second } from "../domain/time.ts";
-import { cut } from "./answer-headers.ts";
+import type { SendResult } from "./client/sender.ts";
 import type { OutcomeClass } from "./retry.ts";
-import type { SendResult } from "./sender.ts";
+import { cut } from "./shown-answer.ts";
 
 /** A receiver that takes so long is close to being too slow. */
 const slowMs = 5 * second;

@@ -5,6 +5,7 @@ import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
+import type { Sender } from "./client/sender.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, newCounts } from "./counts.ts";
 import { createCourier } from "./courier.ts";
@@ -12,7 +13,6 @@ import { createIntake, type Reservation } from "./intake.ts";
 import { Lane } from "./lane.ts";
 import { createRecorder } from "./recorder.ts";
 import { Room } from "./room.ts";
-import type { Sender } from "./sender.ts";
 import { Turns } from "./turns.ts";
 
 export interface DispatcherOptions {

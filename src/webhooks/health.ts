@@ -1,10 +1,10 @@
 import { afterAttempt, type Endpoint, type EndpointNotice, newEndpoint } from "../domain/endpoints.ts";
 import { second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
+import type { SendResult } from "./client/sender.ts";
 import type { Lane } from "./lane.ts";
 import type { Recorder } from "./recorder.ts";
 import type { OutcomeClass } from "./retry.ts";
-import type { SendResult } from "./sender.ts";
 
 /** `last_success_at` of an endpoint is written at most so often. */
 const successEveryMs = 5 * second;

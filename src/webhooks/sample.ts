@@ -2,9 +2,9 @@ import type { KeyObject } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
-import { shownHeaders, withoutSignature } from "./answer-headers.ts";
 import { requestOf } from "./attempt.ts";
-import { keptBytes, type Sender, type SendResult } from "./sender.ts";
+import { keptBytes, type Sender, type SendResult } from "./client/sender.ts";
+import { shownHeaders, withoutSignature } from "./shown-answer.ts";
 
 /** What a sample is made of: an event type and a payload of it. */
 export interface Sample {

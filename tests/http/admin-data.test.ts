@@ -440,4 +440,19 @@ describe("Idempotency-Key", () => {
       [{ in: "header", field: "Idempotency-Key" }],
     ]);
   });
+
+  test("that is wrong is reported together with what is wrong in the query", async () => {
+    const answer = await fetch(`${server.app.adminUrl}/admin/v1/events?atomic=yes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${adminKey}`, "idempotency-key": "with space" },
+      body: "{}",
+    });
+    expect(await json(answer)).toMatchObject({
+      code: "invalid_parameter",
+      errors: [
+        { in: "query", field: "atomic" },
+        { in: "header", field: "Idempotency-Key" },
+      ],
+    });
+  });
 });

@@ -4,9 +4,9 @@ import { userFrom } from "../../src/domain/users.ts";
 import { watched } from "../../src/engine/engine.ts";
 import { createLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { publishing } from "../../src/webhooks/publisher.ts";
-import type { SendRequest, SendResult } from "../../src/webhooks/sender.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 
 const now = () => Date.parse("2026-01-14T16:00:00.000Z");

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { attemptTimeoutMs } from "../../src/webhooks/sender.ts";
+import { attemptTimeoutMs } from "../../src/webhooks/client/sender.ts";
 import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { temporaryDirectory } from "../support/server.ts";

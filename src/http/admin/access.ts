@@ -6,58 +6,14 @@ import { clientAddressOf, clientNetworkOf, type Exchange } from "../exchange.ts"
 import { rateLimiter } from "../rate-limit.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
+/*
+ * Who may call a route, which says so itself by `roles`. The content of a backup is for operators alone: it holds every
+ * secret.
+ */
 export const everyRole: readonly Role[] = ["operator", "publisher", "reader"];
 export const writers: readonly Role[] = ["operator", "publisher"];
 export const readers: readonly Role[] = ["operator", "reader"];
 export const operators: readonly Role[] = ["operator"];
-
-/**
- * The roles that may call an operation of the admin API, by its id. What is not listed is for operators alone: among
- * that is the content of a backup, which holds every secret.
- */
-const rolesOfOperations: Readonly<Record<string, readonly Role[]>> = {
-  getUser: everyRole,
-  getUsers: everyRole,
-  putUser: writers,
-  putUsers: writers,
-  deleteUser: writers,
-  getCategory: everyRole,
-  getCategories: everyRole,
-  putCategory: writers,
-  putCategories: writers,
-  deleteCategory: writers,
-  getChannel: everyRole,
-  getChannels: everyRole,
-  putChannel: writers,
-  putChannels: writers,
-  deleteChannel: writers,
-  getLivestreams: everyRole,
-  putLivestreams: writers,
-  endLivestream: writers,
-  publishEvents: writers,
-  getEventTypes: everyRole,
-  getApplications: readers,
-  getApplication: readers,
-  getTokens: readers,
-  getLoginRequest: readers,
-  getConsents: readers,
-  getDeliveries: readers,
-  getDelivery: readers,
-  getReplays: readers,
-  getReplay: readers,
-  getEndpoints: readers,
-  getBackups: readers,
-  getBackup: readers,
-  getKeys: readers,
-};
-
-/** The roles that may call an operation. */
-export function rolesOf(operation: string): readonly Role[] {
-  return (Object.hasOwn(rolesOfOperations, operation) && rolesOfOperations[operation]) || operators;
-}
-
-/** Every operation that is not for operators alone. */
-export const sharedOperations: readonly string[] = Object.keys(rolesOfOperations);
 
 /** Wrong keys that an address (IPv6: a /64) may send in a minute before it is told to wait. */
 export const wrongKeysPerMinute = 20;

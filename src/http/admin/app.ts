@@ -14,8 +14,9 @@ import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
 import { backupRoutes } from "./backups.ts";
 import { adminListener } from "./base.ts";
+import { categoryRoutes } from "./categories.ts";
+import { channelRoutes } from "./channels.ts";
 import { consentRoutes } from "./consents.ts";
-import { dataRoutes } from "./data.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventTypeRoutes } from "./event-types.ts";
@@ -30,6 +31,7 @@ import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 import { secretRoutes } from "./secrets.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { userRoutes } from "./users.ts";
 
 export interface AdminDeps {
   readonly store: Store;
@@ -69,8 +71,10 @@ export function adminApp(deps: AdminDeps) {
   tokenRoutes(app, deps);
   loginRequestRoutes(app, deps);
   consentRoutes(app, deps);
-  dataRoutes(app, deps.store, deps.data);
-  livestreamRoutes(app, deps.store, deps.data);
+  userRoutes(app, deps);
+  categoryRoutes(app, deps);
+  channelRoutes(app, deps);
+  livestreamRoutes(app, deps);
   eventRoutes(app, deps);
   eventTypeRoutes(app, deps);
   deliveryRoutes(app, deps);

@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Type } from "@sinclair/typebox";
-import { atomicLimits, maxErrors } from "../../batch/apply.ts";
+import { type Static, Type } from "@sinclair/typebox";
+import { applyAtomically, applyBatch, atomicLimits, type BatchReport, maxErrors } from "../../batch/apply.ts";
+import type { Intake } from "../../batch/platform-data.ts";
+import { answerOf } from "../answers.ts";
+import { bodyStream } from "../body.ts";
 import { type Exchange, reply } from "../exchange.ts";
-import { readQuery } from "../query.ts";
+import { ChoiceParameter } from "../parameters.ts";
 import { closed, grouped } from "./reference.ts";
 
 /*
@@ -12,8 +15,7 @@ import { closed, grouped } from "./reference.ts";
 /** A parameter that is true or false, and false where it is left out. */
 export function flag(description: string) {
   return Type.Optional(
-    Type.String({
-      pattern: "^(true|false)$",
+    ChoiceParameter(["true", "false"], {
       errorMessage: "must be true or false",
       default: "false",
       description,
@@ -26,10 +28,6 @@ export const AtomicQuery = Type.Object({
     `All or nothing: where one line is refused, none is taken. At most ${grouped(atomicLimits.lines)} lines and ${atomicLimits.bytes / 1024 / 1024} MiB.`,
   ),
 });
-
-export function isAtomic(request: Request): boolean {
-  return readQuery(request.url, AtomicQuery).atomic === "true";
-}
 
 const reportFields = {
   accepted: Type.Integer({ description: "Lines that were taken." }),
@@ -64,12 +62,32 @@ export const DataReportSchema = Type.Object(
   { $id: "DataReport", description: "What became of a batch of data.", ...closed },
 );
 
-export const exampleReport = {
-  accepted: 1,
-  rejected: 1,
-  ignored_fields: 0,
-  errors: [{ line: 2, message: 'username "one" is taken by user 1' }],
-};
+/** The answer to a batch of the platform's data. */
+export const DataReport = answerOf(DataReportSchema, {
+  description: "What became of it.",
+  example: {
+    accepted: 1,
+    rejected: 1,
+    ignored_fields: 0,
+    errors: [{ line: 2, message: 'username "one" is taken by user 1' }],
+  },
+});
+
+/** Keeps what a body of NDJSON brings, and reports on it. */
+export async function appliedLines<Input>(
+  request: Request,
+  { read, keep, ignored }: Intake<Input>,
+  { atomic }: Static<typeof AtomicQuery>,
+): Promise<Static<typeof DataReport>> {
+  const apply = atomic === "true" ? applyAtomically : applyBatch;
+  return dataReport(await apply(bodyStream(request), read, keep, { ignored }));
+}
+
+/** The report of a batch whose unknown fields are counted. */
+export function dataReport(report: BatchReport): Static<typeof DataReport> {
+  const { accepted, rejected, ignored_fields = 0, errors } = report;
+  return { accepted, rejected, ignored_fields, errors };
+}
 
 /** Rows that are read at a time: some 2 ms in which nobody else is answered. */
 const pageSize = 500;

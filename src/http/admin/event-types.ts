@@ -5,15 +5,17 @@ import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../d
 import { about, nullable, oneLine } from "../../domain/fields.ts";
 import { day, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
-import { readJson } from "../body.ts";
-import { reply, replyJson } from "../exchange.ts";
-import { answer, IsoTimestamp, Message } from "../public/reference.ts";
-import { readParam, readQuery } from "../query.ts";
-import { type AdminListener, adminBodyBytes } from "./base.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { answer, noContent } from "../answers.ts";
+import { IntegerParameter, TextParameter } from "../parameters.ts";
+import { IsoTimestamp, Message } from "../public/reference.ts";
+import { everyRole, operators } from "./access.ts";
+import type { AdminListener } from "./base.ts";
+import { closed, open } from "./reference.ts";
+
+const versions = { minimum: 1, maximum: 1_000_000 };
 
 const fields = {
-  version: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event." }),
+  version: Type.Integer({ ...versions, description: "Version of the event." }),
   description: about(oneLine(0, 500), "When it happens, for developers to read."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
     description:
@@ -26,17 +28,8 @@ const fields = {
 };
 const { description, time_to_live_seconds, ...required } = fields;
 
-const EventTypeInput = Type.Object(
-  {
-    ...required,
-    description: Type.Optional(description),
-    time_to_live_seconds: Type.Optional(time_to_live_seconds),
-  },
-  { $id: "EventTypeInput", description: "A type of events of the platform's own." },
-);
-
-const NameParam = Type.Object({
-  name: Type.String({
+const NameParams = Type.Object({
+  name: TextParameter({
     maxLength: 100,
     pattern: eventNamePattern,
     errorMessage: "must be words of a-z 0-9 _ with a dot between them, like raffle.won",
@@ -44,7 +37,9 @@ const NameParam = Type.Object({
     examples: ["raffle.won"],
   }),
 });
-const VersionQuery = Type.Object({ version: fields.version });
+const VersionQuery = Type.Object({
+  version: IntegerParameter({ ...versions, description: "Version of the event." }),
+});
 
 const RecordSchema = Type.Object(
   {
@@ -69,6 +64,19 @@ const example = {
   example: { winner: "ninja_fox", tickets: 3 },
   time_to_live_seconds: null,
 };
+const EventTypeInput = Type.Object(
+  {
+    ...required,
+    description: Type.Optional(description),
+    time_to_live_seconds: Type.Optional(time_to_live_seconds),
+  },
+  {
+    $id: "EventTypeInput",
+    description: "A type of events of the platform's own.",
+    ...open,
+    examples: [example],
+  },
+);
 const exampleRecord = {
   name: "raffle.won",
   ...example,
@@ -76,6 +84,20 @@ const exampleRecord = {
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
 };
+
+const AllTypes = answer(
+  { data: Type.Array(RecordSchema, { description: "By name." }), message: Message },
+  { name: "EventTypeList", description: "All of them.", example: { data: [exampleRecord], message: "OK" } },
+);
+
+const KeptType = answer(
+  { event_type: RecordSchema, message: Message },
+  {
+    name: "EventTypeAnswer",
+    description: "The type as it is kept.",
+    example: { event_type: exampleRecord, message: "OK" },
+  },
+);
 
 export interface EventTypeRouteOptions {
   readonly store: Pick<Store, "eventTypes">;
@@ -87,97 +109,81 @@ export interface EventTypeRouteOptions {
 /** Register, list and delete event types beside those that are built in. */
 export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptions): void {
   const { store, catalogue, now } = options;
-  const path = "/admin/v1/event-types";
-  const tag = "Events";
 
   app.get(
-    path,
-    async ({ exchange }) => {
-      const data = (await store.eventTypes.all()).map(shown);
-      return replyJson(exchange, 200, { data, message: "OK" });
-    },
-    adminOperation({
-      id: "getEventTypes",
-      tag,
-      summary: "List Registered Event Types",
-      description:
-        "The event types that were registered here, by name and version. `GET /public/v1/events/types` has the built-in ones, too.",
-      answers: {
-        200: answer("All of them.", {
-          schema: Type.Object(
-            { data: Type.Array(RecordSchema, { description: "By name." }), message: Message },
-            { $id: "EventTypeList", description: "Registered types of events.", ...closed },
-          ),
-          example: { data: [exampleRecord], message: "OK" },
-        }),
+    "/admin/v1/event-types",
+    async () => ({ data: (await store.eventTypes.all()).map(shown), message: "OK" }),
+    {
+      roles: everyRole,
+      response: { 200: AllTypes },
+      detail: {
+        operationId: "getEventTypes",
+        tags: ["Events"],
+        summary: "List Registered Event Types",
+        description:
+          "The event types that were registered here, by name and version. `GET /public/v1/events/types` has the built-in ones, too.",
       },
-    }),
+    },
   );
 
   app.put(
-    `${path}/:name`,
-    async ({ exchange, request, params }) => {
-      const name = readName(params.name);
-      const input = await readJson(request, EventTypeInput, adminBodyBytes);
-      const { description = "", time_to_live_seconds = null, ...rest } = input;
-      const given = { ...rest, name, description, time_to_live_seconds };
+    "/admin/v1/event-types/:name",
+    async ({ params: { name }, body }) => {
+      refuseBuiltIn(name);
+      const { version, schema, example, description = "", time_to_live_seconds = null } = body;
+      const given = { name, version, schema, example, description, time_to_live_seconds };
       const type = await eventTypeOf(given);
       const kept = await store.eventTypes.put(given, now());
       catalogue.put(type);
-      return replyJson(exchange, 200, { event_type: shown(kept), message: "OK" });
+      return { event_type: shown(kept), message: "OK" };
     },
-    adminOperation({
-      id: "putEventType",
-      tag,
-      summary: "Register Event Type",
-      description:
-        "Registers a version of an event type, which can then be published and subscribed to. Versions stand beside each other, each with subscriptions of its own. Of a version that exists, description, example and time to live may be changed; its schema is settled, because receivers rely on it: any other one is a conflict, however small the difference (the order of fields is none). Register the next version, or delete this one while nothing of it was published. The names of built-in types are taken.",
-      params: NameParam,
-      body: { json: { schema: EventTypeInput, example } },
-      answers: {
-        200: answer("The type as it is kept.", {
-          schema: Type.Object(
-            { event_type: RecordSchema, message: Message },
-            { $id: "EventTypeAnswer", description: "One type of events.", ...closed },
-          ),
-          example: { event_type: exampleRecord, message: "OK" },
-        }),
-      },
+    {
+      roles: operators,
+      params: NameParams,
+      body: EventTypeInput,
+      response: { 200: KeptType },
       errors: ["conflict"],
-    }),
+      detail: {
+        operationId: "putEventType",
+        tags: ["Events"],
+        summary: "Register Event Type",
+        description:
+          "Registers a version of an event type, which can then be published and subscribed to. Versions stand beside each other, each with subscriptions of its own. Of a version that exists, description, example and time to live may be changed; its schema is settled, because receivers rely on it: any other one is a conflict, however small the difference (the order of fields is none). Register the next version, or delete this one while nothing of it was published. The names of built-in types are taken.",
+      },
+    },
   );
 
   app.delete(
-    `${path}/:name`,
-    async ({ exchange, request, params }) => {
-      const name = readName(params.name);
-      const { version } = readQuery(request.url, VersionQuery);
+    "/admin/v1/event-types/:name",
+    async ({ params: { name }, query: { version }, status }) => {
+      refuseBuiltIn(name);
       if (!(await store.eventTypes.remove(name, version))) {
         throw new DomainError("not_found", "There is no registered event type of this name and version");
       }
       catalogue.remove(name, version);
-      return reply(exchange, 204, null);
+      return status(204, undefined);
     },
-    adminOperation({
-      id: "deleteEventType",
-      tag,
-      summary: "Delete Event Type",
-      description:
-        "Deletes a version of a registered event type with its subscriptions, as long as no event of it was published.",
-      params: NameParam,
+    {
+      roles: operators,
+      params: NameParams,
       query: VersionQuery,
-      answers: { 204: answer("It is gone.") },
+      response: { 204: noContent("It is gone.") },
       errors: ["not_found", "conflict"],
-    }),
+      detail: {
+        operationId: "deleteEventType",
+        tags: ["Events"],
+        summary: "Delete Event Type",
+        description:
+          "Deletes a version of a registered event type with its subscriptions, as long as no event of it was published.",
+      },
+    },
   );
 }
 
-function readName(text: string): string {
-  const name = readParam("name", text, NameParam.properties.name);
+function refuseBuiltIn(name: string): void {
   if (builtInEventTypes.some((type) => type.name === name)) {
     throw new DomainError("conflict", `${name} is built in`);
   }
-  return name;
 }
 
 function shown(type: RegisteredEventType): RegisteredEventType {

@@ -7,20 +7,14 @@ import { parseJson } from "../../domain/json.ts";
 import { TimeSlice } from "../../domain/time-slice.ts";
 import type { Store } from "../../store/store.ts";
 import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
+import { answerOf } from "../answers.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
 import { reply } from "../exchange.ts";
-import { answer } from "../public/reference.ts";
+import { writers } from "./access.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
-import { AtomicQuery, BatchReportSchema, isAtomic } from "./batch.ts";
-import {
-  IdempotencyHeaders,
-  type IdOf,
-  idempotencyKey,
-  type KeyedAnswer,
-  once,
-  replayedHeader,
-} from "./idempotency.ts";
-import { adminOperation, closed } from "./reference.ts";
+import { AtomicQuery, BatchReportSchema } from "./batch.ts";
+import { IdempotencyHeaders, type IdOf, type KeyedAnswer, once, replayedHeader } from "./idempotency.ts";
+import { closed } from "./reference.ts";
 
 const json = "application/json";
 const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
@@ -56,6 +50,12 @@ const example = {
   data: followed?.example,
 };
 
+const Published = answerOf(Type.Union([PublishedSchema, BatchReportSchema]), {
+  name: "PublishAnswer",
+  description: "The event, or what became of the lines.",
+  example: { id: "follow-17", deliveries: 1 },
+});
+
 export interface EventRouteOptions {
   readonly publisher: Publisher;
   readonly store: Pick<Store, "idempotency">;
@@ -64,10 +64,12 @@ export interface EventRouteOptions {
 
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
 export function eventRoutes(app: AdminListener, { publisher, store, now }: EventRouteOptions): void {
-  const answered = async (request: Request, atomic: boolean): Promise<KeyedAnswer> => {
-    const key = idempotencyKey(request);
+  const answered = async (
+    request: Request,
+    { key, atomic }: { readonly key: string | undefined; readonly atomic: boolean },
+  ): Promise<KeyedAnswer> => {
     const isOne = mediaType(request) === json;
-    if (key === null) {
+    if (key === undefined) {
       return isOne
         ? publishOne(publisher, await readBytes(request, adminBodyBytes))
         : publishMany(publisher, bodyStream(request), atomic);
@@ -81,34 +83,29 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
 
   app.post(
     "/admin/v1/events",
-    async ({ exchange, request }) => {
+    async ({ exchange, request, query, headers: { "Idempotency-Key": key } }) => {
       requireMediaType(request, json, ...ndjson);
-      const { status, body, isReplayed = false } = await answered(request, isAtomic(request));
+      const atomic = query.atomic === "true";
+      const { status, body, isReplayed = false } = await answered(request, { key, atomic });
       return reply(exchange, status, body, isReplayed ? { [replayedHeader]: "true" } : {});
     },
-    adminOperation({
-      id: "publishEvents",
-      tag: "Events",
-      summary: "Publish Events",
-      description:
-        "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict. With an `Idempotency-Key` a batch may have at most 8 MiB.",
+    {
+      roles: writers,
+      parse: "none",
       query: AtomicQuery,
       headers: IdempotencyHeaders,
-      body: {
+      response: { 202: Published },
+      errors: ["conflict"],
+      detail: {
+        operationId: "publishEvents",
+        tags: ["Events"],
+        summary: "Publish Events",
+        description:
+          "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict. With an `Idempotency-Key` a batch may have at most 8 MiB.",
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
       },
-      answers: {
-        202: answer("The event, or what became of the lines.", {
-          schema: Type.Union([PublishedSchema, BatchReportSchema], {
-            $id: "PublishAnswer",
-            description: "For one event, or for a batch.",
-          }),
-          example: { id: "follow-17", deliveries: 1 },
-        }),
-      },
-      errors: ["conflict"],
-    }),
+    },
   );
 }
 

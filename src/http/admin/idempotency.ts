@@ -1,29 +1,21 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { derivedId } from "../../domain/ids.ts";
 import type { Store } from "../../store/store.ts";
+import { TextParameter } from "../parameters.ts";
 
 export const IdempotencyHeaders = Type.Object({
   "Idempotency-Key": Type.Optional(
-    Type.String({
+    TextParameter({
       pattern: "^[\\x21-\\x7e]{1,255}$",
+      errorMessage: "must be 1 to 255 printable ASCII characters without spaces",
       description:
         "A word of yours for this request, remembered for 7 days: the same request again is answered as before, with `Idempotent-Replayed: true`, and sends nothing; another body under the same key is a conflict.",
       examples: ["chat-2026-01-14-000017"],
     }),
   ),
 });
-
-const keyForm = /^[\x21-\x7e]{1,255}$/;
-
-/** The `Idempotency-Key` of a request, null where it has none. */
-export function idempotencyKey(request: Request): string | null {
-  const key = request.headers.get("idempotency-key");
-  if (key === null || keyForm.test(key)) return key;
-  const message = "must be 1 to 255 printable ASCII characters without spaces";
-  throw invalidFields([{ in: "header", field: "Idempotency-Key", message }]);
-}
 
 /** The header of an answer that was given before: nothing was done now. */
 export const replayedHeader = "idempotent-replayed";

@@ -1,14 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
-import { about, Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
+import { answerOf, ndjsonLines, noContent } from "../answers.ts";
 import { bodyStream } from "../body.ts";
-import { reply, replyJson } from "../exchange.ts";
-import { answer } from "../public/reference.ts";
-import { readParam, readQuery } from "../query.ts";
+import { IdParameter } from "../parameters.ts";
+import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
-import { AtomicQuery, DataReportSchema, flag, replyRows } from "./batch.ts";
-import { adminOperation } from "./reference.ts";
+import { AtomicQuery, DataReportSchema, dataReport, flag, replyRows } from "./batch.ts";
 
 const LivestreamsQuery = Type.Object({
   snapshot: flag("The lines are the whole set: every other livestream ends, after the last line."),
@@ -24,66 +22,71 @@ const example = {
   started_at: "2026-01-14T16:08:06Z",
 };
 
-/** Who is live, in which category, with how many viewers. */
-export function livestreamRoutes(app: AdminListener, store: Store, data: PlatformData): void {
-  const path = "/admin/v1/livestreams";
-  const tag = "Channels and livestreams";
+const LivestreamsReport = answerOf(DataReportSchema, {
+  description: "What became of it.",
+  example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [] },
+});
 
+/** Who is live, in which category, with how many viewers. */
+export function livestreamRoutes(
+  app: AdminListener,
+  { store, data }: { readonly store: Store; readonly data: PlatformData },
+): void {
   app.put(
-    path,
-    async ({ exchange, request }) => {
-      const { snapshot, atomic } = readQuery(request.url, LivestreamsQuery);
+    "/admin/v1/livestreams",
+    async ({ request, query: { snapshot, atomic } }) => {
       const options = { atomic: atomic === "true" };
-      return replyJson(
-        exchange,
-        200,
-        await data.applyLivestreams(bodyStream(request), snapshot === "true", options),
-      );
+      return dataReport(await data.applyLivestreams(bodyStream(request), snapshot === "true", options));
     },
-    adminOperation({
-      id: "putLivestreams",
-      tag,
-      summary: "Put Livestreams",
-      description:
-        "Starts or updates livestreams, one on each line. They show in the categories within two seconds. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted. A snapshot that breaks off, or of which no line can be used, ends no livestream.",
+    {
+      roles: writers,
+      parse: "none",
       query: LivestreamsQuery,
-      body: { ndjson: { description: "One livestream on each line.", example: [example] } },
-      answers: {
-        200: answer("What became of it.", {
-          schema: DataReportSchema,
-          example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [] },
-        }),
-      },
+      response: { 200: LivestreamsReport },
       errors: ["body_too_large"],
-    }),
+      detail: {
+        operationId: "putLivestreams",
+        tags: ["Channels and livestreams"],
+        summary: "Put Livestreams",
+        description:
+          "Starts or updates livestreams, one on each line. They show in the categories within two seconds. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted. A snapshot that breaks off, or of which no line can be used, ends no livestream.",
+        ndjson: { description: "One livestream on each line.", example: [example] },
+      },
+    },
   );
 
   app.get(
-    path,
+    "/admin/v1/livestreams",
     ({ exchange }) => replyRows(exchange, store.livestreams.page, ({ channel_id }) => channel_id),
-    adminOperation({
-      id: "getLivestreams",
-      tag,
-      summary: "Get Livestreams",
-      description:
-        "All livestreams as NDJSON by ascending channel, in the form in which they can be put again.",
-      answers: { 200: { ...answer("Who is live."), ndjson: [example] } },
-    }),
+    {
+      roles: everyRole,
+      response: { 200: ndjsonLines("Who is live.", [example]) },
+      detail: {
+        operationId: "getLivestreams",
+        tags: ["Channels and livestreams"],
+        summary: "Get Livestreams",
+        description:
+          "All livestreams as NDJSON by ascending channel, in the form in which they can be put again.",
+      },
+    },
   );
 
   app.delete(
-    `${path}/:channel_id`,
-    async ({ exchange, params }) => {
-      await data.end([readParam("channel_id", params.channel_id, Id)]);
-      return reply(exchange, 204, null);
+    "/admin/v1/livestreams/:channel_id",
+    async ({ params: { channel_id }, status }) => {
+      await data.end([channel_id]);
+      return status(204, undefined);
     },
-    adminOperation({
-      id: "endLivestream",
-      tag,
-      summary: "End Livestream",
-      description: "Ends the livestream of a channel. One that is not live is not an error.",
-      params: Type.Object({ channel_id: about(Id, "Id of the channel.") }),
-      answers: { 204: answer("The channel is not live (any more).") },
-    }),
+    {
+      roles: writers,
+      params: Type.Object({ channel_id: IdParameter("channel") }),
+      response: { 204: noContent("The channel is not live (any more).") },
+      detail: {
+        operationId: "endLivestream",
+        tags: ["Channels and livestreams"],
+        summary: "End Livestream",
+        description: "Ends the livestream of a channel. One that is not live is not an error.",
+      },
+    },
   );
 }

@@ -55,7 +55,7 @@ export function metricRoutes(
     return reply(exchange, 200, text, { "content-type": "text/plain; version=0.0.4" });
   };
   // Its form is Prometheus's, which the document has nothing to say about.
-  app.get("/metrics", answer, { detail: { hide: true } });
+  app.get("/metrics", answer, { keyless: true, detail: { hide: true } });
 }
 
 function head(name: string, help: string, type: string): string[] {

@@ -2,7 +2,7 @@ import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebo
 import type { ErrorCode } from "../../domain/errors.ts";
 import { type Role, roles } from "../../domain/operator-keys.ts";
 import { statusOf } from "../errors.ts";
-import { type Answer, type Link, parametersOf } from "../public/reference.ts";
+import { type Link, parametersOf } from "../public/reference.ts";
 import {
   challenge,
   exampleRequestId,
@@ -12,7 +12,6 @@ import {
   retryAfter,
 } from "../public/reference-errors.ts";
 import { component, described, documentSchema, type Json } from "../public/reference-schemas.ts";
-import { rolesOf } from "./access.ts";
 
 /*
  * What the OpenAPI document of the admin listener says of a route: as for the public one, but with the operator key
@@ -29,39 +28,6 @@ export type AdminErrorCode =
       "subscription_failed" | "stream_disabled" | "insufficient_scope" | "method_not_allowed"
     >
   | "internal_error";
-
-/** A body: as JSON, as NDJSON, or either. */
-export interface AdminBody {
-  readonly json?: { readonly schema: TSchema; readonly example: unknown };
-  readonly ndjson?: { readonly description: string; readonly example: readonly unknown[] };
-  /** It may be left out. */
-  readonly optional?: boolean;
-}
-
-export interface AdminAnswer extends Answer {
-  /** It is a stream of such lines. */
-  readonly ndjson?: readonly unknown[];
-  /** It is a file of this media type. */
-  readonly file?: string;
-  /** Headers beyond those of all answers. */
-  readonly headers?: Json;
-}
-
-/** Everything the reference says of a route of the admin listener. */
-export interface AdminOperation {
-  readonly id: string;
-  readonly tag: string;
-  readonly summary: string;
-  readonly description: string;
-  /** The roles that may call it; null: it needs no operator key. */
-  readonly allowed: readonly Role[] | null;
-  readonly params?: TObject;
-  readonly query?: TObject;
-  readonly headers?: TObject;
-  readonly body?: AdminBody;
-  readonly answers: Readonly<Record<number, AdminAnswer>>;
-  readonly errors?: readonly AdminErrorCode[];
-}
 
 /** Links to these operations, with what each does, by the id at this place of an answer. */
 export function linksTo(operations: Readonly<Record<string, string>>, place = "/id"): Record<string, Link> {
@@ -80,17 +46,6 @@ export function grouped(count: number): string {
 /** The name of the security scheme for the operator key. */
 export const operatorScheme = "operatorKey";
 
-/**
- * The hook of a route: the roles that it needs, that it reads its body itself, and its part of the document. A new
- * object each time, because Elysia writes the macro's hook into it: one that is shared would carry the key of another
- * server.
- */
-export function adminOperation({ open, ...of }: Omit<AdminOperation, "allowed"> & { open?: boolean }) {
-  const roles = rolesOf(of.id);
-  const detail = described(() => operationDetail({ ...of, allowed: open ? null : roles }));
-  return { ...(open ? {} : { roles }), parse: "none" as const, detail };
-}
-
 /** What a route declares, as far as the document shows it. */
 export interface DeclaredAdminRoute {
   readonly params?: TObject;
@@ -102,88 +57,74 @@ export interface DeclaredAdminRoute {
   detail?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Has the document show a route as it declares itself. One without an `operationId` is not shown. A body that the
- * handler reads itself has no schema for Elysia: `detail.json` and `detail.ndjson` describe it.
- */
-export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly Role[] | null): void {
-  const { detail, params, query, headers, body, response = {}, errors } = route;
-  if (detail?.["operationId"] === undefined) return;
-  const { operationId, tags, summary, description, ...read } = detail as unknown as Described;
-  const json = body ? { schema: unexemplified(body), example: firstExample(body) } : read.json;
-  const { ndjson } = read;
-  const of: AdminOperation = {
-    id: operationId,
-    tag: tags[0] ?? "",
-    summary,
-    description,
-    allowed,
-    ...(params && { params }),
-    ...(query && { query }),
-    ...(headers && { headers }),
-    ...((json || ndjson) && {
-      body: {
-        ...(json && { json }),
-        ...(ndjson && { ndjson }),
-        optional: body !== undefined && OptionalKind in body,
-      },
-    }),
-    ...(errors && { errors }),
-    answers: Object.fromEntries(
-      Object.entries(response).map(([status, schema]) => [status, adminAnswerOf(schema)]),
-    ),
-  };
-  route.detail = described(() => operationDetail(of)) as Record<string, unknown>;
-}
-
-interface Described extends Pick<AdminOperation, "summary" | "description">, Omit<AdminBody, "optional"> {
+/** What `detail` of a route says of it. */
+interface Described {
   readonly operationId: string;
   readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  /** A body of JSON that the handler reads itself, so that it has no schema for Elysia. */
+  readonly json?: JsonBody;
+  /** A body of lines of JSON, which the handler reads itself. */
+  readonly ndjson?: { readonly description: string; readonly example: readonly unknown[] };
 }
 
-const unexemplified = ({ examples: _, ...schema }: TSchema) => schema as TSchema;
-const firstExample = ({ examples }: TSchema) => (examples as unknown[] | undefined)?.[0];
-
-function adminAnswerOf(schema: TSchema): AdminAnswer {
-  const {
-    description = "",
-    examples: _,
-    headers,
-    links,
-    contentMediaType,
-    schemaDescription = description,
-    ...rest
-  } = schema;
-  const about = { description, ...(headers && { headers }), ...(links && { links }) };
-  const example = firstExample(schema);
-  if (schema["type"] === "void") return about;
-  if (contentMediaType === "application/x-ndjson") return { ...about, ndjson: example as readonly unknown[] };
-  if (contentMediaType !== undefined) return { ...about, file: contentMediaType };
-  return {
-    ...about,
-    schema: (schema.$id ? { ...rest, description: schemaDescription } : rest) as TSchema,
-    example,
-  };
+interface JsonBody {
+  readonly schema: TSchema;
+  readonly example: unknown;
 }
 
-function operationDetail(of: AdminOperation): Json {
-  const { allowed } = of;
+/**
+ * Has the document show a route as it declares itself. One without an `operationId` is not shown.
+ * @param allowed the roles that may call it; null: it needs no operator key
+ */
+export function documentAdminRoute(route: DeclaredAdminRoute, allowed: readonly Role[] | null): void {
+  const { detail, ...declared } = route;
+  if (detail?.["operationId"] === undefined) return;
+  const about = detail as unknown as Described;
+  route.detail = described(() => operationDetail(declared, about, allowed)) as Record<string, unknown>;
+}
+
+function operationDetail(
+  { params, query, headers, body, response = {}, errors = [] }: Omit<DeclaredAdminRoute, "detail">,
+  { operationId, tags, summary, description, ndjson, ...read }: Described,
+  allowed: readonly Role[] | null,
+): Json {
+  const json = body ? withExample(body) : read.json;
   const parameters = [
-    ...parametersOf("path", of.params),
-    ...parametersOf("query", of.query),
-    ...parametersOf("header", of.headers),
+    ...parametersOf("path", params),
+    ...parametersOf("query", query),
+    ...parametersOf("header", headers),
+  ];
+  const content = {
+    ...(json && { "application/json": { schema: documentSchema(json.schema), example: json.example } }),
+    ...(ndjson && { "application/x-ndjson": lines(ndjson.description, ndjson.example) }),
+  };
+  const codes = [
+    ...(allowed ? refusals(allowed) : []),
+    // Without parameters, too: a Host header that is too short is refused before the router.
+    ...(parameters.length > 0 || json || !allowed ? (["invalid_parameter"] as const) : []),
+    ...(json ? (["invalid_json", "body_too_large", "unsupported_media_type"] as const) : []),
+    ...errors,
+    ...(["internal_error", "unavailable"] as const),
   ];
   return {
-    operationId: of.id,
-    summary: of.summary,
-    description: allowed ? `${of.description}\n\n${rolesSentence(allowed)}` : of.description,
-    tags: [of.tag],
+    operationId,
+    summary,
+    description: allowed ? `${description}\n\n${rolesSentence(allowed)}` : description,
+    tags,
     security: allowed ? [{ [operatorScheme]: [] }] : [],
     ...(allowed && { "x-roles": allowed }),
     ...(parameters.length > 0 && { parameters }),
-    ...(of.body && { requestBody: { required: !of.body.optional, content: bodyContent(of.body) } }),
-    responses: { ...answersOf(of), ...errorResponses(errorsOf(of)) },
+    ...((json || ndjson) && { requestBody: { required: !(body && OptionalKind in body), content } }),
+    responses: { ...answersOf(response), ...errorResponses(codes) },
   };
+}
+
+/** The errors of a route that needs a key with one of these roles. */
+function refusals(allowed: readonly Role[]): AdminErrorCode[] {
+  const all: AdminErrorCode[] = ["missing_token", "invalid_token", "rate_limited", "unknown_host"];
+  return allowed.length < roles.length ? [...all, "insufficient_role"] : all;
 }
 
 function rolesSentence(allowed: readonly Role[]): string {
@@ -192,11 +133,8 @@ function rolesSentence(allowed: readonly Role[]): string {
   return `For keys with the role ${names.length > 0 ? `${names.join(", ")} or ${last}` : last}.`;
 }
 
-function bodyContent({ json, ndjson }: AdminBody): Json {
-  return {
-    ...(json && { "application/json": { schema: documentSchema(json.schema), example: json.example } }),
-    ...(ndjson && { "application/x-ndjson": lines(ndjson.description, ndjson.example) }),
-  };
+function withExample({ examples = [], ...schema }: TSchema): JsonBody {
+  return { schema: schema as TSchema, example: examples[0] };
 }
 
 function lines(description: string, rows: readonly unknown[]): Json {
@@ -204,32 +142,30 @@ function lines(description: string, rows: readonly unknown[]): Json {
   return { schema: { type: "string", description }, example };
 }
 
-const headers = { "X-Request-Id": requestIdHeader };
+const headersOfAll = { "X-Request-Id": requestIdHeader };
 
-function answersOf(of: AdminOperation): Record<string, Json> {
-  const answers = Object.entries(of.answers).map(([status, given]) => {
-    const content = answerContent(given);
-    const own = { description: given.description, headers: { ...headers, ...given.headers } };
-    const { links } = given;
+function answersOf(response: Readonly<Record<number, TSchema>>): Record<string, Json> {
+  const answers = Object.entries(response).map(([status, schema]) => {
+    const { description, headers, links } = schema;
+    const content = contentOf(schema);
+    const own = { description, headers: { ...headersOfAll, ...headers } };
     return [status, { ...own, ...(content && { content }), ...(links && { links }) }];
   });
   return Object.fromEntries(answers);
 }
 
-function answerContent({ schema, example, ndjson, file }: AdminAnswer): Json | undefined {
-  if (schema) return { "application/json": { schema: documentSchema(schema), example } };
-  if (ndjson) return { "application/x-ndjson": lines("One object on each line.", ndjson) };
-  return file === undefined ? undefined : { [file]: { schema: { type: "string", format: "binary" } } };
-}
-
-function errorsOf(of: AdminOperation): AdminErrorCode[] {
-  const codes: AdminErrorCode[] = [];
-  // Without parameters, too: a Host header that is too short is refused before the router.
-  if (of.params || of.query || of.headers || of.body?.json || !of.allowed) codes.push("invalid_parameter");
-  if (of.body?.json) codes.push("invalid_json", "body_too_large", "unsupported_media_type");
-  if (of.allowed) codes.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
-  if (of.allowed && of.allowed.length < roles.length) codes.push("insufficient_role");
-  return [...codes, ...(of.errors ?? []), "internal_error", "unavailable"];
+function contentOf(answer: TSchema): Json | null {
+  const { headers: _, links: __, contentMediaType, schemaDescription, ...rest } = answer;
+  const { schema, example } = withExample(rest as TSchema);
+  if (schema["type"] === "void") return null;
+  if (contentMediaType === "application/x-ndjson")
+    return { [contentMediaType]: lines("One object on each line.", example as readonly unknown[]) };
+  if (contentMediaType !== undefined)
+    return { [contentMediaType]: { schema: { type: "string", format: "binary" } } };
+  const { description, ...unnamed } = schema;
+  // Where it has a name, other answers have it, too.
+  const shown = schema.$id ? { ...unnamed, description: schemaDescription ?? description } : unnamed;
+  return { "application/json": { schema: documentSchema(shown as TSchema), example } };
 }
 
 const samples: Readonly<Record<AdminErrorCode, { message: string; errors?: readonly object[] }>> = {
@@ -321,7 +257,7 @@ function errorResponse(status: number, codes: readonly AdminErrorCode[]): Json {
   });
   return component(`responses/${name.join("Or")}`, {
     description: statusDescriptions[status],
-    headers: Object.assign({}, headers, ...codes.map((code) => errorHeaders[code])),
+    headers: Object.assign({}, headersOfAll, ...codes.map((code) => errorHeaders[code])),
     content: {
       "application/json": {
         schema: documentSchema(ErrorSchema),

@@ -11,7 +11,7 @@ import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import { streamRoute } from "../stream/route.ts";
 import { assetRoutes } from "./assets.ts";
-import { type PublicDeps, preflight, publicListener } from "./base.ts";
+import { type PublicDeps, preflight, publicListener, withTokens } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { docsRoutes } from "./docs.ts";
@@ -27,7 +27,10 @@ import { userRoutes } from "./users.ts";
 
 const oauth = () => import("./reference-oauth.ts");
 
-/** All routes of the public listener. */
+/**
+ * All routes of the public listener, by who may call them. Those without a token come first: what `withTokens` adds
+ * holds for the routes that follow it.
+ */
 export function publicApp(
   deps: PublicDeps & {
     ranking: Ranking;
@@ -38,44 +41,62 @@ export function publicApp(
     engine: Pick<Engine, "test">;
   },
 ) {
-  const app = publicListener(deps);
-  userRoutes(app, deps);
-  categoryRoutes(app, deps, deps.ranking, deps.cursors);
-  subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
-  eventRoutes(app, deps, deps.publicKey);
-  streamRoute(app, deps.streams);
-  healthRoutes(app, deps);
-  deliveryRoutes(app, deps, deps.cursors);
-  replayRoutes(app, deps);
-  testRoute(app, deps, deps.engine);
+  const { access, cursors, publicUrl } = deps;
+
+  const open = publicListener(deps);
+  // Anyone, without limit: the pictures below /assets.
+  assetRoutes(open);
+  // Anyone, limited by address: /public/v1/categories, …/categories/{id}
+  categoryRoutes(open, deps, deps.ranking, cursors);
+  // /public/v1/events/types, /public/v1/public-key, …/public-key/standard-webhooks
+  eventRoutes(open, deps, deps.publicKey);
+  // /oauth/token, /oauth/revoke, /oauth/introspect, which check the credentials of an application themselves
   tokenRoute(
-    app,
+    open,
     deps,
     described(async () => (await oauth()).tokenDetail),
   );
   revokeRoute(
-    app,
+    open,
     deps,
     described(async () => (await oauth()).revokeDetail),
   );
   introspectRoute(
-    app,
+    open,
     deps,
     described(async () => (await oauth()).introspectDetail),
   );
+  // /oauth/authorize, /.well-known/oauth-authorization-server
   authorizeRoute(
-    app,
+    open,
     deps,
     described(async () => (await import("./reference-authorize.ts")).authorizeDetail),
   );
   metadataRoute(
-    app,
+    open,
     deps,
     described(async () => (await oauth()).metadataDetail),
   );
-  openApiRoute(app, deps.publicUrl, async (...of) => (await import("./document.ts")).publicDocument(...of));
-  docsRoutes(app, { title: "On Air API", scheme: tokenScheme, publicUrl: deps.publicUrl });
-  assetRoutes(app);
+  // /openapi.json, /docs
+  openApiRoute(open, publicUrl, async (...of) => (await import("./document.ts")).publicDocument(...of));
+  docsRoutes(open, { title: "On Air API", scheme: tokenScheme, publicUrl });
+
+  const app = withTokens(open, access);
+  // Tokens with users:read: /public/v1/users/search, …/users/{username}
+  userRoutes(app, deps);
+  // Tokens with events:subscribe: GET, POST, DELETE /public/v1/events/subscriptions
+  subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
+  // /public/v1/events/subscriptions/{id}
+  healthRoutes(app, deps);
+  // /public/v1/events/stream
+  streamRoute(app, deps.streams);
+  // /public/v1/events/deliveries, …/deliveries/{id}, POST …/deliveries/{id}/retry
+  deliveryRoutes(app, deps, cursors);
+  // GET, POST /public/v1/events/replays, GET, DELETE …/replays/{id}
+  replayRoutes(app, deps);
+  // POST /public/v1/events/test
+  testRoute(app, deps, deps.engine);
+
   answerOtherMethods(app, preflight);
   return app;
 }

@@ -14,7 +14,7 @@ const paths = {
 const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
 
 /** Addresses of the pictures that stand in where the platform gave none. */
-export type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
+type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
 
 let latest: { readonly publicUrl: string; readonly pictures: DefaultPictures } | null = null;
 
@@ -34,7 +34,7 @@ export function assetRoutes(app: PublicListener): void {
     const picture = cached(new Uint8Array(readFileSync(files[name])));
     const headers = { "content-type": "image/png", "cache-control": "public, max-age=604800" };
     app.get(paths[name], ({ exchange }) => replyCached(exchange, picture, headers), {
-      access: "unlimited",
+      unlimited: true,
       parse: "none",
       detail: { hide: true },
     });

@@ -6,7 +6,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit, admitAnyone, type Caller, tokenOf } from "../auth.ts";
 import type { Exchange } from "../exchange.ts";
-import { type GateContext, opaque, routeInput } from "../input.ts";
+import { type GateContext, type OpenContext, opaque, routeInput } from "../input.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import { type DeclaredRoute, documentRoute } from "./reference.ts";
@@ -55,36 +55,16 @@ export const preflight = {
   "access-control-max-age": "86400",
 };
 
-/** The names of the query and body parameters that the bearer plugin reads tokens from: nobody can guess them. */
-const unguessable = crypto.randomUUID();
-
 /**
- * The listener with its gate. A route says `scope: "users:read"` to need a token with that scope, and its handler gets
- * the `caller`; `anyone: true` is limited by address. Without either a route is limited by address, too, as is a path
- * that does not exist; only `unlimited: true` is not. The input that a route declares is read behind its gate, so that
- * 401, 429 and 403 go before 400.
+ * The listener with the gates that take no token. A route says `anyone: true` to be limited by address, as is a route
+ * that says nothing and a path that does not exist; only `unlimited: true` is not. The input that a route declares is
+ * read behind its gate, so that 401, 429 and 403 go before 400.
  */
 export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies" | "traffic">) {
   const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
   const gate = (exchange: Exchange) => admitAnyone(access, exchange);
   return (
     listener({ log, headers: crossOrigin, trustedProxies, traffic, gate })
-      .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
-      .macro("scope", (scope: Scope) => {
-        const input = routeInput();
-        return {
-          introspect(route: DeclaredRoute) {
-            input.introspect(route);
-            documentRoute(route, scope);
-          },
-          transform: opaque(async (context: GateContext) => {
-            const token = tokenOf(context.bearer, context.headers["authorization"]);
-            context.exchange.caller = await admit(access, context.exchange, token, scope);
-            await input.read(context);
-          }),
-          resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
-        };
-      })
       .macro("anyone", (_: true) => {
         const input = routeInput();
         return {
@@ -92,32 +72,54 @@ export function publicListener(options: Pick<PublicDeps, "access" | "log" | "tru
             input.introspect(route);
             documentRoute(route, "anyone");
           },
-          transform: opaque(async (context: GateContext) => {
+          transform: opaque(async (context: OpenContext) => {
             admitAnyone(access, context.exchange);
             await input.read(context);
           }),
         };
       })
-      // Errors of a route beyond those that every route of its kind has.
-      .macro("errors", (_: readonly PublicErrorCode[]) => ({}))
       .macro("unlimited", (_: true) => ({
         transform({ exchange }) {
           exchange.isAdmitted = true;
         },
       }))
+      // Errors of a route beyond those that every route of its kind has.
+      .macro("errors", (_: readonly PublicErrorCode[]) => ({}))
       .macro({
-        access: (to: Scope | "anyone" | "unlimited") => ({
-          transform({ exchange, bearer, headers }) {
-            if (to === "anyone") return admitAnyone(access, exchange);
-            if (to !== "unlimited")
-              return admit(access, exchange, tokenOf(bearer, headers["authorization"]), to).then((caller) => {
-                exchange.caller = caller;
-              });
-            exchange.isAdmitted = true;
-          },
+        access: (_: "anyone") => ({
+          transform: ({ exchange }) => admitAnyone(access, exchange),
         }),
       })
   );
 }
 
 export type PublicListener = ReturnType<typeof publicListener>;
+
+/** The names of the query and body parameters that the bearer plugin reads tokens from: they cannot be guessed. */
+const unguessable = crypto.randomUUID();
+
+/**
+ * The same listener for the routes behind a token. A route says `scope: "users:read"` to need a token with that scope,
+ * and its handler gets the `caller`. Only routes that are registered from here on have their headers read for a token.
+ */
+export function withTokens(app: PublicListener, access: Access) {
+  return app
+    .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
+    .macro("scope", (scope: Scope) => {
+      const input = routeInput();
+      return {
+        introspect(route: DeclaredRoute) {
+          input.introspect(route);
+          documentRoute(route, scope);
+        },
+        transform: opaque(async (context: GateContext) => {
+          const token = tokenOf(context.bearer, context.headers["authorization"]);
+          context.exchange.caller = await admit(access, context.exchange, token, scope);
+          await input.read(context);
+        }),
+        resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
+      };
+    });
+}
+
+export type TokenListener = ReturnType<typeof withTokens>;

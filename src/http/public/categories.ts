@@ -4,12 +4,13 @@ import { DomainError } from "../../domain/errors.ts";
 import { about, Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
-import { CursorParameter, type Cursors, cursorCheck, Pagination, positionOf } from "../cursors.ts";
-import { readParam, readQuery } from "../query.ts";
+import { answer, NotModified } from "../answers.ts";
+import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
+import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 import { cached, replyCached } from "./cached.ts";
-import { answer, operation, WebUrl } from "./reference.ts";
+import { WebUrl } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 
@@ -60,28 +61,29 @@ const CategoryDetailSchema = Type.Object(
   { $id: "CategoryDetail", description: "A category with its channels.", ...closed },
 );
 
-const NameFilter = Type.String({
+const nameFilter = {
   trim: true,
   allowEmptyValue: true,
   maxLength: categoryLimits.maxName,
   description: "Only categories whose name contains this, regardless of case and diacritics.",
-});
+};
 
-const ListQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: categoryLimits.maxResults,
-      default: categoryLimits.defaultResults,
-      description: "How many categories to return.",
-    }),
-  ),
-  cursor: CursorParameter,
-  name: Type.Optional(NameFilter),
-  q: Type.Optional(Type.String({ ...NameFilter, description: "Another word for `name`, which wins." })),
-});
+const listQuery = (cursors: Cursors) =>
+  Type.Object({
+    limit: Type.Optional(
+      IntegerParameter({
+        minimum: 1,
+        maximum: categoryLimits.maxResults,
+        default: categoryLimits.defaultResults,
+        description: "How many categories to return.",
+      }),
+    ),
+    cursor: cursorParameter(cursors),
+    name: Type.Optional(TextParameter(nameFilter)),
+    q: Type.Optional(TextParameter({ ...nameFilter, description: "Another word for `name`, which wins." })),
+  });
 
-const CategoryId = Type.Integer({
+const CategoryId = IntegerParameter({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: "Id of the category.",
@@ -98,12 +100,60 @@ const exampleCategory = {
   tags: [{ id: 1, name: "IRL" }],
 };
 
-// With the second that a snapshot may be old, a cached answer is at most 2 seconds behind.
-export const fresh = { "cache-control": "public, max-age=1" };
-export const categoriesPath = "/public/v1/categories";
-const longestKeptQuery = 300;
+const CategoryPage = answer(
+  {
+    categories: Type.Array(CategorySchema, { description: "The most watched first." }),
+    pagination: Pagination,
+  },
+  {
+    name: "CategoryPage",
+    description: "A page of categories.",
+    example: { categories: [exampleCategory], pagination: { cursor: "", has_more: false } },
+    links: {
+      GetCategory: {
+        operationId: "getCategory",
+        description: "The first category with its channels.",
+        parameters: { id: "$response.body#/categories/0/id" },
+      },
+      NextPage: {
+        operationId: "getCategories",
+        description: "The page behind this one.",
+        parameters: { cursor: "$response.body#/pagination/cursor" },
+      },
+    },
+  },
+);
 
-/** Get Categories and Get Category, answered from the ranking in memory. */
+const OneCategory = answer(
+  { category: CategoryDetailSchema },
+  {
+    name: "CategoryAnswer",
+    description: "The category.",
+    example: {
+      category: {
+        ...exampleCategory,
+        description: "Talk about anything.",
+        top_channels: [
+          {
+            id: 1001,
+            name: "xQcOW",
+            slug: "xqcow",
+            profile_image: "http://127.0.0.1:8080/assets/profile-picture.png",
+            viewers: 27716,
+          },
+        ],
+      },
+    },
+  },
+);
+
+// With the second that a snapshot may be old, a cached answer is at most 2 seconds behind.
+const fresh = { "cache-control": "public, max-age=1" };
+
+/**
+ * Get Categories and Get Category, answered from the ranking in memory. Pages are kept with the snapshot that they were
+ * made from, by what was asked for.
+ */
 export function categoryRoutes(
   app: PublicListener,
   { store, publicUrl }: PublicDeps,
@@ -116,12 +166,10 @@ export function categoryRoutes(
     return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
   };
 
-  const list = (url: string) => {
-    const query = readQuery(url, ListQuery, { cursor: cursorCheck(cursors) });
-    const filter = fold(query.name ?? query.q ?? "");
+  const list = (limit: number, cursor: string | undefined, name: string) => {
+    const filter = fold(name);
     const bound = `categories ${filter}`;
-    const place = positionOf<[number, number, number]>(cursors, query.cursor, bound, "another name filter");
-    const limit = query.limit ?? categoryLimits.defaultResults;
+    const place = positionOf<[number, number, number]>(cursors, cursor, bound, "another name filter");
     const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
     const order = place ? ranking.orderOf(takenAt) : ranking.current().order;
     const found: RankedCategory[] = [];
@@ -157,97 +205,52 @@ export function categoryRoutes(
   };
 
   app.get(
-    categoriesPath,
-    ({ exchange, request }) => {
+    "/public/v1/categories",
+    ({ query: { limit = categoryLimits.defaultResults, cursor, name, q = "" }, exchange }) => {
+      const filter = name ?? q;
       const snapshot = ranking.current();
-      const at = request.url.indexOf("?");
-      const key = at === -1 ? "" : request.url.slice(at);
+      const key = `${limit} ${cursor ?? ""} ${filter}`;
       const kept = snapshot.pages.get(key);
       if (kept) return replyCached(exchange, kept, fresh);
-      const { order, page } = list(request.url);
+      const { order, page } = list(limit, cursor, filter);
       // Pages of an older order are not kept: asking for one is what keeps the order.
-      const keep = key.length <= longestKeptQuery && order === snapshot.order;
-      return replyCached(exchange, keep ? snapshot.keep(key, page) : page, fresh);
+      return replyCached(exchange, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },
-    operation({
-      id: "getCategories",
-      tag: "Categories",
-      summary: "Get Categories",
-      description:
-        "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with. A walk shows every category exactly once, in the order and with the viewers of the moment at which it began, as long as each page is asked for within 5 minutes of the one before. After that it goes on from the same position in today's order.",
-      access: "anyone",
-      query: ListQuery,
-      notModified: true,
-      answers: {
-        200: answer("A page of categories.", {
-          schema: Type.Object(
-            {
-              categories: Type.Array(CategorySchema, { description: "The most watched first." }),
-              pagination: Pagination,
-            },
-            { $id: "CategoryPage", description: "A page of categories.", ...closed },
-          ),
-          example: { categories: [exampleCategory], pagination: { cursor: "", has_more: false } },
-          links: {
-            GetCategory: {
-              operationId: "getCategory",
-              description: "The first category with its channels.",
-              parameters: { id: "$response.body#/categories/0/id" },
-            },
-            NextPage: {
-              operationId: "getCategories",
-              description: "The page behind this one.",
-              parameters: { cursor: "$response.body#/pagination/cursor" },
-            },
-          },
-        }),
-      },
+    {
+      anyone: true,
+      query: listQuery(cursors),
+      response: { 200: CategoryPage, 304: NotModified },
       errors: ["invalid_cursor"],
-    }),
+      detail: {
+        operationId: "getCategories",
+        tags: ["Categories"],
+        summary: "Get Categories",
+        description:
+          "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with. A walk shows every category exactly once, in the order and with the viewers of the moment at which it began, as long as each page is asked for within 5 minutes of the one before. After that it goes on from the same position in today's order.",
+      },
+    },
   );
 
   app.get(
     "/public/v1/categories/:id",
-    async ({ exchange, params }) => {
-      const id = readParam("id", params.id, CategoryId);
+    async ({ params: { id }, exchange }) => {
       const snapshot = ranking.current();
       const key = `/${id}`;
       const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
       return replyCached(exchange, kept, fresh);
     },
-    operation({
-      id: "getCategory",
-      tag: "Categories",
-      summary: "Get Category",
-      description: "One category with the channels that are live in it.",
-      access: "anyone",
+    {
+      anyone: true,
       params: Type.Object({ id: CategoryId }),
-      notModified: true,
-      answers: {
-        200: answer("The category.", {
-          schema: Type.Object(
-            { category: CategoryDetailSchema },
-            { $id: "CategoryAnswer", description: "One category.", ...closed },
-          ),
-          example: {
-            category: {
-              ...exampleCategory,
-              description: "Talk about anything.",
-              top_channels: [
-                {
-                  id: 1001,
-                  name: "xQcOW",
-                  slug: "xqcow",
-                  profile_image: "http://127.0.0.1:8080/assets/profile-picture.png",
-                  viewers: 27716,
-                },
-              ],
-            },
-          },
-        }),
-      },
+      response: { 200: OneCategory, 304: NotModified },
       errors: ["category_not_found"],
-    }),
+      detail: {
+        operationId: "getCategory",
+        tags: ["Categories"],
+        summary: "Get Category",
+        description: "One category with the channels that are live in it.",
+      },
+    },
   );
 }
 

@@ -3,7 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { answer } from "../answers.ts";
 import type { Caller } from "../auth.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import {
   DeliveryId,
   DeliverySchema,
@@ -89,7 +89,7 @@ export function scopeOf({ grant }: Caller) {
 export const unknownDelivery = () => new DomainError("not_found", "There is no delivery with this id");
 
 /** "Was it sent?": list, get and retry deliveries. */
-export function deliveryRoutes(app: PublicListener, { store, now }: PublicDeps, cursors: Cursors): void {
+export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, cursors: Cursors): void {
   app.get(
     path,
     async ({ query, caller }) => {

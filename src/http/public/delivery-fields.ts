@@ -150,7 +150,7 @@ export const DeliveryId = Type.Object({
 });
 
 /** What a request asks of the log. */
-export interface DeliveryQuestion {
+interface DeliveryQuestion {
   readonly filter: DeliveryFilter;
   readonly below: number | null;
   readonly limit: number;

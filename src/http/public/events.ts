@@ -128,6 +128,6 @@ function shown({ name, version, description, payload, example }: EventType) {
 }
 
 /** A schema without the keywords that only our own checks understand: strict validators refuse unknown ones. */
-export function plainSchema(schema: object): Record<string, unknown> {
+function plainSchema(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === "errorMessage" ? undefined : value)));
 }

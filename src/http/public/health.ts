@@ -6,7 +6,7 @@ import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { answer } from "../answers.ts";
 import { TextParameter } from "../parameters.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { IsoTimestamp, Message } from "./reference.ts";
 import { exampleSubscription, subscriptionFields } from "./subscriptions.ts";
@@ -85,7 +85,7 @@ const Subscription = answer(
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
 
 /** Get Event Subscription: the record with its health. */
-export function healthRoutes(app: PublicListener, { store }: PublicDeps): void {
+export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
   app.get(
     "/public/v1/events/subscriptions/:id",
     async ({ params: { id }, caller }) => {

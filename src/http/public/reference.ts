@@ -68,11 +68,6 @@ export interface Operation {
   readonly errors?: readonly PublicErrorCode[];
 }
 
-/** The hook of a route: who may call it, and its part of the OpenAPI document. */
-export function operation(of: Operation) {
-  return { access: of.access, parse: "none" as const, detail: described(() => operationDetail(of)) };
-}
-
 /** What a route declares, as far as the document shows it. */
 export interface DeclaredRoute {
   readonly params?: TObject;

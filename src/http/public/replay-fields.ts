@@ -29,7 +29,7 @@ const fields = {
   dry_run: Type.Optional(Type.Boolean({ description: "Only counts what would be sent.", default: false })),
 };
 
-export const exampleReplayInput = {
+const exampleReplayInput = {
   status: "failed",
   from: "2026-01-14T16:00:00Z",
   to: "2026-01-14T17:00:00Z",

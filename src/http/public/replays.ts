@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { replayLimits } from "../../domain/replays.ts";
 import { answer, noContent } from "../answers.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { Message } from "./reference.ts";
 import {
@@ -48,7 +48,7 @@ const Replays = answer(
 export const unknownReplay = () => new DomainError("not_found", "There is no replay with this id");
 
 /** Make, list, get and cancel replays. */
-export function replayRoutes(app: PublicListener, { store, now }: PublicDeps): void {
+export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): void {
   app.post(
     path,
     async ({ body, caller, status }) => {

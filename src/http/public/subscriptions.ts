@@ -8,7 +8,7 @@ import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { answer, noContent } from "../answers.ts";
 import { reply } from "../exchange.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import { IsoTimestamp, Message } from "./reference.ts";
 
 const closed = { additionalProperties: false };
@@ -38,7 +38,7 @@ const itemFields = {
   name: Type.String({ description: "Name of the event that was asked for." }),
   version: Type.Integer({ description: "Version of the event that was asked for." }),
 };
-export const SubscribedItemSchema = Type.Union(
+const SubscribedItemSchema = Type.Union(
   [
     Type.Object(
       { ...itemFields, subscription_id: about(Ulid, "Id of the subscription.") },
@@ -175,7 +175,7 @@ type Item = Static<typeof SubscribedItemSchema>;
 
 /** Get, create and delete event subscriptions. */
 export function subscriptionRoutes(
-  app: PublicListener,
+  app: TokenListener,
   { store, now, catalogue }: PublicDeps,
   defaultLimit: number,
 ): void {

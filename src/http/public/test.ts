@@ -7,7 +7,7 @@ import type { SampleExchange } from "../../webhooks/sample.ts";
 import { answer } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
 import type { RateLimiter } from "../rate-limit.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
 import { Message, WebUrl } from "./reference.ts";
@@ -106,7 +106,7 @@ const Tested = answer(
 
 /** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
 export function testRoute(
-  app: PublicListener,
+  app: TokenListener,
   { access, catalogue }: PublicDeps,
   engine: Pick<Engine, "test">,
 ): void {

@@ -6,7 +6,7 @@ import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { answer } from "../answers.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
-import type { PublicDeps, PublicListener } from "./base.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
 import { IsoTimestamp, Message, WebUrl } from "./reference.ts";
 import { header } from "./reference-errors.ts";
 
@@ -25,13 +25,13 @@ const summaryFields = {
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 };
 
-export const UserSummarySchema = Type.Object(summaryFields, {
+const UserSummarySchema = Type.Object(summaryFields, {
   $id: "UserSummary",
   description: "A user as a search finds it.",
   additionalProperties: false,
 });
 
-export const UserSchema = Type.Object(
+const UserSchema = Type.Object(
   {
     ...summaryFields,
     bio: Type.String({ description: 'Empty ("") where there is none.' }),
@@ -110,7 +110,7 @@ const FoundUser = answer(
 );
 
 /** Get User and Search Users. */
-export function userRoutes(app: PublicListener, { store, users, publicUrl }: PublicDeps): void {
+export function userRoutes(app: TokenListener, { store, users, publicUrl }: PublicDeps): void {
   app.get(
     "/public/v1/users/search",
     async ({ query: { query, limit = searchLimits.defaultResults }, set }) => {

@@ -12,7 +12,7 @@ import { deliveryFrame, gapFrame, heartbeat, opening } from "./stream-frames.ts"
 import { type StreamOwner, type StreamPlaces, tryAgainLater } from "./stream-places.ts";
 import { idOf, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
 
-export interface EventStreamsOptions {
+interface EventStreamsOptions {
   readonly store: Pick<Store, "deliveries">;
   readonly authenticator: Pick<Authenticator, "authenticate" | "changeCount">;
   readonly cursors: Cursors;
@@ -30,7 +30,7 @@ export interface EventStreamsOptions {
 }
 
 /** Who opens a stream, and from where. */
-export interface StreamRequest {
+interface StreamRequest {
   readonly caller: Caller;
   /** The header `Last-Event-ID`. */
   readonly lastId: string | null;

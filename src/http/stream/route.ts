@@ -3,7 +3,7 @@ import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
 import { reply } from "../exchange.ts";
 import { TextParameter, TimeParameter } from "../parameters.ts";
-import type { PublicListener } from "../public/base.ts";
+import type { TokenListener } from "../public/base.ts";
 import type { EventStreams } from "./event-streams.ts";
 
 const exampleId =
@@ -59,7 +59,7 @@ const streamed = {
 };
 
 /** `GET /public/v1/events/stream`: deliveries as server-sent events. */
-export function streamRoute(app: PublicListener, streams: Pick<EventStreams, "open">): void {
+export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "open">): void {
   app.get(
     "/public/v1/events/stream",
     async ({ query: { after }, headers, bearer, caller, exchange, request }) => {

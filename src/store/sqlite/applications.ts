@@ -14,13 +14,11 @@ import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ApplicationStore } from "../applications.ts";
-import type { SettingStore } from "../settings.ts";
 import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
 import { endpointRenewer } from "./endpoints.ts";
 import { applications } from "./schema/access.ts";
-import { settings } from "./schema/admin.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
   id: applications.id,
@@ -145,24 +143,4 @@ function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
   return retired
     .filter(({ expires_at }) => expires_at > now)
     .map(({ secret }) => Buffer.from(secret, "base64"));
-}
-
-export function settingStore(orm: BunSQLiteDatabase, commit: Commit): SettingStore {
-  const find = orm
-    .select()
-    .from(settings)
-    .where(eq(settings.key, sql.placeholder("key")))
-    .limit(1)
-    .prepare();
-  return {
-    get: async (key) => find.get({ key })?.value ?? null,
-    put: (key, value) =>
-      commit(() => {
-        orm
-          .insert(settings)
-          .values({ key, value })
-          .onConflictDoUpdate({ target: settings.key, set: { value } })
-          .run();
-      }),
-  };
 }

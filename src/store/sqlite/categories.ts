@@ -1,15 +1,16 @@
-import type { Database } from "bun:sqlite";
-import { eq, gt, inArray, sql } from "drizzle-orm";
+import { eq, gt, inArray, isNull, max, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { Category, NewCategory, NewTag, Tag } from "../../domain/categories.ts";
+import { alias } from "drizzle-orm/sqlite-core";
+import type { NewCategory, NewTag, Tag } from "../../domain/categories.ts";
 import { maxId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
 import type { CategoryStore } from "../categories.ts";
+import { excluded, placeholders } from "./columns.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { categories, livestreams, tags } from "./schema/platform.ts";
 
-export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): CategoryStore {
+export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): CategoryStore {
   const bySlug = once(() =>
     orm
       .select({ id: categories.id })
@@ -21,29 +22,10 @@ export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Comm
   const upsert = once(() =>
     orm
       .insert(categories)
-      .values({
-        id: sql.placeholder("id"),
-        name: sql.placeholder("name"),
-        slug: sql.placeholder("slug"),
-        icon: sql.placeholder("icon"),
-        banner: sql.placeholder("banner"),
-        description: sql.placeholder("description"),
-        tags: sql.placeholder("tags"),
-      })
-      .onConflictDoUpdate({
-        target: categories.id,
-        set: {
-          name: sql`excluded.name`,
-          slug: sql`excluded.slug`,
-          icon: sql`excluded.icon`,
-          banner: sql`excluded.banner`,
-          description: sql`excluded.description`,
-          tags: sql`excluded.tags`,
-        },
-      })
+      .values(placeholders(categories))
+      .onConflictDoUpdate({ target: categories.id, set: excluded(categories) })
       .prepare(),
   );
-
   const tagByName = once(() =>
     orm
       .select()
@@ -61,18 +43,29 @@ export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Comm
       .prepare(),
   );
 
-  const highestTag = once(() => db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM tags"));
-  const lowestFree = once(() =>
-    db.query<{ id: number }, []>(
-      `SELECT taken.id + 1 AS id FROM (SELECT 0 AS id UNION ALL SELECT id FROM tags) AS taken
-       WHERE NOT EXISTS (SELECT 1 FROM tags WHERE tags.id = taken.id + 1) ORDER BY taken.id LIMIT 1`,
-    ),
+  const highestTag = once(() =>
+    orm
+      .select({ id: max(tags.id) })
+      .from(tags)
+      .prepare(),
+  );
+  const next = alias(tags, "next");
+  const freeBehind = once(() =>
+    orm
+      .select({ id: sql<number>`${tags.id} + 1` })
+      .from(tags)
+      .leftJoin(next, eq(next.id, sql`${tags.id} + 1`))
+      .where(isNull(next.id))
+      .orderBy(tags.id)
+      .limit(1)
+      .prepare(),
   );
 
   /** An id that no tag has: behind the highest one or, where the platform has given the last id there is, the lowest. */
   const freeTagId = (): number => {
     const highest = highestTag().get()?.id ?? 0;
-    return highest < maxId ? highest + 1 : (lowestFree().get()?.id ?? 1);
+    if (highest < maxId) return highest + 1;
+    return tagById().get({ id: 1 }) ? (freeBehind().get()?.id ?? 1) : 1;
   };
 
   /** The tag as it is kept, or why it cannot be. */
@@ -119,12 +112,7 @@ export function categoryStore(db: Database, orm: BunSQLiteDatabase, commit: Comm
         orm.delete(categories).where(eq(categories.id, id)).run();
         return ended.map(({ id }) => id);
       }),
-    // A statement of SQLite itself, because every start waits for it: 2,000 rows through drizzle take 10 ms more.
-    all: async () =>
-      db
-        .query<Category & { tags: string }, []>("SELECT * FROM categories ORDER BY id")
-        .all()
-        .map((row) => ({ ...row, tags: JSON.parse(row.tags) })),
+    all: async () => orm.select().from(categories).orderBy(categories.id).all(),
     byIds: async (ids) =>
       orm
         .select()

@@ -1,6 +1,9 @@
-import type { Database } from "bun:sqlite";
+import { and, eq, ne, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryMode } from "../../domain/applications.ts";
+import { once } from "../../domain/lazily.ts";
 import type { Commit } from "./commit.ts";
+import { applications } from "./schema/access.ts";
 
 /**
  * Which applications use the event stream, kept in memory: the fan-out asks for each subscriber, and a look-up for each
@@ -12,10 +15,17 @@ export interface DeliveryModes {
   forgottenBy(commit: Commit): Commit;
 }
 
-export function deliveryModes(db: Database): DeliveryModes {
-  const others = db.prepare<{ id: string; delivery: DeliveryMode }, []>(
-    `SELECT id, CASE WHEN webhook_url IS NULL THEN 'stream' ELSE delivery END AS delivery
-     FROM applications WHERE delivery <> 'webhook' AND NOT disabled`,
+export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
+  const { id, delivery, webhook_url, disabled } = applications;
+  const others = once(() =>
+    orm
+      .select({
+        id,
+        delivery: sql<DeliveryMode>`CASE WHEN ${webhook_url} IS NULL THEN 'stream' ELSE ${delivery} END`,
+      })
+      .from(applications)
+      .where(and(ne(delivery, "webhook"), eq(disabled, false)))
+      .prepare(),
   );
   let known: Map<string, DeliveryMode> | null = null;
   const forget = () => {
@@ -23,7 +33,11 @@ export function deliveryModes(db: Database): DeliveryModes {
   };
   return {
     of(applicationId) {
-      known ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
+      known ??= new Map(
+        others()
+          .all()
+          .map(({ id, delivery }) => [id, delivery]),
+      );
       return known.get(applicationId) ?? "webhook";
     },
     // Within the transaction, for what follows there, and behind it, because it may have been undone.

@@ -1,13 +1,17 @@
 import type { Database } from "bun:sqlite";
+import { and, desc, eq, max, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryStatus, DueDelivery, NewEvent } from "../../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
+import { once } from "../../domain/lazily.ts";
 import { BatchRefused } from "../batch.ts";
 import type { EventStore } from "../events.ts";
 import type { Commit } from "./commit.ts";
 import type { DeliveryModes } from "./delivery-modes.ts";
 import { rowInserter } from "./rows.ts";
+import { deliveries, events, eventTypes } from "./schema/events.ts";
 
 interface Receiver {
   readonly id: string;
@@ -15,8 +19,13 @@ interface Receiver {
   readonly sequence: number;
 }
 
-export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): EventStore {
-  // The fan-out runs once per subscriber, up to ten thousand times for one event: statements of SQLite itself.
+export function eventStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+  modes: DeliveryModes,
+): EventStore {
+  // Statements of SQLite itself: once for each event or subscriber, of whom one event may have ten thousand.
   const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
     "SELECT fingerprint, deliveries FROM events WHERE id = ?",
   );
@@ -33,9 +42,6 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
   );
-  const markPublished = db.prepare<null, [string, number]>(
-    "UPDATE event_types SET is_published = TRUE WHERE name = ? AND version = ? AND NOT is_published",
-  );
   const addRows = rowInserter<DeliveryRow>(
     db,
     `INSERT INTO deliveries
@@ -43,14 +49,20 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
         finished_at, expires_at)`,
     "(?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
   );
-  // Events outlive their deliveries, so that no number is given twice even when all deliveries are gone.
-  let nextDelivery =
-    db
-      .query<{ next: number }, []>(
-        `SELECT max(ifnull((SELECT max(seq) + 1 FROM deliveries), 1),
-                    ifnull((SELECT first_delivery + deliveries FROM events ORDER BY seq DESC LIMIT 1), 1)) AS next`,
+  const markPublished = once(() =>
+    orm
+      .update(eventTypes)
+      .set({ is_published: true })
+      .where(
+        and(
+          eq(eventTypes.name, sql.placeholder("name")),
+          eq(eventTypes.version, sql.placeholder("version")),
+          eq(eventTypes.is_published, false),
+        ),
       )
-      .get()?.next ?? 1;
+      .prepare(),
+  );
+  let nextDelivery = deliveryBehind(orm);
 
   const publish: Publish = (event, takes) => {
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
@@ -62,10 +74,10 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
     if (!userExists.get(broadcaster_user_id)) {
-      const message = `is not a known user`;
+      const message = "is not a known user";
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
-    if (!builtIn.has(name)) markPublished.run(name, version);
+    if (!builtIn.has(name)) markPublished().run({ name, version });
     const receivers = subscribers.all(broadcaster_user_id, name, version);
     const row = addEvent.get(
       id,
@@ -133,6 +145,17 @@ export function eventStore(db: Database, commit: Commit, modes: DeliveryModes): 
     publish: (event, takes) => commit(() => publish(event, takes)),
     publishAll: (all, takes) => commit(() => publishAll(all, takes)),
   };
+}
+
+/** The number of the next delivery: events outlive their deliveries, so that none is given twice when all are gone. */
+function deliveryBehind(orm: BunSQLiteDatabase): number {
+  const { first_delivery: first, deliveries: many, seq } = events;
+  const last = orm
+    .select({ last: max(deliveries.seq) })
+    .from(deliveries)
+    .get();
+  const event = orm.select({ first, many }).from(events).orderBy(desc(seq)).limit(1).get();
+  return Math.max((last?.last ?? 0) + 1, event ? event.first + event.many : 1);
 }
 
 /** seq, id, event_seq, application_id, subscription_id, sequence, status, next_attempt_at, finished_at, expires_at */

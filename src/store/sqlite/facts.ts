@@ -1,9 +1,15 @@
 import type { Database } from "bun:sqlite";
+import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/bun-sqlite";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { settings } from "./schema/admin.ts";
+import { deliveries, endpoints, events } from "./schema/events.ts";
+import { users } from "./schema/platform.ts";
 
 /** No more pending deliveries than that are counted, for each of two indexes. */
 const maxCounted = 100_000;
 
-/** What a database tells of itself at one moment, for whoever looks whether it is well. */
+/** What a database tells of itself at one moment, for a look at whether it is well. */
 export interface DatabaseFacts {
   readonly users: number;
   /** In the index of the search. */
@@ -24,37 +30,65 @@ export interface DatabaseFacts {
 
 /** Reads them, all of the same moment. For a database in the form of this version. */
 export function databaseFacts(db: Database): DatabaseFacts {
-  const one = <Row>(sql: string) => db.query<Row, []>(sql).get();
-  const count = (sql: string) => one<{ n: number }>(`SELECT count(*) AS n FROM ${sql}`)?.n ?? 0;
-  const pendingIn = (index: string, where: string) =>
-    one<{ n: number; oldest: number | null }>(
-      `SELECT count(*) AS n, min(seq) AS oldest FROM
-         (SELECT seq FROM deliveries INDEXED BY ${index} WHERE ${where} LIMIT ${maxCounted})`,
-    ) ?? { n: 0, oldest: null };
-  return db.transaction((): DatabaseFacts => {
-    const due = pendingIn("deliveries_due", "next_attempt_at IS NOT NULL");
-    const handedOut = pendingIn("deliveries_handed_out", "status = 'pending' AND next_attempt_at IS NULL");
+  const orm = drizzle(db);
+  const countOf = (table: SQLiteTable | SQL, where?: SQL) =>
+    orm.select({ n: count() }).from(table).where(where).get()?.n ?? 0;
+  const pendingIn = (where: SQL | undefined) => {
+    const some = orm
+      .select({ seq: deliveries.seq })
+      .from(deliveries)
+      .where(where)
+      .limit(maxCounted)
+      .as("some");
+    return (
+      orm
+        .select({ n: count(), oldest: min(some.seq) })
+        .from(some)
+        .get() ?? { n: 0, oldest: null }
+    );
+  };
+  const isDisabled = isNotNull(endpoints.disabled_at);
+  const isFailing = and(isNotNull(endpoints.failing_since), isNull(endpoints.disabled_at));
+  return orm.transaction((): DatabaseFacts => {
+    // Each as the partial index says that has it.
+    const due = pendingIn(isNotNull(deliveries.next_attempt_at));
+    const handedOut = pendingIn(
+      and(eq(deliveries.status, sql`'pending'`), isNull(deliveries.next_attempt_at)),
+    );
     const oldest = [due.oldest, handedOut.oldest].filter((seq) => seq !== null);
-    const published = db.query<{ at: number }, [number]>(
-      "SELECT e.published_at AS at FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE d.seq = ?",
-    );
-    const disabled = db.query<{ id: string }, []>(
-      "SELECT application_id AS id FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC LIMIT 5",
-    );
+    const publishedAt = (delivery: number) =>
+      orm
+        .select({ at: events.published_at })
+        .from(deliveries)
+        .innerJoin(events, eq(events.seq, deliveries.event_seq))
+        .where(eq(deliveries.seq, delivery))
+        .limit(1)
+        .get()?.at ?? null;
+    const disabled = orm
+      .select({ id: endpoints.application_id })
+      .from(endpoints)
+      .where(isDisabled)
+      .orderBy(desc(endpoints.disabled_at))
+      .limit(5)
+      .all();
+    const key = orm.select().from(settings).where(eq(settings.key, "signing_key")).limit(1).get();
     return {
-      users: count("users"),
-      indexedUsers: count("user_search_docsize"),
-      signingKey:
-        one<{ value: string }>("SELECT value FROM settings WHERE key = 'signing_key'")?.value ?? null,
-      newestEventAt: one<{ at: number | null }>("SELECT max(published_at) AS at FROM events")?.at ?? null,
-      failingEndpoints: count("endpoints WHERE failing_since IS NOT NULL AND disabled_at IS NULL"),
-      disabledEndpoints: count("endpoints WHERE disabled_at IS NOT NULL"),
-      disabledApplications: disabled.all().map(({ id }) => id),
+      users: countOf(users),
+      indexedUsers: countOf(sql`user_search_docsize`),
+      signingKey: key?.value ?? null,
+      newestEventAt:
+        orm
+          .select({ at: max(events.published_at) })
+          .from(events)
+          .get()?.at ?? null,
+      failingEndpoints: countOf(endpoints, isFailing),
+      disabledEndpoints: countOf(endpoints, isDisabled),
+      disabledApplications: disabled.map(({ id }) => id),
       pending: due.n + handedOut.n,
       isPendingPartial: due.n === maxCounted || handedOut.n === maxCounted,
-      oldestPendingAt: oldest.length === 0 ? null : (published.get(Math.min(...oldest))?.at ?? null),
+      oldestPendingAt: oldest.length === 0 ? null : publishedAt(Math.min(...oldest)),
     };
-  })();
+  });
 }
 
 const listedFaults = 5;
@@ -63,8 +97,8 @@ const listedFaults = 5;
 export function brokenPages(db: Database, full: boolean): string[] {
   const pragma = full ? "integrity_check" : "quick_check";
   const found = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(${listedFaults})`).all();
-  const told = found.map((row) => row[pragma] ?? "");
-  return told.length === 1 && told[0] === "ok" ? [] : told;
+  const findings = found.map((row) => row[pragma] ?? "");
+  return findings.length === 1 && findings[0] === "ok" ? [] : findings;
 }
 
 /** Tables with rows that refer to rows which do not exist, as far as a thousand of them tell. */

@@ -1,4 +1,3 @@
-import type { Database } from "bun:sqlite";
 import { and, eq, gt, isNotNull, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type LoginAnswer, loginLimits } from "../../domain/authorizations.ts";
@@ -14,12 +13,19 @@ import { isForeignKeyViolation } from "./faults.ts";
 import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests } from "./schema/access.ts";
 
-export function loginRequestStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): LoginRequestStore {
-  const table = "login_requests";
+export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): LoginRequestStore {
   const { openPerApplication, openPerClient } = loginLimits;
   const keepers = once(() => ({
-    ofApplication: newestKeeper(db, { table, where: "application_id = ?1", keep: openPerApplication }),
-    ofClient: newestKeeper(db, { table, where: "client = ?1", keep: openPerClient }),
+    ofApplication: newestKeeper(orm, {
+      table: loginRequests,
+      where: eq(loginRequests.application_id, sql.placeholder("owner")),
+      keep: openPerApplication,
+    }),
+    ofClient: newestKeeper(orm, {
+      table: loginRequests,
+      where: eq(loginRequests.client, sql.placeholder("owner")),
+      keep: openPerClient,
+    }),
   }));
   const shown = {
     applicationId: loginRequests.application_id,

@@ -2,13 +2,16 @@ import { constants, Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { count } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/bun-sqlite";
 import { databaseFile, explain } from "./directory.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
+import { users } from "./schema/platform.ts";
 import { searchIsUnfilled } from "./search-filling.ts";
 
 /**
  * Reads the database of a directory and leaves no trace there, whether or not a server has it open. After a crash, when
- * a log is left that nobody has taken in yet, SQLite makes an index of it beside it, as the next server would. `read` may
+ * a log is left that was not taken in yet, SQLite makes an index of it beside it, as the next server would. `read` may
  * be called twice. Throws `StoreError` where it cannot be read.
  */
 export function look<T>(directory: string, read: (db: Database) => T): T {
@@ -24,13 +27,13 @@ function looking<T>(directory: string, read: (db: Database) => T): T {
   // A server that has ended leaves it behind, empty, or not at all.
   const hasLog = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   if (!hasLog()) {
-    // Closed. SQLite would make an empty log to read it, unless it is told that nobody changes the file.
+    // Closed. SQLite would make an empty log to read it, unless the file is opened as one that does not change.
     const uri = `${pathToFileURL(resolve(file)).href}?immutable=1`;
     const found = reading(
       new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
       read,
     );
-    // Unless somebody did.
+    // Unless it did change.
     if (!hasLog()) return found;
   }
   return reading(new Database(file, { readonly: true }), read);
@@ -58,16 +61,15 @@ export interface SchemaState {
 
 /** Throws a `StoreError` for a database that this version cannot bring to its form. */
 export function schemaState(db: Database): SchemaState {
-  const count = appliedMigrations(db);
-  const pending = migrations.slice(count);
+  const made = appliedMigrations(db);
+  const pending = migrations.slice(made);
   const isLaidOutAnew = pending.some(({ sql }) => sql.includes("CREATE VIRTUAL TABLE `user_search`"));
-  const users =
-    count === 0 ? 0 : (db.query<{ n: number }, []>("SELECT count(*) AS n FROM users").get()?.n ?? 0);
+  const counted = made === 0 ? undefined : drizzle(db).select({ n: count() }).from(users).get();
   const nameOf = ({ name }: { name: string }) => name;
   return {
-    applied: migrations.slice(0, count).map(nameOf),
+    applied: migrations.slice(0, made).map(nameOf),
     pending: pending.map(nameOf),
-    isSearchReady: users === 0 || !(isLaidOutAnew || searchIsUnfilled(db)),
-    users,
+    isSearchReady: !counted?.n || !(isLaidOutAnew || searchIsUnfilled(db)),
+    users: counted?.n ?? 0,
   };
 }

@@ -3,8 +3,9 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily } from "../../domain/lazily.ts";
 import type { StorageFault } from "../faults.ts";
 import type { Store } from "../store.ts";
-import { applicationStore, settingStore } from "./applications.ts";
+import { applicationStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
+import { channelStore } from "./channels.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { consentStore } from "./consents.ts";
 import { deliveryStore } from "./deliveries.ts";
@@ -15,13 +16,14 @@ import { eventTypeStore } from "./event-types.ts";
 import { eventStore } from "./events.ts";
 import { withFaults } from "./faults.ts";
 import { idempotencyStore } from "./idempotency.ts";
-import { channelStore, livestreamStore } from "./livestreams.ts";
+import { livestreamStore } from "./livestreams.ts";
 import type { DirectoryLock } from "./lock.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { openDatabase, openForReading, openIfReady } from "./open.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
+import { settingStore } from "./settings.ts";
 import { Snapshots } from "./snapshots.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
@@ -81,18 +83,18 @@ function storeOn(
 ): Nouns {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(db);
-  const modes = deliveryModes(db);
+  const modes = deliveryModes(orm);
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db, orm, commit),
-    categories: () => categoryStore(db, orm, commit),
+    categories: () => categoryStore(orm, commit),
     channels: () => channelStore(orm, commit),
     livestreams: () => livestreamStore(db, orm, commit),
     applications: () => applicationStore(db, orm, commit, modes),
-    tokens: () => tokenStore(db, orm, commit),
-    loginRequests: () => loginRequestStore(db, orm, commit),
+    tokens: () => tokenStore(orm, commit),
+    loginRequests: () => loginRequestStore(orm, commit),
     consents: () => consentStore(db, orm, commit),
     subscriptions: () => subscriptionStore(db, orm, commit, snapshots),
-    events: () => eventStore(db, commit, modes),
+    events: () => eventStore(db, orm, commit, modes),
     eventTypes: () => eventTypeStore(orm, commit),
     deliveries: () => deliveryStore(db, commit, keepEndpoint),
     replays: () => replayStore(db, orm, commit),

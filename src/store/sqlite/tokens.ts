@@ -1,5 +1,4 @@
-import type { Database } from "bun:sqlite";
-import { and, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { once } from "../../domain/lazily.ts";
@@ -34,7 +33,7 @@ const expiring = [
 /** So many are removed in one commit, at most. */
 const expiredAtOnce = 500;
 
-export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): TokenStore {
+export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
   const find = orm
     .select({
       applicationId: tokens.application_id,
@@ -80,9 +79,9 @@ export function tokenStore(db: Database, orm: BunSQLiteDatabase, commit: Commit)
   );
 
   const keepNewest = once(() =>
-    newestKeeper(db, {
-      table: "tokens",
-      where: "application_id = ?1 AND user_id IS NULL",
+    newestKeeper(orm, {
+      table: tokens,
+      where: and(eq(tokens.application_id, sql.placeholder("owner")), isNull(tokens.user_id)),
       keep: appTokensKept,
     }),
   );

@@ -1,21 +1,21 @@
-/** Connections that wait for the next request to the same protocol, host and port. */
+/** Idle connections, kept for the next request to the same protocol, host and port. */
 
 import type { Connection } from "./connection.ts";
 
 /**
- * How long an unused connection is kept. Less than common servers keep it (Node.js: 5 s), so that
- * they seldom close one that is just being used again.
+ * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one that
+ * is just being used again.
  */
 const idleMs = 4_000;
 
-/** What is past its time is not used; how often it is also closed. */
+/** The interval at which connections past their time are closed; they are not used in any case. */
 const sweepMs = 250;
 
 /**
  * Times are on the clock of `performance.now`.
  *
- * Unused connections are bounded over all origins, together with those in use: one origin may be shared by thousands of
- * endpoints, and as many connections as are used at once have to be kept, or each attempt makes a new one.
+ * The bound is on all origins together, connections in use included: thousands of endpoints may share one origin, and
+ * as many connections as are used at once have to be kept, or each attempt makes a new one.
  */
 export class Pool {
   readonly #idle = new Map<string, Connection[]>();
@@ -30,7 +30,7 @@ export class Pool {
     this.#inUse = inUse;
   }
 
-  /** The connection to `origin` that was used last, if there is one that is still good. */
+  /** The usable connection to `origin` that was used last; null where there is none. */
   take(origin: string, now: number): Connection | null {
     const idle = this.#idle.get(origin);
     if (idle === undefined) return null;
@@ -42,7 +42,7 @@ export class Pool {
     return null;
   }
 
-  /** Closes an unused connection to somewhere where a new one would be one too many. */
+  /** Closes an idle connection where a new one would exceed the capacity. */
   makeRoom(): void {
     if (this.#count === 0 || this.#count + this.#inUse() <= this.#capacity) return;
     for (const [origin, idle] of this.#idle) {
@@ -55,20 +55,20 @@ export class Pool {
     }
   }
 
-  /** Keeps a connection that nobody uses any more, at most for `keepMs`. */
+  /** Keeps a connection that is no longer in use, at most for `keepMs`. */
   keep(connection: Connection, keepMs: number, now: number): void {
     if (this.#count + this.#inUse() >= this.#capacity) {
       connection.destroy();
       return;
     }
-    const { origin } = connection.target;
+    const { origin } = connection.destination;
     let idle = this.#idle.get(origin);
     if (idle === undefined) {
       idle = [];
       this.#idle.set(origin, idle);
     }
     this.#count++;
-    connection.user = null;
+    connection.owner = null;
     connection.keptUntil = now + Math.min(keepMs, idleMs);
     idle.push(connection);
     this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { isIP, type Socket } from "node:net";
-import type { Resolve } from "../../src/webhooks/address.ts";
+import type { Resolve } from "../../../src/webhooks/address.ts";
 import {
   bytesReceiver,
   certificate,
@@ -12,7 +12,7 @@ import {
   receiver,
   resolveTo,
   sender,
-} from "./fixtures/receiver.ts";
+} from "../fixtures/receiver.ts";
 
 afterEach(closeAll);
 

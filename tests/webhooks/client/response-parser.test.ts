@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { Answer } from "../../src/webhooks/answer.ts";
+import { ResponseParser } from "../../../src/webhooks/client/response-parser.ts";
 
 const limits = { maxBodyBytes: 64, keepBytes: 16 };
 
 /** All that is to be known of an answer whose bytes came in these pieces, after which the connection was closed or not. */
 function read(pieces: Buffer[], { close = false, tunnel = false } = {}) {
-  const answer = new Answer(limits, { tunnel });
+  const answer = new ResponseParser(limits, { tunnel });
   for (const piece of pieces) answer.feed(piece);
   if (close) answer.close();
   const { status, retryAfter, ended, keepMs, fault } = answer;
@@ -230,7 +230,7 @@ describe("the answer to CONNECT", () => {
     { tunnel: true },
   );
   test("leaves what follows unread", () => {
-    const answer = new Answer(limits, { tunnel: true });
+    const answer = new ResponseParser(limits, { tunnel: true });
     expect(answer.feed(Buffer.from(`${ok}\r\nearly`))).toBe(ok.length + 2);
   });
 });
@@ -240,7 +240,7 @@ describe("headers", () => {
 
   test("are kept where that is asked for, those of the final answer alone", () => {
     for (const pieces of divisions(bytes)) {
-      const answer = new Answer({ ...limits, keepHeaders: true });
+      const answer = new ResponseParser({ ...limits, keepHeaders: true });
       for (const piece of pieces) answer.feed(piece);
       expect(answer.headers).toEqual([
         ["content-length", "0"],
@@ -251,7 +251,7 @@ describe("headers", () => {
   });
 
   test("are not kept otherwise", () => {
-    const answer = new Answer(limits);
+    const answer = new ResponseParser(limits);
     answer.feed(Buffer.from(bytes));
     expect([answer.status, answer.headers]).toEqual([200, []]);
   });
@@ -259,7 +259,7 @@ describe("headers", () => {
 
 test("an alert of TLS is recognised, however it comes", () => {
   for (const alert of ["15030100020246", "1503030002020a", "15"]) {
-    const answer = new Answer(limits);
+    const answer = new ResponseParser(limits);
     answer.feed(Buffer.from(alert, "hex"));
     expect(answer.fault).toMatchObject({ class: "protocol", speaks: "https" });
   }

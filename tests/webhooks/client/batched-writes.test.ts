@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Socket } from "node:net";
-import { writeSoon } from "../../src/webhooks/outbox.ts";
+import { writeInBatch } from "../../../src/webhooks/client/batched-writes.ts";
 
 /** As much of a socket as is written to, and what it was given in `written`. */
 function socket(name: string, written: string[], { destroyed = false } = {}) {
@@ -13,9 +13,9 @@ const request = (text: string) => Buffer.from(text);
 test("requests leave in their order at the end of the step, not before", async () => {
   const written: string[] = [];
   const [a, b] = [socket("a", written), socket("b", written)];
-  writeSoon(a, request("1"));
-  writeSoon(b, request("2"));
-  writeSoon(a, request("3"));
+  writeInBatch(a, request("1"));
+  writeInBatch(b, request("2"));
+  writeInBatch(a, request("3"));
   expect(written).toEqual([]);
   await Promise.resolve();
   expect(written).toEqual(["a 1", "b 2", "a 3"]);
@@ -24,8 +24,8 @@ test("requests leave in their order at the end of the step, not before", async (
 test("what comes up while they leave, leaves with the next", async () => {
   const written: string[] = [];
   const b = socket("b", written);
-  const a = { write: () => writeSoon(b, request("2")), destroyed: false } as unknown as Socket;
-  writeSoon(a, request("1"));
+  const a = { write: () => writeInBatch(b, request("2")), destroyed: false } as unknown as Socket;
+  writeInBatch(a, request("1"));
   await Promise.resolve();
   expect(written).toEqual([]);
   await Promise.resolve();
@@ -35,8 +35,8 @@ test("what comes up while they leave, leaves with the next", async () => {
 test("a socket that was closed in the same step is not written to, and holds up none of the others", async () => {
   const written: string[] = [];
   const [a, b] = [socket("a", written), socket("b", written)];
-  writeSoon(a, request("1"));
-  writeSoon(b, request("2"));
+  writeInBatch(a, request("1"));
+  writeInBatch(b, request("2"));
   a.destroyed = true;
   await Promise.resolve();
   expect(written).toEqual(["b 2"]);

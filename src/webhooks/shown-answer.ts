@@ -1,33 +1,10 @@
-/** The headers of an answer as they are shown to the receiver's developer: bounded, and without what is not theirs. */
+/** What is shown of an answer to the receiver's developer: bounded, and without what is confidential. */
 
-/** Names and values in the order of the answer, names in lower case. */
-export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
+import type { ResponseHeaders } from "./client/sender.ts";
 
-const mostHeaders = 40;
-const longestName = 100;
 const longestValue = 500;
 
-/** Collects the header lines of an answer. */
-export class HeaderLines {
-  readonly #kept: [string, string][] = [];
-
-  add(line: string): void {
-    if (this.#kept.length >= mostHeaders) return;
-    const end = line.indexOf(":");
-    const name = line.slice(0, end).toLowerCase();
-    if (name.length <= longestName) this.#kept.push([name, line.slice(end + 1).trim()]);
-  }
-
-  clear(): void {
-    this.#kept.length = 0;
-  }
-
-  get all(): AnswerHeaders {
-    return this.#kept;
-  }
-}
-
-/** What a cookie says is between the receiver and its own clients. */
+/** Cookies are secrets of the receiver and its clients. */
 const neverShown = new Set(["set-cookie", "set-cookie2"]);
 
 /** An egress proxy adds headers of its own to an answer that it can read: then only these are shown. */
@@ -40,7 +17,7 @@ const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-af
  * @param isProxied whether an egress proxy could read the answer
  */
 export function shownHeaders(
-  headers: AnswerHeaders,
+  headers: ResponseHeaders,
   signature: string,
   isProxied: boolean,
 ): Record<string, string> {

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import type { Connection } from "../../src/webhooks/connection.ts";
-import { Pool } from "../../src/webhooks/pool.ts";
+import type { Connection } from "../../../src/webhooks/client/connection.ts";
+import { Pool } from "../../../src/webhooks/client/pool.ts";
 
 /** As much of a connection as a pool sees. */
 function connectionTo(origin: string) {
   const connection = {
-    target: { origin },
+    destination: { origin },
     isOpen: true,
-    user: null,
+    owner: null,
     keptUntil: 0,
     destroy() {
       connection.isOpen = false;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { proxyOf } from "../../src/webhooks/proxy.ts";
-import type { SendResult } from "../../src/webhooks/sender.ts";
-import { event, publish, subscribe } from "../support/publishing.ts";
-import { categories, channels, users } from "../support/real-data.ts";
-import { startServer } from "../support/server.ts";
-import { type EgressProxy, egressProxy } from "./fixtures/proxy.ts";
+import type { SendResult } from "../../../src/webhooks/client/sender.ts";
+import { proxyOf } from "../../../src/webhooks/egress-proxy.ts";
+import { event, publish, subscribe } from "../../support/publishing.ts";
+import { categories, channels, users } from "../../support/real-data.ts";
+import { startServer } from "../../support/server.ts";
+import { type EgressProxy, egressProxy } from "../fixtures/proxy.ts";
 import {
   bytesReceiver,
   certificate,
@@ -14,7 +14,7 @@ import {
   rawReceiver,
   receiver,
   sender,
-} from "./fixtures/receiver.ts";
+} from "../fixtures/receiver.ts";
 
 afterEach(closeAll);
 

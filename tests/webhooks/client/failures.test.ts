@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { BlockedAddressError } from "../../src/webhooks/address.ts";
-import { failureOf, statusError, timedOut } from "../../src/webhooks/outcome.ts";
-import type { OutcomeClass } from "../../src/webhooks/retry.ts";
+import { BlockedAddressError } from "../../../src/webhooks/address.ts";
+import { failureOf, statusError, timedOut } from "../../../src/webhooks/client/failures.ts";
+import type { OutcomeClass } from "../../../src/webhooks/retry.ts";
 
 function failure(code: string, more: object = {}): Error {
   return Object.assign(new Error(`secret details at 10.0.0.1 ${code}`), { code, ...more });

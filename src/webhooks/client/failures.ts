@@ -1,10 +1,10 @@
-/** What went wrong with an attempt: from an error of sockets, TLS or HTTP to a class and a sentence. */
+/** Failures of an attempt: from an error of sockets, TLS or HTTP to a class and a sentence. */
 
-import { blockedAddressCode } from "./address.ts";
-import type { OutcomeClass } from "./retry.ts";
+import { blockedAddressCode } from "../address.ts";
+import type { OutcomeClass } from "../retry.ts";
 
-/** How far an attempt had come, in words that complete "while …". */
-export type Stage =
+/** The stage that an attempt is in, in words that complete "while …". */
+export type SendStage =
   | "resolving the host name"
   | "connecting"
   | "connecting to the egress proxy"
@@ -13,14 +13,14 @@ export type Stage =
   | "waiting for the answer";
 
 /** Why an attempt got no status. */
-export interface Failure {
+export interface SendFailure {
   readonly class: OutcomeClass;
   /**
-   * One sentence for the owner of the endpoint. It names no address, for the owner may not be meant
-   * to know what a name resolves to inside the operator's network.
+   * One sentence for the owner of the endpoint. It names no address: what a name resolves to inside the operator's
+   * network is confidential.
    */
   readonly error: string;
-  /** The scheme that the receiver speaks there, where that is beyond doubt and not the one of the URL. */
+  /** The scheme of the receiver, where that is beyond doubt and not the one of the URL. */
   readonly speaks?: "http" | "https";
 }
 
@@ -61,7 +61,7 @@ const noTlsCodes = new Set([
 ]);
 
 /** Classes the error of a request that had come to `stage` without any status. */
-export function failureOf(error: unknown, stage: Stage): Failure {
+export function failureOf(error: unknown, stage: SendStage): SendFailure {
   const { code, syscall } = describe(error);
 
   if (stage === "connecting to the egress proxy") {
@@ -91,44 +91,44 @@ export function failureOf(error: unknown, stage: Stage): Failure {
 }
 
 /** An attempt that had only come to `stage` when its time was up. */
-export function timedOut(timeoutMs: number, stage: Stage): Failure {
+export function timedOut(timeoutMs: number, stage: SendStage): SendFailure {
   const kind = stage === "connecting to the egress proxy" ? "proxy" : "timeout";
   return { class: kind, error: `The time of ${timeoutMs / 1_000} s was over while ${stage}.` };
 }
 
 /** An attempt that this process cut short. */
-export const canceled: Failure = { class: "canceled", error: "The attempt was cut short by the sender." };
+export const canceled: SendFailure = { class: "canceled", error: "The attempt was cut short by the sender." };
 
 /** An answer whose headers, or what came before them, had no end. */
-export const tooLarge: Failure = { class: "too_large", error: "The headers of the answer are too long." };
+export const tooLarge: SendFailure = { class: "too_large", error: "The headers of the answer are too long." };
 
 /** What came instead of an answer. */
-export const invalidAnswer: Failure = { class: "protocol", error: "The answer is not valid HTTP." };
+export const invalidResponse: SendFailure = { class: "protocol", error: "The answer is not valid HTTP." };
 
 /** What came instead of an answer is TLS. */
-export const speaksTls: Failure = {
+export const speaksTls: SendFailure = {
   class: "protocol",
   error: "The answer is TLS, not HTTP.",
   speaks: "https",
 };
 
-/** An answer with status 101, which nothing asked for. */
-export const switchedProtocols: Failure = {
+/** An answer with status 101, which no request asks for. */
+export const switchedProtocols: SendFailure = {
   class: "protocol",
   error: "The answer switches to another protocol.",
 };
 
 /** A request that was not made, because its headers cannot be sent as they are. */
-export const invalidHeaders: Failure = {
+export const invalidHeaders: SendFailure = {
   class: "internal",
   error: "The request could not be made (its headers are invalid).",
 };
 
-/** Statuses by which a proxy tells that it was the receiver that failed, not itself (RFC 9110, section 15.6). */
+/** Statuses of a proxy that mean that the receiver failed, not the proxy (RFC 9110, section 15.6). */
 const beyondProxy = new Set([502, 503, 504]);
 
 /** A proxy that answered with `status` (null: with something that is not HTTP) instead of connecting. */
-export function proxyFailure(status: number | null): Failure {
+export function proxyFailure(status: number | null): SendFailure {
   if (status === null) return { class: "proxy", error: "The egress proxy did not answer with valid HTTP." };
   if (status === 407)
     return { class: "proxy", error: "The egress proxy did not accept the credentials (407)." };
@@ -138,7 +138,7 @@ export function proxyFailure(status: number | null): Failure {
   return { class: "proxy", error: `The egress proxy refused the connection (${status}).` };
 }
 
-/** What to tell of a status; null for a 2xx. */
+/** The sentence for a status; null for a 2xx. */
 export function statusError(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   const redirect = status >= 300 && status < 400 ? " Redirects are not followed." : "";

@@ -1,77 +1,69 @@
-/** One connection that webhooks are sent over: guarded when it is made, serving one request at a time. */
+/** One connection to a receiver: its address is checked when it is made, and it serves one request at a time. */
 
 import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import { writeSoon } from "./outbox.ts";
-import { type Failure, failureOf, type Stage } from "./outcome.ts";
-import { type EgressProxy, openTunnel } from "./proxy.ts";
-import type { Target } from "./request.ts";
+import type { EgressProxy } from "../egress-proxy.ts";
+import { writeInBatch } from "./batched-writes.ts";
+import { failureOf, type SendFailure, type SendStage } from "./failures.ts";
+import type { Destination } from "./request-head.ts";
+import type { Timings } from "./result.ts";
+import { openTunnel } from "./tunnel.ts";
 
-/** Loaded with the first connection, because that takes some 8 ms, for which no start should wait. */
+/** Loaded with the first connection, so that a start does not wait for it. */
 const net = () => process.getBuiltinModule("node:net");
 const tls = () => process.getBuiltinModule("node:tls");
 
 /**
- * Of several addresses of a host, the next is tried when one has not answered for so long. The
- * default, 250 ms, gives up on receivers at the other end of the world.
+ * The time after which the next of several addresses of a host is tried. The default, 250 ms, is too short for distant
+ * receivers.
  */
 const connectAttemptMs = 1_000;
 
 /** A body of up to so many bytes is copied behind its head, so that both are one write and one packet. */
 const maxCopiedBytes = 65_536;
 
-/** How long each stage took, in milliseconds; null for one that was not needed or not completed. */
-export interface Timings {
-  readonly dnsMs: number | null;
-  /** With an egress proxy: to it, and by it to the receiver. */
-  readonly connectMs: number | null;
-  readonly tlsMs: number | null;
-  /** From the connection being ready to the status. */
-  readonly firstByteMs: number | null;
-}
-
 /** How connections are made. */
 export interface ConnectOptions {
-  /** Resolves the names of targets, and refuses what may not be called. */
+  /** Resolves names, and refuses addresses that may not be called. */
   readonly lookup: LookupFunction;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca: string | undefined;
   readonly proxy: EgressProxy | null;
 }
 
-/** Who uses a connection at the time. */
-export interface User {
-  /** It has been made, and a request may be written. */
+/** The request that a connection serves at the time. */
+export interface ConnectionOwner {
+  /** The connection is open, and a request may be written. */
   ready(): void;
   received(bytes: Buffer): void;
   /** The other side has closed, or the connection broke or was never made. */
-  gone(failure: Failure): void;
+  gone(failure: SendFailure): void;
 }
 
 type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 
 export class Connection {
-  readonly target: Target;
+  readonly destination: Destination;
   /** How it was made; `firstByteMs` is null. */
   readonly timings: Mutable<Timings> = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
-  /** Who is to be told what happens; null while it is kept for later. */
-  user: User | null;
-  /** While it is kept: on the clock of `performance.now`. */
+  /** The request that events go to; null while the connection is idle. */
+  owner: ConnectionOwner | null;
+  /** While it is idle: on the clock of `performance.now`. */
   keptUntil = 0;
 
   readonly #options: ConnectOptions;
-  #stage: Stage;
+  #stage: SendStage;
   #stageSince = performance.now();
-  /** The one that requests are written to, and the one to the proxy below it. */
+  /** First the socket that requests are written to; behind it, with TLS in a tunnel, the one to the proxy. */
   readonly #sockets: Socket[] = [];
   #isOpen = true;
 
-  /** Begins to connect; `user` is told what becomes of it. */
-  constructor(target: Target, options: ConnectOptions, user: User) {
-    this.target = target;
-    this.user = user;
+  /** Begins to connect; events go to `owner`. */
+  constructor(destination: Destination, options: ConnectOptions, owner: ConnectionOwner) {
+    this.destination = destination;
+    this.owner = owner;
     this.#options = options;
-    this.#stage = target.resolved ? "connecting" : "resolving the host name";
+    this.#stage = destination.resolved ? "connecting" : "resolving the host name";
     if (options.proxy === null) this.#connect();
     else this.#connectBy(options.proxy);
   }
@@ -80,7 +72,7 @@ export class Connection {
     return this.#isOpen;
   }
 
-  get stage(): Stage {
+  get stage(): SendStage {
     return this.#stage;
   }
 
@@ -100,27 +92,27 @@ export class Connection {
     const bytes = Buffer.allocUnsafe(head.length + body.length);
     bytes.write(head, 0, "latin1");
     bytes.set(body, head.length);
-    if (socket !== undefined) writeSoon(socket, bytes);
+    if (socket !== undefined) writeInBatch(socket, bytes);
   }
 
-  /** Closes it; its user is not told. */
+  /** Closes it without an event. */
   destroy(): void {
-    this.user = null;
+    this.owner = null;
     this.#isOpen = false;
     for (const socket of this.#sockets) socket.destroy();
   }
 
   #connect(): void {
-    const { target } = this;
+    const { destination } = this;
     const { ca } = this.#options;
     const lookup: LookupFunction = (hostname, options, callback) =>
       this.#options.lookup(hostname, options, (error, ...answer) => {
         if (!error) this.#leaveFor("connecting", "dnsMs");
         callback(error, ...answer);
       });
-    const socket = dial({ ...target, lookup, ca });
+    const socket = dial({ ...destination, lookup, ca });
     this.#watch(socket);
-    if (target.encrypted) {
+    if (destination.encrypted) {
       socket.once("connect", () => this.#leaveFor("agreeing on encryption", "connectMs"));
       socket.once("secureConnect", () => this.#ready("tlsMs"));
     } else {
@@ -128,20 +120,20 @@ export class Connection {
     }
   }
 
-  /** The proxy is the operator's choice: its address is not judged, and the system resolves its name. */
+  /** The operator has chosen the proxy: its address is not checked, and the system resolves its name. */
   #connectBy(proxy: EgressProxy): void {
-    const { target } = this;
+    const { destination } = this;
     const { ca } = this.#options;
     this.#stage = "connecting to the egress proxy";
     const socket = dial({ ...proxy, lookup: undefined, ca });
     this.#watch(socket);
     socket.once(proxy.encrypted ? "secureConnect" : "connect", () => {
-      if (!target.encrypted) return this.#ready("connectMs");
+      if (!destination.encrypted) return this.#ready("connectMs");
       this.#stage = "waiting for the egress proxy";
-      openTunnel(socket, proxy, target.authority, (failure) => {
+      openTunnel(socket, proxy, destination.authority, (failure) => {
         if (failure !== null) return this.#end(failure);
         this.#leaveFor("agreeing on encryption", "connectMs");
-        const tunnelled = tls().connect({ socket, ...trust(target.host, ca) });
+        const tunnelled = tls().connect({ socket, ...trust(destination.host, ca) });
         this.#watch(tunnelled);
         tunnelled.once("secureConnect", () => this.#ready("tlsMs"));
       });
@@ -153,7 +145,7 @@ export class Connection {
     const closed = (): void => {
       const end = () => this.#end(failureOf({ code: "ECONNRESET" }, this.#stage));
       if (socket === this.#sockets[0]) end();
-      // TLS in the tunnel may have closed it, and is about to tell why.
+      // TLS in the tunnel may have closed it, and reports the reason next.
       else setImmediate(end);
     };
     socket.on("error", (error) => this.#end(failureOf(error, this.#stage)));
@@ -165,21 +157,21 @@ export class Connection {
     if (!this.#isOpen) return;
     this.#leaveFor("waiting for the answer", timing);
     this.#sockets[0]?.on("data", (bytes: Buffer) => {
-      // What comes unasked is no answer to any request.
-      if (this.user === null) this.destroy();
-      else this.user.received(bytes);
+      // Bytes on an idle connection answer no request.
+      if (this.owner === null) this.destroy();
+      else this.owner.received(bytes);
     });
-    this.user?.ready();
+    this.owner?.ready();
   }
 
-  #end(failure: Failure): void {
+  #end(failure: SendFailure): void {
     if (!this.#isOpen) return;
-    const { user } = this;
+    const { owner } = this;
     this.destroy();
-    user?.gone(failure);
+    owner?.gone(failure);
   }
 
-  #leaveFor(stage: Stage, timing: keyof Timings): void {
+  #leaveFor(stage: SendStage, timing: keyof Timings): void {
     const now = performance.now();
     this.timings[timing] = Math.round((now - this.#stageSince) * 10) / 10;
     this.#stage = stage;
@@ -188,7 +180,7 @@ export class Connection {
 }
 
 /** Where a socket goes. */
-interface Dial {
+interface DialOptions {
   readonly encrypted: boolean;
   readonly host: string;
   readonly port: number;
@@ -197,7 +189,7 @@ interface Dial {
   readonly ca: string | undefined;
 }
 
-function dial({ encrypted, host, port, lookup, ca }: Dial): Socket {
+function dial({ encrypted, host, port, lookup, ca }: DialOptions): Socket {
   const options = {
     host,
     port,

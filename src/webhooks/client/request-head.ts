@@ -1,21 +1,21 @@
 /** The bytes of a webhook's request: HTTP/1.1 (RFC 9112), checked so that no value can end its line. */
 
-import { bareHost, isIP } from "./address.ts";
-import type { EgressProxy } from "./proxy.ts";
+import { bareHost, isIP } from "../address.ts";
+import type { EgressProxy } from "../egress-proxy.ts";
 
-type Headers = Readonly<Record<string, string>>;
+type HeaderFields = Readonly<Record<string, string>>;
 
 /** Where a webhook URL leads. */
-export interface Target {
+export interface Destination {
   readonly encrypted: boolean;
-  /** As sockets want it: an IPv6 address without brackets. */
+  /** In the form of sockets: an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
   /** Whether the host is an address, so that nothing has to be resolved. */
   readonly resolved: boolean;
-  /** Host and port as CONNECT wants them. */
+  /** Host and port in the form of CONNECT. */
   readonly authority: string;
-  /** Protocol, host and port: the same for all targets that can share connections. */
+  /** Protocol, host and port: the same for all destinations that can share connections. */
   readonly origin: string;
   /** The request's head up to the headers that differ from one request to the next. */
   readonly head: string;
@@ -24,16 +24,18 @@ export interface Target {
 /**
  * @param url one that `checkWebhookUrl` has accepted
  * @param common the header lines of every request
- * @param proxy which, for http, reads the request itself: it has to be told the whole URL (RFC 9112, section 3.2.2)
- *   and who is asking; for https it does not see it
+ * @param proxy of an http request, which it reads: the request then has the whole URL (RFC 9112, section 3.2.2) and
+ *   the proxy's credentials; an https request is not visible to it
  */
-export function targetOf(url: URL, common: string, proxy: EgressProxy | null): Target {
+export function destinationOf(url: URL, common: string, proxy: EgressProxy | null): Destination {
   const host = bareHost(url);
   const encrypted = url.protocol === "https:";
   const port = url.port === "" ? (encrypted ? 443 : 80) : Number(url.port);
-  const asking = encrypted ? null : proxy;
-  const path = `${asking === null ? "" : url.origin}${url.pathname}${url.search}`;
-  const credentials = asking?.authorization ? `Proxy-Authorization: ${asking.authorization}\r\n` : "";
+  const readingProxy = encrypted ? null : proxy;
+  const path = `${readingProxy === null ? "" : url.origin}${url.pathname}${url.search}`;
+  const credentials = readingProxy?.authorization
+    ? `Proxy-Authorization: ${readingProxy.authorization}\r\n`
+    : "";
   return {
     encrypted,
     host,
@@ -65,11 +67,11 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** No CR, LF or NUL, nor any other control character but tab. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What the sender sets itself, and what would change how the request is read. */
+/** Headers that the client sets itself, and those that change how the request is read. */
 const reserved =
   /^(host|connection|content-length|content-type|user-agent|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
-/** Names that have been found good: the same few come with every request. */
+/** Names that passed the check: the same few come with every request. */
 const goodNames = new Set<string>();
 const maxGoodNames = 1_000;
 
@@ -80,7 +82,7 @@ function isGoodName(name: string): boolean {
   return true;
 }
 
-function headerLines(headers: Headers): string | null {
+function headerLines(headers: HeaderFields): string | null {
   let lines = "";
   for (const name in headers) {
     const value = headers[name] ?? "";
@@ -90,9 +92,13 @@ function headerLines(headers: Headers): string | null {
   return lines;
 }
 
-/** The head of one request; null if a header cannot be sent or is not the caller's to set. */
-export function requestHead(target: Target, headers: Headers, bodyBytes: number): string | null {
+/** The head of one request; null if a header cannot be sent or is reserved. */
+export function requestHead(
+  destination: Destination,
+  headers: HeaderFields,
+  bodyBytes: number,
+): string | null {
   for (const name in headers) if (!isGoodName(name)) return null;
   const lines = headerLines(headers);
-  return lines === null ? null : `${target.head}${lines}Content-Length: ${bodyBytes}\r\n\r\n`;
+  return lines === null ? null : `${destination.head}${lines}Content-Length: ${bodyBytes}\r\n\r\n`;
 }

@@ -8,7 +8,7 @@ import {
   receiver,
   resolveTo,
   sender,
-} from "./fixtures/receiver.ts";
+} from "../fixtures/receiver.ts";
 
 afterEach(closeAll);
 

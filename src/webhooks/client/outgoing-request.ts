@@ -1,0 +1,165 @@
+/** The request of an attempt: over a kept connection or a new one, and to its end in any case. */
+
+import { parseRetryAfter } from "../retry.ts";
+import { Connection, type ConnectionOwner, type ConnectOptions } from "./connection.ts";
+import { canceled, failureOf, proxyFailure, type SendFailure, statusError, timedOut } from "./failures.ts";
+import type { Pool } from "./pool.ts";
+import type { Destination } from "./request-head.ts";
+import { type ResponseLimits, ResponseParser } from "./response-parser.ts";
+import { noTimings, type SendOutcome, type SendResult, unanswered } from "./result.ts";
+
+/** What all requests of a sender share. */
+export interface SenderContext {
+  readonly pool: Pool;
+  readonly connect: ConnectOptions;
+  readonly limits: ResponseLimits;
+  readonly timeoutMs: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Requests that have begun and not ended, in the order of their beginning. */
+  readonly underWay: Set<OutgoingRequest>;
+}
+
+/** What is sent, and where the result goes. */
+interface OutgoingRequestOptions {
+  readonly destination: Destination;
+  readonly head: string;
+  readonly body: Uint8Array;
+  readonly signal: AbortSignal | undefined;
+  readonly done: (result: SendResult) => void;
+}
+
+const proxyAuthenticationRequired = 407;
+
+/** Calls `done` exactly once. */
+export class OutgoingRequest implements ConnectionOwner {
+  /** On the clock of `performance.now`. */
+  readonly startedAt = performance.now();
+
+  readonly #options: OutgoingRequestOptions;
+  readonly #context: SenderContext;
+  readonly #response: ResponseParser;
+  #connection: Connection | null = null;
+  #isReused = false;
+  #isRepeated = false;
+  #isSilent = true;
+  #isSettled = false;
+  #sentAt = this.startedAt;
+  #firstByteMs: number | null = null;
+
+  constructor(options: OutgoingRequestOptions, context: SenderContext) {
+    this.#options = options;
+    this.#context = context;
+    this.#response = new ResponseParser(context.limits);
+  }
+
+  begin(): void {
+    const { destination, signal } = this.#options;
+    this.#context.underWay.add(this);
+    signal?.addEventListener("abort", this.cancel, { once: true });
+    const kept = this.#context.pool.take(destination.origin, this.startedAt);
+    if (kept === null) this.#connect();
+    else this.#use(kept);
+  }
+
+  ready(): void {
+    this.#sentAt = performance.now();
+    this.#connection?.write(this.#options.head, this.#options.body);
+  }
+
+  received(bytes: Buffer): void {
+    const response = this.#response;
+    this.#isSilent = false;
+    response.feed(bytes);
+    if (response.fault !== null) this.#fail(response.fault);
+    if (response.status === null) return;
+    const now = performance.now();
+    this.#firstByteMs ??= Math.round((now - this.#sentAt) * 10) / 10;
+    if (response.ended) this.#settle(now);
+  }
+
+  gone(failure: SendFailure): void {
+    if (this.#isReused && this.#isSilent && !this.#isRepeated) {
+      this.#isRepeated = true;
+      this.#connect();
+    } else {
+      this.#fail(failure);
+    }
+  }
+
+  timeOut(): void {
+    this.#fail(timedOut(this.#context.timeoutMs, this.#connection?.stage ?? "connecting"));
+  }
+
+  readonly cancel = (): void => this.#fail(canceled);
+
+  #use(kept: Connection): void {
+    this.#isReused = true;
+    this.#connection = kept;
+    kept.owner = this;
+    kept.write(this.#options.head, this.#options.body);
+  }
+
+  #connect(): void {
+    this.#context.pool.makeRoom();
+    try {
+      this.#connection = new Connection(this.#options.destination, this.#context.connect, this);
+    } catch (error) {
+      const failure = failureOf(error, "connecting");
+      queueMicrotask(() => this.#fail(failure));
+    }
+  }
+
+  /** Ends the request. If the status has arrived, it stands, and only the body is incomplete. */
+  #fail(failure: SendFailure): void {
+    const isAnswered = this.#response.close();
+    this.#settle(performance.now(), isAnswered ? null : failure);
+  }
+
+  #settle(now: number, failure: SendFailure | null = null): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#context.underWay.delete(this);
+    this.#options.signal?.removeEventListener("abort", this.cancel);
+    this.#release(now);
+    const hasConnected = !this.#isReused || this.#isRepeated;
+    const timings = (hasConnected ? this.#connection?.timings : null) ?? noTimings;
+    this.#options.done({
+      ...(failure === null ? this.#outcome() : unanswered(failure)),
+      durationMs: Math.round(now - this.startedAt),
+      responseBody: this.#response.text(),
+      ...(this.#context.limits.keepHeaders && { headers: this.#response.headers }),
+      timings: { ...timings, firstByteMs: this.#firstByteMs },
+      repeated: this.#isRepeated,
+    });
+  }
+
+  /**
+   * Keeps the connection or closes it. It is closed where the receiver answered without reading all of the request,
+   * and after a repetition, because some receivers close without notice after every answer.
+   */
+  #release(now: number): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    const { keepMs } = this.#response;
+    if (keepMs > 0 && !this.#isRepeated && connection.isOpen && connection.isDrained) {
+      this.#context.pool.keep(connection, keepMs, now);
+    } else {
+      connection.destroy();
+    }
+  }
+
+  #outcome(): SendOutcome {
+    const { status, retryAfter } = this.#response;
+    const { connect, now } = this.#context;
+    const isReadByProxy = connect.proxy !== null && !this.#options.destination.encrypted;
+    if (isReadByProxy && status === proxyAuthenticationRequired) return unanswered(proxyFailure(status));
+    const error = statusError(status ?? 0);
+    return {
+      class: error === null ? "ok" : "status",
+      status,
+      retryAfterMs: retryAfter === null ? null : parseRetryAfter(retryAfter, now()),
+      error,
+    };
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * Reads the response to one request as its bytes come, within bounds. Pure; the result depends on the bytes alone, not
+ * on how they were split.
+ *
+ * What is not HTTP before the end of the head is a fault. From there on the status stands: whatever is wrong with the
+ * body or its framing only ends the reading and the use of the connection.
+ */
+
+import { invalidResponse, type SendFailure, speaksTls, switchedProtocols, tooLarge } from "./failures.ts";
+import {
+  chunkSizeOf,
+  isFieldLine,
+  isTlsAlert,
+  mayBeginStatusLine,
+  ResponseHead,
+} from "./response-grammar.ts";
+import { HeaderCollector, type ResponseHeaders } from "./response-headers.ts";
+
+/**
+ * Bytes of blank lines, interim responses and head together; beyond, the response is too large. As much again is read
+ * of what frames chunks, trailers included.
+ */
+const maxHeadBytes = 16_384;
+
+const newline = 0x0a;
+
+type Part =
+  | "status line"
+  | "head"
+  | "sized body"
+  | "chunk size"
+  | "chunk"
+  | "end of chunk"
+  | "trailers"
+  | "body until close"
+  | "nothing";
+
+export interface ResponseLimits {
+  /** How much of the body is read at most. */
+  readonly maxBodyBytes: number;
+  /** How much of that is kept at most. */
+  readonly keepBytes: number;
+  /** Whether the headers are kept; not unless given. */
+  readonly keepHeaders?: boolean;
+}
+
+export class ResponseParser {
+  /** The final status; null until its head is complete. */
+  status: number | null = null;
+  /** Why this is no response; set only while there is no status. */
+  fault: SendFailure | null = null;
+  /** Whether nothing more is read: the response is complete, or what follows cannot be or need not be read. */
+  ended = false;
+  /** When ended: for how many milliseconds the receiver keeps the connection; 0 where it must not be used again. */
+  keepMs = 0;
+
+  readonly #limits: ResponseLimits;
+  readonly #isTunnel: boolean;
+  readonly #headers: HeaderCollector | null;
+  #part: Part = "status line";
+  #line = "";
+  #lineBytes = 0;
+  #head: ResponseHead | null = null;
+  #kept: Uint8Array[] | null = null;
+  #bodyBytes = 0;
+  /** Of the sized body, or of the chunk. */
+  #left = 0;
+
+  /** @param tunnel whether this is the response to CONNECT, of which a 2xx has no body */
+  constructor(limits: ResponseLimits, { tunnel = false } = {}) {
+    this.#limits = limits;
+    this.#headers = limits.keepHeaders ? new HeaderCollector() : null;
+    this.#isTunnel = tunnel;
+  }
+
+  /**
+   * Takes the next bytes. Those beyond the end are not read, and the connection is not to be used again then.
+   *
+   * @returns how many were read
+   */
+  feed(bytes: Buffer): number {
+    let at = 0;
+    while (at < bytes.length && !this.ended && this.fault === null) {
+      const inBody =
+        this.#part === "sized body" || this.#part === "chunk" || this.#part === "body until close";
+      at = inBody ? this.#takeBody(bytes, at) : this.#takeLine(bytes, at);
+    }
+    if (at < bytes.length) this.keepMs = 0;
+    return at;
+  }
+
+  /** The other side sends no more. @returns whether there was a response */
+  close(): boolean {
+    if (this.status === null) return false;
+    this.#stop();
+    return true;
+  }
+
+  /** The value of the final response's `Retry-After`. */
+  get retryAfter(): string | null {
+    return this.#head?.retryAfter ?? null;
+  }
+
+  /** The headers of the final response, where they are kept. */
+  get headers(): ResponseHeaders {
+    return this.#headers?.all ?? [];
+  }
+
+  /** The beginning of the body, read as UTF-8, NUL replaced. */
+  text(): string {
+    const first = this.#kept?.[0];
+    if (first === undefined) return "";
+    const bytes = this.#kept?.length === 1 ? first : Buffer.concat(this.#kept ?? []);
+    // A character that was cut in two at the limit is left out.
+    const text =
+      this.#bodyBytes <= this.#limits.keepBytes
+        ? utf8.decode(bytes)
+        : new TextDecoder().decode(bytes, { stream: true });
+    // NUL is valid UTF-8, but PostgreSQL cannot store it in a text.
+    return text.replaceAll("\0", "\ufffd");
+  }
+
+  #takeLine(bytes: Buffer, from: number): number {
+    const found = bytes.indexOf(newline, from);
+    const end = found < 0 ? bytes.length : found + 1;
+    this.#lineBytes += end - from;
+    if (this.#lineBytes > maxHeadBytes) this.#refuse(tooLarge);
+    else if (found < 0) this.#beginLine(bytes.toString("latin1", from, end));
+    else {
+      const line = this.#line + bytes.toString("latin1", from, end);
+      this.#line = "";
+      if (line.endsWith("\r\n")) this.#readLine(line.slice(0, -2));
+      else this.#refuse(noHttp(line));
+    }
+    return end;
+  }
+
+  #beginLine(piece: string): void {
+    this.#line += piece;
+    if (this.#part !== "status line" || this.#line === "\r") return;
+    // Another protocol may never end its line, nor send more until it gets something.
+    if (!mayBeginStatusLine(this.#line)) this.#refuse(noHttp(this.#line));
+  }
+
+  #readLine(line: string): void {
+    switch (this.#part) {
+      case "status line":
+        if (line !== "") this.#beginHead(line);
+        break;
+      case "head":
+        if (line === "") this.#endHead();
+        else if (this.#head?.add(line) !== true) this.#refuse(invalidResponse);
+        else if (isField(line)) this.#headers?.add(line);
+        break;
+      case "chunk size":
+        this.#readChunkSize(line);
+        break;
+      case "end of chunk":
+        if (line === "") this.#part = "chunk size";
+        else this.#stop();
+        break;
+      case "trailers":
+        if (line === "") this.#complete();
+        else if (!isFieldLine(line)) this.#stop();
+        break;
+    }
+  }
+
+  #beginHead(line: string): void {
+    this.#head = ResponseHead.begin(line);
+    this.#part = "head";
+    if (this.#head === null) this.#refuse(invalidResponse);
+    else if (this.#head.status === 101) this.#refuse(switchedProtocols);
+  }
+
+  #endHead(): void {
+    const head = this.#head;
+    if (head === null || head.status < 200) {
+      // An interim response; the final one follows.
+      this.#head = null;
+      this.#headers?.clear();
+      this.#part = "status line";
+      return;
+    }
+    this.status = head.status;
+    this.#lineBytes = 0;
+    const framing = head.framing(this.#isTunnel);
+    switch (framing.kind) {
+      case "none":
+        this.#complete();
+        break;
+      case "chunked":
+        this.#part = "chunk size";
+        break;
+      case "until close":
+        this.#part = "body until close";
+        break;
+      case "unknown":
+        this.#stop();
+        break;
+      case "sized":
+        this.#left = framing.bytes;
+        this.#part = "sized body";
+        if (this.#left === 0) this.#complete();
+        break;
+    }
+  }
+
+  #readChunkSize(line: string): void {
+    const size = chunkSizeOf(line);
+    if (size === null) {
+      this.#stop();
+      return;
+    }
+    this.#left = size;
+    this.#part = size === 0 ? "trailers" : "chunk";
+  }
+
+  #takeBody(bytes: Buffer, from: number): number {
+    const sized = this.#part !== "body until close";
+    const end = sized ? Math.min(bytes.length, from + this.#left) : bytes.length;
+    const room = this.#limits.keepBytes - this.#bodyBytes;
+    if (room > 0) {
+      this.#kept ??= [];
+      this.#kept.push(bytes.subarray(from, Math.min(end, from + room)));
+    }
+    this.#bodyBytes += end - from;
+    this.#left -= end - from;
+    if (this.#bodyBytes > this.#limits.maxBodyBytes) this.#stop();
+    else if (sized && this.#left === 0) {
+      if (this.#part === "chunk") this.#part = "end of chunk";
+      else this.#complete();
+    }
+    return end;
+  }
+
+  /** The response has been read to its end, which is beyond doubt. */
+  #complete(): void {
+    this.#stop();
+    this.keepMs = this.#head?.keepMs ?? 0;
+  }
+
+  /** The end of the response is unknown from here on. */
+  #stop(): void {
+    this.ended = true;
+    this.#part = "nothing";
+  }
+
+  #refuse(failure: SendFailure): void {
+    if (this.status === null) this.fault = failure;
+    else this.#stop();
+  }
+}
+
+/** A folded line continues the last value and has no name. */
+const isField = (line: string): boolean => line[0] !== " " && line[0] !== "\t";
+
+const noHttp = (start: string): SendFailure => (isTlsAlert(start) ? speaksTls : invalidResponse);
+
+const utf8 = new TextDecoder();

@@ -1,0 +1,253 @@
+/*
+ * Whether the HTTP client of our own is worth having: the same deliveries sent by it and by `request` of node:http and
+ * node:https, in turn: bun tests/bench/sending.ts --help
+ */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { ClientOptions, Window } from "./sending/client-process.ts";
+import {
+  BenchError,
+  endWithThis,
+  loadCore,
+  otherWork,
+  requireMachine,
+  serverCore,
+  startPinnedServer,
+} from "./support/processes.ts";
+import { ratio, table, whole } from "./support/report.ts";
+import { median, percentile } from "./support/rounds.ts";
+
+const clients = ["ours", "node"] as const;
+type Client = (typeof clients)[number];
+
+const schemes = ["https", "http"] as const;
+
+/** How the deliveries are spread. */
+interface Load {
+  readonly name: string;
+  readonly receivers: number;
+  readonly waitMs: number;
+  readonly atOnce: number;
+}
+
+const loads: readonly Load[] = [
+  { name: "64 at a time to one endpoint", receivers: 1, waitMs: 0, atOnce: 64 },
+  { name: "300 endpoints that take 100 ms", receivers: 300, waitMs: 100, atOnce: 900 },
+];
+
+/** With a new signature for each delivery, as they are sent, or the same for all, which leaves the client alone. */
+const signings = ["signed", "bare"] as const;
+
+const help = `Usage: bun tests/bench/sending.ts [options]
+
+  --rounds N   rounds of each measurement; in each, both clients have a window, in turn first (default: 20)
+  --window MS  length of a window (default: 400)
+  --warm-up N  rounds before them that do not count (default: 15)
+  --json       print one line of JSON
+
+Both clients run on the first core, one at a time, receivers on the second. A delivery has 700 bytes and nine headers of
+its own, its signatures (HMAC-SHA256 and Ed25519) among them. Figures are medians of the rounds. The ratio is what node's
+client reaches of ours: by CPU time for each delivery, which counts where the machine has other work, or where the
+receivers' latency sets the pace, and by deliveries a second. Half of the rounds lie within its range. A run takes some
+four minutes.
+`;
+
+/** What node's client has to reach of ours for ours to go. */
+const threshold = 0.75;
+
+type Options = ReturnType<typeof readOptions>;
+
+function readOptions() {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const { values } = parseArgs({
+    options: {
+      rounds: { ...text, default: "20" },
+      window: { ...text, default: "400" },
+      "warm-up": { ...text, default: "15" },
+      json: flag,
+      help: flag,
+    },
+  });
+  const number = (name: "rounds" | "window" | "warm-up") => {
+    const value = Number(values[name]);
+    if (Number.isInteger(value) && value >= 1 && value <= 10_000) return value;
+    throw new BenchError(`--${name} must be an integer from 1 to 10000`);
+  };
+  return { ...values, rounds: number("rounds"), windowMs: number("window"), warmUps: number("warm-up") };
+}
+
+/** A client in a process of its own, which waits while it is not asked. */
+class ClientProcess {
+  readonly #child: Bun.Subprocess<"pipe", "pipe", "inherit">;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(kind: Client, options: ClientOptions) {
+    const program = join(import.meta.dir, "sending/client-process.ts");
+    this.#child = Bun.spawn(
+      ["taskset", "--cpu-list", String(serverCore), process.execPath, program, kind, JSON.stringify(options)],
+      { stdin: "pipe", stdout: "pipe", stderr: "inherit" },
+    );
+    endWithThis(this.#child);
+    this.#lines = linesOf(this.#child.stdout);
+  }
+
+  async ready(): Promise<void> {
+    if ((await this.#lines.next()).value !== "ready") throw new BenchError("A client did not start");
+  }
+
+  async send(forMs: number, signing: string): Promise<Window> {
+    this.#child.stdin.write(`${forMs} ${signing}\n`);
+    await this.#child.stdin.flush();
+    const { value, done } = await this.#lines.next();
+    if (done) throw new BenchError("A client has failed");
+    return JSON.parse(value) as Window;
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill();
+    await this.#child.exited;
+  }
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+}
+
+/** A window of each. */
+type Round = Readonly<Record<Client, Window>>;
+
+const perSecond = ({ sent, seconds }: Window) => sent / seconds;
+const cpuMicroseconds = ({ sent, cpuSeconds }: Window) => (cpuSeconds / sent) * 1e6;
+
+interface Measured {
+  readonly load: string;
+  readonly scheme: string;
+  readonly signing: string;
+  readonly rounds: readonly Round[];
+}
+
+async function measure(scheme: string, load: Load, options: Options): Promise<Measured[]> {
+  const program = join(import.meta.dir, "sending/receivers.ts");
+  const { server, match } = await startPinnedServer(
+    "receivers",
+    [process.execPath, program, String(load.receivers), String(load.waitMs), scheme],
+    /^ready (\S+)\n/,
+    { cpus: loadCore },
+  );
+  const ports = match[1]?.split(",") ?? [];
+  const urls = ports.map((port) => `${scheme}://hook.test:${port}/hook`);
+  const processes = Object.fromEntries(
+    clients.map((kind) => [kind, new ClientProcess(kind, { urls, atOnce: load.atOnce })]),
+  ) as Record<Client, ClientProcess>;
+  for (const kind of clients) await processes[kind].ready();
+  const results = signings.map((signing) => ({
+    load: load.name,
+    scheme,
+    signing,
+    rounds: [] as Round[],
+  }));
+  for (let round = -options.warmUps; round < options.rounds; round++) {
+    for (const { signing, rounds } of results) {
+      const order = round % 2 === 0 ? clients : clients.toReversed();
+      const windows: Partial<Record<Client, Window>> = {};
+      for (const kind of order) windows[kind] = await processes[kind].send(options.windowMs, signing);
+      if (round >= 0) rounds.push(windows as Round);
+    }
+  }
+  for (const kind of clients) await processes[kind].stop();
+  await server.stop("SIGKILL");
+  return results;
+}
+
+/** The median, and the range that half of the rounds are within. */
+function spread(values: readonly number[]) {
+  return { median: median(values), lowest: percentile(values, 0.25), highest: percentile(values, 0.75) };
+}
+
+function summary({ load, scheme, signing, rounds }: Measured) {
+  const of = (client: Client) => ({
+    perSecond: median(rounds.map((round) => perSecond(round[client]))),
+    cpuMicroseconds: median(rounds.map((round) => cpuMicroseconds(round[client]))),
+  });
+  return {
+    load,
+    scheme,
+    signing,
+    ours: of("ours"),
+    node: of("node"),
+    byCpu: spread(rounds.map(({ ours, node }) => cpuMicroseconds(ours) / cpuMicroseconds(node))),
+    byPace: spread(rounds.map(({ ours, node }) => perSecond(node) / perSecond(ours))),
+  };
+}
+
+type Summary = ReturnType<typeof summary>;
+
+function report(summaries: readonly Summary[]): string {
+  return loads
+    .map(({ name }) => {
+      const head = ["", "ours/s", "node/s", "ours CPU", "node CPU", "of ours by CPU", "by pace"];
+      const rows = summaries
+        .filter(({ load }) => load === name)
+        .map(({ scheme, signing, ours, node, byCpu, byPace }) => [
+          `${scheme}, ${signing === "signed" ? "signed" : "client alone"}`,
+          whole(ours.perSecond),
+          whole(node.perSecond),
+          `${ours.cpuMicroseconds.toFixed(1)} µs`,
+          `${node.cpuMicroseconds.toFixed(1)} µs`,
+          ratio(byCpu),
+          ratio(byPace),
+        ]);
+      return `${name}\n${table([head, ...rows])}\n`;
+    })
+    .join("\n");
+}
+
+/** The figure that decides: signed deliveries, as On Air sends them. */
+function verdict(summaries: readonly Summary[]): string {
+  const reached = summaries.filter(({ signing }) => signing === "signed").map(({ byCpu }) => byCpu.median);
+  const [least, most] = [Math.min(...reached), Math.max(...reached)].map((value) => value.toFixed(2));
+  return `Signed, node's client reaches ${least} to ${most} of ours by CPU; from ${threshold} on, ours would go`;
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  if (options.help) return void process.stdout.write(help);
+  requireMachine({ taskset: "util-linux" });
+  const say = (line: string) => void (options.json || process.stderr.write(`${line}\n`));
+  const others = otherWork();
+  const summaries: Summary[] = [];
+  for (const load of loads) {
+    for (const scheme of schemes) {
+      say(`Measuring ${scheme}, ${load.name}`);
+      summaries.push(...(await measure(scheme, load, options)).map(summary));
+    }
+  }
+  const { rounds, windowMs } = options;
+  const otherPart = others();
+  if (options.json) {
+    process.stdout.write(
+      `${JSON.stringify({ rounds, windowMs, threshold, others: otherPart, summaries })}\n`,
+    );
+    return;
+  }
+  const part = `${(otherPart * 100).toFixed(0)} %`;
+  process.stdout.write(
+    `${report(summaries)}\n${verdict(summaries)}\nOther processes took ${part} of the machine\n`,
+  );
+}
+
+try {
+  await main();
+} catch (error) {
+  const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
+  process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+
+/*
+ * Who may call which route of the public API, and where a token is looked for: in the header Authorization alone.
+ */
+
+let server: TestServer;
+let app: TestApplication;
+let routes: Route[];
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  /** The scopes that it needs; none: it takes no token. */
+  readonly scopes: readonly string[];
+}
+
+beforeAll(async () => {
+  server = await startServer();
+  await server.load("users", [{ id: 7, username: "maya", display_name: "Maya" }]);
+  app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
+  const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
+  routes = operations(document).map(({ name, operation }) => {
+    const [method = "", path = ""] = name.split(" ");
+    const { security = [] } = operation as { security?: { accessToken?: string[] }[] };
+    return { method, path, scopes: security.flatMap(({ accessToken = [] }) => accessToken) };
+  });
+});
+afterAll(() => server.stop());
+
+const behindToken = () => routes.filter(({ scopes }) => scopes.length > 0);
+const api = () => routes.filter(({ path }) => path.startsWith("/public/"));
+const called = (path: string) => path.replace("{username}", "maya").replace(/\{[a-z_]+\}/g, "1");
+
+test("what needs a token needs one scope, and what does not is a short list", () => {
+  const open = api().filter(({ scopes }) => scopes.length === 0);
+  expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+    "GET /public/v1/categories",
+    "GET /public/v1/categories/{id}",
+    "GET /public/v1/events/types",
+    "GET /public/v1/public-key",
+    "GET /public/v1/public-key/standard-webhooks",
+  ]);
+  for (const { path, scopes } of behindToken()) {
+    expect([path, scopes]).toEqual([path, [path.includes("/users/") ? "users:read" : "events:subscribe"]]);
+  }
+});
+
+test("public/app.ts shows every route under the access that it has", async () => {
+  const source = await Bun.file(join(import.meta.dir, "../../src/http/public/app.ts")).text();
+  const marks = ["Anyone,", "Tokens with users:read", "Tokens with events:subscribe"];
+  const starts = marks.map((mark) => source.indexOf(mark));
+  expect(starts.every((at, i) => at > (starts[i - 1] ?? 0))).toBe(true);
+  for (const { path, scopes } of api()) {
+    const section = scopes.length === 0 ? 0 : marks.findIndex((mark) => mark.endsWith(scopes[0] ?? ""));
+    const text = source.slice(starts[section], starts[section + 1]);
+    // Beside one of the same beginning, the beginning is left out.
+    const isShown = [path, ...path.matchAll(/\/[^/]+/g)].some((part) => {
+      const shown = typeof part === "string" ? path : `…${path.slice(part.index)}`;
+      return new RegExp(`${RegExp.escape(shown)}(,|$)`, "m").test(text);
+    });
+    expect([path, isShown]).toEqual([path, true]);
+  }
+});
+
+describe("a token", () => {
+  const statusesWith = (init: (route: Route) => { query?: string; init: RequestInit }) =>
+    Promise.all(
+      behindToken().map(async (route) => {
+        const { query = "", init: given } = init(route);
+        const response = await server.get(called(route.path) + query, undefined, {
+          method: route.method,
+          ...given,
+        });
+        await response.body?.cancel();
+        return [`${route.method} ${route.path}`, response.status] as const;
+      }),
+    );
+  const unauthorized = () => behindToken().map(({ method, path }) => [`${method} ${path}`, 401] as const);
+
+  test.each(["Bearer", "bearer", "BEARER", "bEaReR"])("is taken with the scheme %s", async (scheme) => {
+    const headers = { authorization: `${scheme} ${app.token}` };
+    for (const [route, status] of await statusesWith(() => ({ init: { headers } }))) {
+      expect([route, [401, 403].includes(status)]).toEqual([route, false]);
+    }
+  });
+
+  test.each(["BearerXT ", "bearerxt ", "Bearer", "Bearer\t", "Token ", "Basic ", ""])(
+    "is refused behind %p",
+    async (scheme) => {
+      const headers = { authorization: `${scheme}${app.token}` };
+      expect(await statusesWith(() => ({ init: { headers } }))).toEqual(unauthorized());
+    },
+  );
+
+  test.each(["access_token", "bearer", "token", "Authorization"])("is refused as ?%s=", async (name) => {
+    const query = `?${name}=${app.token}`;
+    expect(await statusesWith(() => ({ query, init: {} }))).toEqual(unauthorized());
+    // Nor beside another scheme, which has as many letters as Bearer.
+    const headers = { authorization: "Digest x" };
+    expect(await statusesWith(() => ({ query, init: { headers } }))).toEqual(unauthorized());
+  });
+
+  test.each(["access_token", "bearer", "token"])("is refused as %s of a body", async (name) => {
+    const bodies: RequestInit[] = [
+      { body: new URLSearchParams({ [name]: app.token }) },
+      { body: JSON.stringify({ [name]: app.token }), headers: { "content-type": "application/json" } },
+    ];
+    for (const given of bodies) {
+      const answers = await statusesWith(({ method }) => ({ init: method === "GET" ? {} : given }));
+      expect(answers).toEqual(unauthorized());
+    }
+  });
+
+  test("is nothing that an open route looks at", async () => {
+    const headers = { authorization: "Bearer unknown" };
+    for (const { path } of api().filter(({ scopes }) => scopes.length === 0)) {
+      const response = await server.get(called(path), undefined, { headers });
+      expect([path, [200, 404].includes(response.status)]).toEqual([path, true]);
+    }
+  });
+});

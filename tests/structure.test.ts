@@ -111,21 +111,25 @@ const database = ["bun:sqlite", "drizzle-orm", "drizzle-orm/bun-sqlite", "drizzl
 test("a start of the server loads these packages and modules of Node; others wait until they are needed", async () => {
   const { ours, others } = await loadedBy("main.ts", "cli/serve.ts");
   const node = ["node:fs", "node:path", "node:timers/promises", "node:util"];
-  expect(others).toEqual(["@elysiajs/bearer", ...schemas, ...database, "elysia", "lru-cache", ...node]);
+  expect(others).toEqual([
+    "@elysiajs/bearer",
+    "@elysiajs/swagger",
+    ...schemas,
+    ...database,
+    "elysia",
+    "lru-cache",
+    ...node,
+  ]);
   const commands = [...ours].filter((file) => file.startsWith("cli/") || file.startsWith("dev/"));
   expect(commands.sort()).toEqual(["cli/command.ts", "cli/serve.ts"]);
   const later = [
     "engine/engine.ts",
     "http/platform-jwt.ts",
-    "http/public/document.ts",
-    "http/admin/document.ts",
+    "http/openapi/public-document.ts",
+    "http/openapi/admin-document.ts",
+    "http/openapi/complete.ts",
   ];
-  for (const file of [
-    ...later,
-    "http/public/reference-oauth.ts",
-    "backups/make.ts",
-    "webhooks/client/sender.ts",
-  ]) {
+  for (const file of [...later, "backups/make.ts", "webhooks/client/sender.ts"]) {
     expect(files).toContain(file);
     expect([...ours]).not.toContain(file);
   }

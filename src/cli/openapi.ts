@@ -1,7 +1,7 @@
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { adminApp } from "../http/admin/app.ts";
+import { openApiPath } from "../http/openapi/plugin.ts";
 import { publicApp } from "../http/public/app.ts";
-import { openApiPath } from "../http/public/openapi.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
 import { createLog } from "../log.ts";

@@ -19,12 +19,26 @@ export interface AnswerAbout {
   readonly name?: string;
   readonly description: string;
   readonly example: unknown;
-  /** It carries the headers of the subscription budget. */
-  readonly budget?: boolean;
   /** Operations that go on from it, as the OpenAPI document has them. */
-  readonly links?: Readonly<Record<string, unknown>>;
+  readonly links?: Readonly<Record<string, Link>>;
   /** Its headers beyond those of all answers, as the OpenAPI document has them. */
   readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+/** How an answer leads to another operation: its parameters, by expressions of OpenAPI. */
+interface Link {
+  readonly operationId: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Links to these operations, with what each does, by the id at this place of an answer. */
+export function linksTo(operations: Readonly<Record<string, string>>, place = "/id"): Record<string, Link> {
+  const links = Object.entries(operations).map(([operationId, description]) => {
+    const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+    return [name, { operationId, description, parameters: { id: `$response.body#${place}` } }];
+  });
+  return Object.fromEntries(links);
 }
 
 /** What a handler may return for a schema: lists and objects are only read. */
@@ -44,21 +58,20 @@ export function answerOf<Schema extends TSchema>(
   schema: Schema,
   { name, description, example, ...about }: AnswerAbout,
 ): TUnsafe<Given<Static<Schema>>> {
+  const $id = name ?? schema.$id;
   return Type.Unsafe({
     ...schema,
-    // What the schema says of itself, where answers of several routes have it.
-    ...(schema.description !== undefined && { schemaDescription: schema.description }),
-    ...(name !== undefined && { $id: name }),
     description,
     examples: [example],
     noValidate: true,
     ...about,
+    shown: $id === undefined ? schema : { description, ...schema, $id },
   });
 }
 
 /** An answer without a body. */
-export function noContent(description: string): TVoid {
-  return Type.Void({ description, noValidate: true });
+export function noContent(description: string, headers: NonNullable<AnswerAbout["headers"]> = {}): TVoid {
+  return Type.Void({ description, headers, noValidate: true });
 }
 
 /** A stream of server-sent events like `example`. */

@@ -1,3 +1,4 @@
+import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
@@ -18,6 +19,8 @@ export interface Exchange {
   grant: Grant | null;
   /** Who sent it, once its token was found good. */
   caller: Caller | null;
+  /** The application that authenticated itself, at an endpoint of OAuth. */
+  client: Application | null;
   /** Whether a route has decided on it: let it in, or refused it. */
   isAdmitted: boolean;
   /** What is left of the caller's rate limit, on limited routes. */
@@ -71,6 +74,7 @@ export function startExchange(request: Request, shared: Shared): Exchange {
     startedAt: performance.now(),
     grant: null,
     caller: null,
+    client: null,
     isAdmitted: false,
     budget: null,
   };

@@ -7,8 +7,8 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Cursors } from "../cursors.ts";
-import { docsRoutes } from "../public/docs.ts";
-import { openApiRoute } from "../public/openapi.ts";
+import { adminReference } from "../openapi/admin-reference.ts";
+import { openApiRoutes } from "../openapi/plugin.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { applicationRoutes } from "./applications.ts";
@@ -27,7 +27,6 @@ import { livestreamRoutes } from "./livestreams.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
-import { operatorScheme } from "./reference.ts";
 import { replayRoutes } from "./replays.ts";
 import { secretRoutes } from "./secrets.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -82,8 +81,7 @@ export function adminApp(deps: AdminDeps) {
   endpointRoutes(app, deps);
   backupRoutes(app, deps);
   keyRoutes(app, deps);
-  openApiRoute(app, deps.adminUrl, async (...of) => (await import("./document.ts")).adminDocument(...of));
-  docsRoutes(app, { title: "On Air Admin API", scheme: operatorScheme, publicUrl: deps.adminUrl });
+  openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});
   return app;
 }

@@ -13,9 +13,8 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
+import { closed, IsoTimestamp } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
-import { IsoTimestamp } from "../public/reference.ts";
-import { closed } from "./reference.ts";
 
 /*
  * What an application looks like on its way in and out of the admin API.

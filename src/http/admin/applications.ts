@@ -4,9 +4,9 @@ import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
-import { answer, answerOf, noContent } from "../answers.ts";
+import { answer, answerOf, linksTo, noContent } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import { Message } from "../public/reference.ts";
+import { Message } from "../fields.ts";
 import { operators, readers } from "./access.ts";
 import {
   ApplicationChangesInput,
@@ -22,7 +22,6 @@ import {
 } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { linksTo } from "./reference.ts";
 
 const NewApplication = answerOf(NewApplicationSchema, {
   description: "The application and its secrets.",

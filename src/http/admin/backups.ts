@@ -3,17 +3,17 @@ import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
 import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
-import { answer, answerOf, file, noContent } from "../answers.ts";
+import { answer, answerOf, file, linksTo, noContent } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
 import { reply } from "../exchange.ts";
+import { closed, IsoTimestamp, Message } from "../fields.ts";
 import { fileStream, rangeOf } from "../file.ts";
+import { header } from "../openapi/components.ts";
+import { contentRange } from "../openapi/headers.ts";
 import { TextParameter } from "../parameters.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
-import { header } from "../public/reference-errors.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { closed, contentRange, linksTo } from "./reference.ts";
 
 const mediaType = "application/vnd.sqlite3";
 

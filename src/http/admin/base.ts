@@ -2,11 +2,13 @@ import { bearer } from "@elysiajs/bearer";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import { tokenOf } from "../auth.ts";
-import { type GateContext, opaque, routeInput } from "../input.ts";
+import { type GateContext, type InputSchemas, opaque, routeInput } from "../input.ts";
+import type { AdminErrorCode } from "../openapi/admin-errors.ts";
+import { operatorScheme } from "../openapi/admin-reference.ts";
+import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import { listener } from "../server.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
-import { type AdminErrorCode, type DeclaredAdminRoute, documentAdminRoute } from "./reference.ts";
 
 /** Bodies of the admin API other than NDJSON. */
 export const adminBodyBytes = 256 * 1024;
@@ -34,9 +36,9 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
       .macro("roles", (allowed: readonly Role[]) => {
         const input = routeInput(adminBodyBytes);
         return {
-          introspect(route: DeclaredAdminRoute) {
+          introspect(route: InputSchemas & DescribedRoute) {
             input.introspect(route);
-            documentAdminRoute(route, allowed);
+            describeRoute(route, allowedTo(allowed, route));
           },
           // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
           transform: opaque(async (context: GateContext) => {
@@ -49,16 +51,30 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
       .macro("keyless", (_: true) => {
         const input = routeInput(adminBodyBytes);
         return {
-          introspect(route: DeclaredAdminRoute) {
+          introspect(route: InputSchemas & DescribedRoute) {
             input.introspect(route);
-            documentAdminRoute(route, null);
+            describeRoute(route, { security: [] });
           },
           transform: opaque(async (context: GateContext) => input.read(context)),
         };
       })
       // Errors of a route beyond those that every route of its kind has.
-      .macro("errors", (_: readonly AdminErrorCode[]) => ({}))
+      .macro("errors", (codes: readonly AdminErrorCode[]) => ({
+        introspect: (route: DescribedRoute) => describeRoute(route, { [errorCodes]: codes }),
+      }))
   );
+}
+
+/** What the document says of who may call a route. */
+function allowedTo(allowed: readonly Role[], { detail }: DescribedRoute) {
+  const names = allowed.map((role) => `\`${role}\``);
+  const last = names.pop() ?? "";
+  const sentence = `For keys with the role ${names.length > 0 ? `${names.join(", ")} or ${last}` : last}.`;
+  return {
+    security: [{ [operatorScheme]: [] }],
+    "x-roles": allowed,
+    description: `${detail?.["description"]}\n\n${sentence}`,
+  };
 }
 
 export type AdminListener = ReturnType<typeof adminListener>;

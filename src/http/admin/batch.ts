@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Static, Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch, atomicLimits, type BatchReport, maxErrors } from "../../batch/apply.ts";
 import type { Intake } from "../../batch/platform-data.ts";
+import { grouped } from "../../domain/text.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream } from "../body.ts";
 import { type Exchange, reply } from "../exchange.ts";
+import { closed } from "../fields.ts";
 import { ChoiceParameter } from "../parameters.ts";
-import { closed, grouped } from "./reference.ts";
 
 /*
  * What all batches of the admin API share: their parameters, their report, and their way back out as NDJSON.

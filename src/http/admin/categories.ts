@@ -5,13 +5,12 @@ import { DomainError } from "../../domain/errors.ts";
 import { about, Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
+import { closed, Message, open } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
-import { Message } from "../public/reference.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
 import { keepOne, OwnId, rowOf, underId } from "./records.ts";
-import { closed, open } from "./reference.ts";
 
 const exampleFields = {
   name: "Chess",

@@ -2,12 +2,11 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, noContent } from "../answers.ts";
+import { closed, IsoTimestamp, Message } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationIdParameter, exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { closed } from "./reference.ts";
 
 const ConsentSchema = Type.Object(
   {

@@ -2,8 +2,9 @@ import { Type } from "@sinclair/typebox";
 import type { DeliveryRecord } from "../../domain/delivery-log.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import type { Store } from "../../store/store.ts";
-import { answer, answerOf } from "../answers.ts";
+import { answer, answerOf, linksTo } from "../answers.ts";
 import { type Cursors, cursorParameter, Pagination } from "../cursors.ts";
+import { Message } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { unknownDelivery } from "../public/deliveries.ts";
 import {
@@ -17,11 +18,9 @@ import {
   shownDelivery,
   shownSentDelivery,
 } from "../public/delivery-fields.ts";
-import { Message } from "../public/reference.ts";
 import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { linksTo } from "./reference.ts";
 
 const operatorQuery = (cursors: Cursors) =>
   Type.Object({

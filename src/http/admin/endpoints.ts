@@ -6,13 +6,12 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
+import { closed, IsoTimestamp, Message } from "../fields.ts";
 import { LastFailure } from "../public/health.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationParams, exampleApplication, existing } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
-import { closed } from "./reference.ts";
 
 const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
   $id: "DisabledReason",

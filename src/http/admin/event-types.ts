@@ -6,11 +6,10 @@ import { about, nullable, oneLine } from "../../domain/fields.ts";
 import { day, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, noContent } from "../answers.ts";
+import { closed, IsoTimestamp, Message, open } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
 import { everyRole, operators } from "./access.ts";
 import type { AdminListener } from "./base.ts";
-import { closed, open } from "./reference.ts";
 
 const versions = { minimum: 1, maximum: 1_000_000 };
 

@@ -10,11 +10,11 @@ import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
 import { reply } from "../exchange.ts";
+import { closed } from "../fields.ts";
 import { writers } from "./access.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { AtomicQuery, BatchReportSchema } from "./batch.ts";
 import { IdempotencyHeaders, type IdOf, type KeyedAnswer, once, replayedHeader } from "./idempotency.ts";
-import { closed } from "./reference.ts";
 
 const json = "application/json";
 const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];

@@ -12,12 +12,11 @@ import { isoTime, second } from "../../domain/time.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf, noContent } from "../answers.ts";
+import { closed, IsoTimestamp, Message } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { environmentKeyId, type OperatorKeys } from "./operator-keys.ts";
-import { closed } from "./reference.ts";
 
 const role = oneOf(roles, {
   description:

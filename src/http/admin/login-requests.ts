@@ -9,12 +9,11 @@ import { isoTime } from "../../domain/time.ts";
 import { newSecret, parseScopes, scopesNamed, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf } from "../answers.ts";
+import { closed, IsoTimestamp, Message, open } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
 import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { closed, open } from "./reference.ts";
 
 const ChallengeParams = Type.Object({
   challenge: TextParameter({

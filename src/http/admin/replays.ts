@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { type Replay, replayLimits } from "../../domain/replays.ts";
 import type { Store } from "../../store/store.ts";
-import { answer, answerOf, noContent } from "../answers.ts";
-import { Message } from "../public/reference.ts";
+import { answer, answerOf, linksTo, noContent } from "../answers.ts";
+import { Message } from "../fields.ts";
 import {
   exampleReplay,
   newOperatorReplay,
@@ -17,7 +17,6 @@ import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
 import { everything } from "./deliveries.ts";
-import { linksTo } from "./reference.ts";
 
 const owned = (replay: Replay) => {
   const { id, ...rest } = shownReplay(replay);

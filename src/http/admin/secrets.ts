@@ -5,11 +5,10 @@ import { newSecret, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
-import { IsoTimestamp } from "../public/reference.ts";
+import { closed, IsoTimestamp } from "../fields.ts";
 import { operators } from "./access.ts";
 import { ApplicationParams, ApplicationSchema, exampleApplication, existing } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { closed } from "./reference.ts";
 
 const RotationInput = Type.Object(
   {

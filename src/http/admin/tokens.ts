@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
 import { about, Id } from "../../domain/fields.ts";
+import { grouped } from "../../domain/text.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
@@ -11,11 +12,10 @@ import {
 } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { answer } from "../answers.ts";
-import { IsoTimestamp, Message } from "../public/reference.ts";
+import { closed, IsoTimestamp, Message } from "../fields.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationParams, existing } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { closed, grouped } from "./reference.ts";
 
 const TokenInput = Type.Object(
   {

@@ -1,13 +1,16 @@
+import { Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { loginLimits } from "../../domain/authorizations.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
 import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
+import { file, noContent } from "../answers.ts";
 import { clientNetworkOf, type Exchange } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { browserCookie, redirect, replyToPerson } from "./browser.ts";
 import { OAuthError, oauthPaths } from "./errors.ts";
-import { type Parameters, readParameters, readScopes } from "./parameters.ts";
+import { exampleClientId, exampleRedirectUri, readScopes, scopeField } from "./fields.ts";
+import { type Parameters, readParameters } from "./form.ts";
 
 /** RFC 6749, section 4.1.2.1. */
 type AuthorizationErrorCode =
@@ -34,12 +37,45 @@ class UndeliverableError extends Error {}
 const maxQueryLength = 8192;
 const noApplication = "There is no application with this client_id";
 
+const AuthorizeQuery = Type.Object({
+  response_type: Type.Literal("code", { description: "The only one there is.", examples: ["code"] }),
+  client_id: Type.String({ description: "The application.", examples: [exampleClientId] }),
+  redirect_uri: Type.Optional(
+    Type.String({
+      description: "One that the application has registered; it may be left out where there is only one.",
+      examples: [exampleRedirectUri],
+    }),
+  ),
+  ...scopeField("All that the application may have, if left out."),
+  state: Type.Optional(
+    Type.String({
+      maxLength: loginLimits.maxStateBytes,
+      description: "Comes back to the redirect URI as it is. Make it unguessable.",
+    }),
+  ),
+  code_challenge: Type.String({
+    pattern: "^[A-Za-z0-9_-]{43}$",
+    description: "The SHA-256 of the code verifier, in base64url (RFC 7636).",
+    examples: ["E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
+  }),
+  code_challenge_method: Type.Literal("S256", { description: "The only one there is.", examples: ["S256"] }),
+  response_mode: Type.Optional(Type.Literal("query", { description: "The only one there is." })),
+});
+
+const GoesOn = noContent("The browser goes on.", {
+  Location: {
+    description: "The login of the platform, or the redirect URI of the application.",
+    schema: { type: "string", format: "uri" },
+    example: `${exampleRedirectUri}?error=access_denied&state=xyz`,
+  },
+});
+
 /**
  * `GET /oauth/authorize` (RFC 6749, section 4.1.1): keeps the request, and sends the browser to the platform's login
  * and consent page with a challenge. It comes back here with the verifier that the platform was given for its answer,
  * and goes on to the application with a code or an error.
  */
-export function authorizeRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
+export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
   app.get(
     oauthPaths.authorize,
     async ({ exchange, request }) => {
@@ -58,7 +94,20 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps, detail: ob
         return replyToPerson(exchange, "invalid_request", isGone ? noApplication : error.message);
       }
     },
-    { access: "anyone", parse: "none", detail },
+    {
+      anyone: true,
+      response: { 303: GoesOn, 400: file("A page for the person.", "text/html") },
+      errors: ["invalid_request"],
+      detail: {
+        operationId: "authorize",
+        tags: ["Tokens"],
+        summary: "Ask a user for consent",
+        description:
+          "Send the user's browser here (RFC 6749, section 4.1.1, with PKCE). It goes on to the login and consent of the platform, and from there to your `redirect_uri` with `code`, `state` and `iss`, or with `error` and `error_description`. A request whose application or `redirect_uri` is wrong ends here, because it cannot be sent back.",
+        // Read above, because most of what can be wrong with it is for the application, by way of its redirect URI.
+        queryRead: AuthorizeQuery,
+      },
+    },
   );
 }
 

@@ -1,22 +1,61 @@
+import type { TSchema } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
-import { rateLimited } from "../auth.ts";
+import { type Access, admitAnyone, rateLimited } from "../auth.ts";
 import { clientNetworkOf, type Exchange } from "../exchange.ts";
-import type { PublicDeps } from "../public/base.ts";
-import { OAuthError } from "./errors.ts";
-import type { Parameters } from "./parameters.ts";
+import { deferred, type OpenContext } from "../input.ts";
+import { OAuthError, uncached } from "./errors.ts";
+import { type Parameters, readFields, readForm } from "./form.ts";
 
-/** Wrong secrets in a minute from one address that are still told to be wrong. */
+/** Wrong secrets in a minute from one address that are answered as such; more of them are `rate_limited`. */
 const wrongSecrets = 60;
+
+export interface ClientGateOptions {
+  readonly store: Pick<Store, "applications">;
+  readonly access: Access;
+  readonly now: () => number;
+}
+
+/** Clients that may call an endpoint: `confidential` ones have a secret, and public ones have none. */
+export type ClientKind = "any" | "confidential";
+
+export interface ClientContext extends OpenContext {
+  readonly set: { readonly headers: object };
+}
+
+/**
+ * The gate of one route that clients call with a form: limits by address, reads the form, authenticates the client, and
+ * then reads the fields that the route's body schema names.
+ */
+export function clientGate(options: ClientGateOptions, kind: ClientKind) {
+  let form: TSchema | undefined;
+  return {
+    introspect(route: { body?: TSchema; parse?: unknown }): void {
+      form = route.body;
+      route.parse = [deferred.name];
+    },
+    async admit(context: ClientContext): Promise<void> {
+      const { exchange, request, set } = context;
+      Object.assign(set.headers, uncached);
+      admitAnyone(options.access, exchange);
+      const parameters = await readForm(request);
+      exchange.client = await authenticateClient(options, exchange, parameters);
+      if (kind === "confidential" && exchange.client.client_type === "public") {
+        throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
+      }
+      if (form) context.body = readFields(form, parameters);
+    },
+  };
+}
 
 /**
  * The application that sent a request: by Basic or in the form (RFC 6749, section 2.3.1), one of them; a public client
  * by its `client_id` alone. Throws `invalid_client`, and `rate_limited` for too many wrong secrets from one address;
  * a right one is taken all the same.
  */
-export async function authenticateClient(
-  { store, access, now }: Pick<PublicDeps, "store" | "access" | "now">,
+async function authenticateClient(
+  { store, access, now }: ClientGateOptions,
   exchange: Exchange,
   form: Parameters,
 ): Promise<Application> {
@@ -37,7 +76,12 @@ export async function authenticateClient(
 }
 
 /** While a rotation overlaps, there are several. */
-async function isSecretOf({ applications }: Store, id: string, secret: string, now: number) {
+async function isSecretOf(
+  { applications }: ClientGateOptions["store"],
+  id: string,
+  secret: string,
+  now: number,
+) {
   const hash = secretHash(secret);
   const hashes = await applications.clientSecretHashes(id, now);
   return hashes.some((good) => crypto.timingSafeEqual(hash, good));

@@ -27,7 +27,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Never kept by anybody, also not by caches of HTTP/1.0 (RFC 6749, section 5.1). */
+/** Not to be kept, also not by caches of HTTP/1.0 (RFC 6749, section 5.1). */
 export const uncached = { pragma: "no-cache" };
 
 export const oauthPaths = {

@@ -1,11 +1,12 @@
+import { Type } from "@sinclair/typebox";
 import { scopes } from "../../domain/tokens.ts";
-import { replyJson } from "../exchange.ts";
+import { answerOf } from "../answers.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 
-export const metadataPath = "/.well-known/oauth-authorization-server";
+const metadataPath = "/.well-known/oauth-authorization-server";
 
 /** What clients need to know of this authorization server (RFC 8414, section 2). */
-export function metadata(issuer: string, hasLogin: boolean) {
+function metadata(issuer: string, hasLogin: boolean) {
   const methods = ["client_secret_basic", "client_secret_post"];
   const withPublic = [...methods, "none"];
   return {
@@ -31,18 +32,59 @@ export function metadata(issuer: string, hasLogin: boolean) {
   };
 }
 
+const list = (description: string) => Type.Array(Type.String(), { description });
+const endpoint = (description: string) => Type.String({ format: "uri", description });
+
+const MetadataSchema = Type.Object(
+  {
+    issuer: endpoint("This server, as `iss` names it."),
+    authorization_endpoint: Type.Optional(endpoint("Where users log in, if the platform has set that up.")),
+    token_endpoint: endpoint("Where tokens come from."),
+    revocation_endpoint: endpoint("Where tokens end."),
+    introspection_endpoint: endpoint("Where tokens are looked at."),
+    scopes_supported: list("All scopes."),
+    response_types_supported: list("Values of `response_type`."),
+    response_modes_supported: list("How answers come to the redirect URI."),
+    grant_types_supported: list("Values of `grant_type`."),
+    token_endpoint_auth_methods_supported: list("How applications authenticate for tokens."),
+    revocation_endpoint_auth_methods_supported: list("… to revoke tokens."),
+    introspection_endpoint_auth_methods_supported: list("… to look at tokens."),
+    code_challenge_methods_supported: list("Values of `code_challenge_method`."),
+    authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),
+    service_documentation: endpoint("This reference."),
+  },
+  {
+    $id: "AuthorizationServerMetadata",
+    description: "RFC 8414, section 2.",
+    additionalProperties: false,
+  },
+);
+
+const Metadata = answerOf(MetadataSchema, {
+  description: "The metadata.",
+  example: metadata("http://127.0.0.1:8080", true),
+});
+
 /** `GET /.well-known/oauth-authorization-server` (RFC 8414, section 3). */
 export function metadataRoute(
   app: PublicListener,
   { publicUrl, loginUrl }: Pick<PublicDeps, "publicUrl" | "loginUrl">,
-  detail: object,
 ): void {
   app.get(
     metadataPath,
-    ({ exchange }) => {
-      const cache = { "cache-control": "public, max-age=300" };
-      return replyJson(exchange, 200, metadata(publicUrl(), loginUrl !== null), cache);
+    ({ set }) => {
+      set.headers["cache-control"] = "public, max-age=300";
+      return metadata(publicUrl(), loginUrl !== null);
     },
-    { access: "anyone", parse: "none", detail },
+    {
+      anyone: true,
+      response: { 200: Metadata },
+      detail: {
+        operationId: "getAuthorizationServerMetadata",
+        tags: ["Tokens"],
+        summary: "Get the metadata of the authorization server",
+        description: "What OAuth libraries need to know of this server; they look for it here (RFC 8414).",
+      },
+    },
   );
 }

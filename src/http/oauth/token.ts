@@ -1,54 +1,137 @@
+import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { isCodeVerifier } from "../../domain/authorizations.ts";
+import { grouped } from "../../domain/text.ts";
+import { day, hour } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
+  appTokensKept,
   newSecret,
   type ScopeName,
+  scopes,
   scopesWithin,
   secretHash,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens } from "../../store/tokens.ts";
-import { replyJson } from "../exchange.ts";
+import { answerOf } from "../answers.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
-import { authenticateClient } from "./client.ts";
-import { OAuthError, oauthPaths, uncached } from "./errors.ts";
-import { type Parameters, readForm, readScopes, required } from "./parameters.ts";
+import { OAuthError, oauthPaths } from "./errors.ts";
+import {
+  clientFields,
+  exampleClientId,
+  exampleRedirectUri,
+  exampleRefreshToken,
+  exampleToken,
+  optional,
+  readScopes,
+  scopeField,
+  text,
+} from "./fields.ts";
+import { Form, FormByGrantType } from "./form.ts";
 
-/** RFC 6749, section 5.1. */
-interface TokenAnswer {
-  readonly access_token: string;
-  readonly token_type: "Bearer";
-  /** Seconds. */
-  readonly expires_in: number;
-  readonly refresh_token?: string;
-  readonly scope: string;
-}
+const grantType = <Name extends string>(name: Name) =>
+  Type.Literal(name, { description: "What is exchanged for a token." });
 
-type GrantHandler = (deps: PublicDeps, application: Application, form: Parameters) => Promise<TokenAnswer>;
+const ClientCredentialsForm = Form(
+  {
+    grant_type: grantType("client_credentials"),
+    ...scopeField("All that the application may have, if left out."),
+    ...clientFields,
+  },
+  { $id: "ClientCredentialsForm", description: "For a token of the application itself." },
+);
 
-const grants: Readonly<Record<string, GrantHandler>> = {
-  client_credentials: clientCredentials,
-  authorization_code: authorizationCode,
-  refresh_token: refreshToken,
-};
+const AuthorizationCodeForm = Form(
+  {
+    grant_type: grantType("authorization_code"),
+    code: text("As it came to the redirect URI."),
+    code_verifier: Type.String({
+      minLength: 43,
+      maxLength: 128,
+      pattern: "^[A-Za-z0-9._~-]+$",
+      description: "Of which the authorization request had the challenge (RFC 7636).",
+    }),
+    redirect_uri: optional("If given, that of the authorization request."),
+    ...clientFields,
+  },
+  { $id: "AuthorizationCodeForm", description: "For tokens of a user who has just consented." },
+);
+
+const RefreshTokenForm = Form(
+  {
+    grant_type: grantType("refresh_token"),
+    refresh_token: text("The newest that you have."),
+    ...scopeField("All that the user granted, if left out."),
+    ...clientFields,
+  },
+  { $id: "RefreshTokenForm", description: "For new tokens of a user." },
+);
+
+const TokenForm = FormByGrantType([ClientCredentialsForm, AuthorizationCodeForm, RefreshTokenForm], {
+  $id: "TokenForm",
+  description: "A form by `grant_type`.",
+  example: {
+    grant_type: "authorization_code",
+    code: "onair_ac_p4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6w",
+    // RFC 7636, appendix B.
+    code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    redirect_uri: exampleRedirectUri,
+    client_id: exampleClientId,
+  },
+});
+
+const AccessTokenSchema = Type.Object(
+  {
+    access_token: text("Send it as `Authorization: Bearer <access_token>`."),
+    token_type: Type.Literal("Bearer", { description: "How it is sent." }),
+    expires_in: Type.Integer({ description: "Seconds for which it is good." }),
+    refresh_token: optional("Only with the token of a user: exchange it for new tokens within 30 days."),
+    scope: text("Its scopes, separated by spaces, as they were named when they were asked for."),
+  },
+  { $id: "AccessToken", description: "RFC 6749, section 5.1.", additionalProperties: false },
+);
+type TokenAnswer = Readonly<Static<typeof AccessTokenSchema>>;
+
+const AccessToken = answerOf(AccessTokenSchema, {
+  description: `The token of an application is good for ${appTokenLifetimeMs / day} days, and so are earlier ones, of which the newest ${grouped(appTokensKept)} are kept; that of a user is good for ${userTokenLifetimeMs / hour} hours.`,
+  example: {
+    access_token: exampleToken,
+    token_type: "Bearer",
+    expires_in: userTokenLifetimeMs / 1000,
+    refresh_token: exampleRefreshToken,
+    scope: scopes.join(" "),
+  },
+});
 
 /** `POST /oauth/token` (RFC 6749, section 3.2). */
-export function tokenRoute(app: PublicListener, deps: PublicDeps, detail: object): void {
+export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
   app.post(
     oauthPaths.token,
-    async ({ exchange, request }) => {
-      const form = await readForm(request);
-      const application = await authenticateClient(deps, exchange, form);
-      const grantType = required(form, "grant_type");
-      const grant = Object.hasOwn(grants, grantType) ? grants[grantType] : undefined;
-      if (!grant) {
-        const known = Object.keys(grants).join(", ");
-        throw new OAuthError("unsupported_grant_type", `The supported grant types are ${known}`);
-      }
-      return replyJson(exchange, 200, await grant(deps, application, form), uncached);
+    ({ body, client }) => {
+      if (body.grant_type === "client_credentials") return clientCredentials(deps, client, body);
+      if (body.grant_type === "authorization_code") return authorizationCode(deps, client, body);
+      return refreshToken(deps, client, body);
     },
-    { access: "anyone", parse: "none", detail },
+    {
+      client: "any",
+      body: TokenForm,
+      response: { 200: AccessToken },
+      errors: [
+        "invalid_request",
+        "invalid_grant",
+        "unauthorized_client",
+        "unsupported_grant_type",
+        "invalid_scope",
+      ],
+      detail: {
+        operationId: "createToken",
+        tags: ["Tokens"],
+        summary: "Get an access token",
+        description:
+          "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both; a `Bearer` header beside them is ignored. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in.",
+      },
+    },
   );
 }
 
@@ -56,12 +139,12 @@ export function tokenRoute(app: PublicListener, deps: PublicDeps, detail: object
 async function clientCredentials(
   { store, now }: PublicDeps,
   application: Application,
-  form: Parameters,
+  { scope }: Static<typeof ClientCredentialsForm>,
 ): Promise<TokenAnswer> {
   if (application.client_type === "public") {
     throw new OAuthError("unauthorized_client", "A public client cannot get a token of its own");
   }
-  const scopes = readScopes(form.get("scope"), application.scopes);
+  const scopes = readScopes(scope, application.scopes);
   const token = newSecret("onair_at_");
   const expiresAt = now() + appTokenLifetimeMs;
   const grant = { applicationId: application.id, userId: null, scopes, expiresAt };
@@ -70,27 +153,30 @@ async function clientCredentials(
 }
 
 /** The first tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.5). */
-function authorizationCode(deps: PublicDeps, application: Application, form: Parameters) {
-  const code = required(form, "code");
-  const codeVerifier = required(form, "code_verifier");
+function authorizationCode(
+  deps: PublicDeps,
+  application: Application,
+  { code, code_verifier: codeVerifier, redirect_uri }: Static<typeof AuthorizationCodeForm>,
+) {
   if (!isCodeVerifier(codeVerifier)) {
     throw new OAuthError(
       "invalid_grant",
       "code_verifier must have 43 to 128 characters: letters, digits, -, ., _ and ~",
     );
   }
-  const redirectUri = form.get("redirect_uri") ?? null;
-  const given = { applicationId: application.id, redirectUri, codeVerifier };
+  const given = { applicationId: application.id, redirectUri: redirect_uri ?? null, codeVerifier };
   return userTokens(application, (tokens) => {
     return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
   });
 }
 
 /** New tokens for a refresh token, which is replaced (RFC 6749, section 6; RFC 9700, section 4.14.2). */
-function refreshToken(deps: PublicDeps, application: Application, form: Parameters) {
-  const token = required(form, "refresh_token");
-  const asked = form.get("scope");
-  const scopes = asked === undefined ? null : readScopes(asked, application.scopes);
+function refreshToken(
+  deps: PublicDeps,
+  application: Application,
+  { refresh_token: token, scope }: Static<typeof RefreshTokenForm>,
+) {
+  const scopes = scope === undefined ? null : readScopes(scope, application.scopes);
   return userTokens(application, (tokens) => {
     const given = { applicationId: application.id, scopes };
     return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());

@@ -7,6 +7,8 @@ import { introspectRoute } from "../oauth/introspect.ts";
 import { metadataRoute } from "../oauth/metadata.ts";
 import { revokeRoute } from "../oauth/revoke.ts";
 import { tokenRoute } from "../oauth/token.ts";
+import { openApiRoutes } from "../openapi/plugin.ts";
+import { publicReference } from "../openapi/public-reference.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import { streamRoute } from "../stream/route.ts";
@@ -14,18 +16,12 @@ import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener, withTokens } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
-import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
-import { openApiRoute } from "./openapi.ts";
-import { tokenScheme } from "./reference.ts";
-import { described } from "./reference-schemas.ts";
 import { replayRoutes } from "./replays.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
-
-const oauth = () => import("./reference-oauth.ts");
 
 /**
  * All routes of the public listener, by who may call them. Those without a token come first: what `withTokens` adds
@@ -50,36 +46,15 @@ export function publicApp(
   categoryRoutes(open, deps, deps.ranking, cursors);
   // /public/v1/events/types, /public/v1/public-key, …/public-key/standard-webhooks
   eventRoutes(open, deps, deps.publicKey);
-  // /oauth/token, /oauth/revoke, /oauth/introspect, which check the credentials of an application themselves
-  tokenRoute(
-    open,
-    deps,
-    described(async () => (await oauth()).tokenDetail),
-  );
-  revokeRoute(
-    open,
-    deps,
-    described(async () => (await oauth()).revokeDetail),
-  );
-  introspectRoute(
-    open,
-    deps,
-    described(async () => (await oauth()).introspectDetail),
-  );
+  // /oauth/token, /oauth/revoke, /oauth/introspect, for applications, which authenticate themselves
+  tokenRoute(open, deps);
+  revokeRoute(open, deps);
+  introspectRoute(open, deps);
   // /oauth/authorize, /.well-known/oauth-authorization-server
-  authorizeRoute(
-    open,
-    deps,
-    described(async () => (await import("./reference-authorize.ts")).authorizeDetail),
-  );
-  metadataRoute(
-    open,
-    deps,
-    described(async () => (await oauth()).metadataDetail),
-  );
+  authorizeRoute(open, deps);
+  metadataRoute(open, deps);
   // /openapi.json, /docs
-  openApiRoute(open, publicUrl, async (...of) => (await import("./document.ts")).publicDocument(...of));
-  docsRoutes(open, { title: "On Air API", scheme: tokenScheme, publicUrl });
+  openApiRoutes(open, publicReference(publicUrl));
 
   const app = withTokens(open, access);
   // Tokens with users:read: /public/v1/users/search, …/users/{username}

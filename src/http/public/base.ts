@@ -1,4 +1,5 @@
 import { bearer } from "@elysiajs/bearer";
+import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
@@ -6,11 +7,14 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit, admitAnyone, type Caller, tokenOf } from "../auth.ts";
 import type { Exchange } from "../exchange.ts";
-import { type GateContext, type OpenContext, opaque, routeInput } from "../input.ts";
+import { type GateContext, type InputSchemas, type OpenContext, opaque, routeInput } from "../input.ts";
+import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
+import type { OAuthErrorCode } from "../oauth/errors.ts";
+import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
+import type { PublicErrorCode } from "../openapi/public-errors.ts";
+import { clientScheme, tokenScheme } from "../openapi/public-reference.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
-import { type DeclaredRoute, documentRoute } from "./reference.ts";
-import type { PublicErrorCode } from "./reference-errors.ts";
 import type { UserCache } from "./user-cache.ts";
 
 /** What the routes of the public listener are made from. */
@@ -57,10 +61,13 @@ export const preflight = {
 
 /**
  * The listener with the gates that take no token. A route says `anyone: true` to be limited by address, as is a route
- * that says nothing and a path that does not exist; only `unlimited: true` is not. The input that a route declares is
+ * that says nothing and a path that does not exist; only `unlimited: true` is not. One that says `client: "any"` or
+ * `"confidential"` is called with a form by an application that authenticates itself: the `client` of its handler. The input that a route declares is
  * read behind its gate, so that 401, 429 and 403 go before 400.
  */
-export function publicListener(options: Pick<PublicDeps, "access" | "log" | "trustedProxies" | "traffic">) {
+export function publicListener(
+  options: Pick<PublicDeps, "store" | "access" | "log" | "now" | "trustedProxies" | "traffic">,
+) {
   const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
   const gate = (exchange: Exchange) => admitAnyone(access, exchange);
   return (
@@ -68,14 +75,25 @@ export function publicListener(options: Pick<PublicDeps, "access" | "log" | "tru
       .macro("anyone", (_: true) => {
         const input = routeInput();
         return {
-          introspect(route: DeclaredRoute) {
+          introspect(route: InputSchemas & DescribedRoute) {
             input.introspect(route);
-            documentRoute(route, "anyone");
+            describeRoute(route, { security: [] });
           },
           transform: opaque(async (context: OpenContext) => {
             admitAnyone(access, context.exchange);
             await input.read(context);
           }),
+        };
+      })
+      .macro("client", (kind: ClientKind) => {
+        const gate = clientGate(options, kind);
+        return {
+          introspect(route: InputSchemas & DescribedRoute) {
+            gate.introspect(route);
+            describeRoute(route, { security: [{ [clientScheme]: [] }, {}] });
+          },
+          transform: opaque(async (context: ClientContext) => gate.admit(context)),
+          resolve: ({ exchange }) => ({ client: exchange.client as Application }),
         };
       })
       .macro("unlimited", (_: true) => ({
@@ -84,12 +102,9 @@ export function publicListener(options: Pick<PublicDeps, "access" | "log" | "tru
         },
       }))
       // Errors of a route beyond those that every route of its kind has.
-      .macro("errors", (_: readonly PublicErrorCode[]) => ({}))
-      .macro({
-        access: (_: "anyone") => ({
-          transform: ({ exchange }) => admitAnyone(access, exchange),
-        }),
-      })
+      .macro("errors", (codes: readonly (PublicErrorCode | OAuthErrorCode)[]) => ({
+        introspect: (route: DescribedRoute) => describeRoute(route, { [errorCodes]: codes }),
+      }))
   );
 }
 
@@ -108,9 +123,9 @@ export function withTokens(app: PublicListener, access: Access) {
     .macro("scope", (scope: Scope) => {
       const input = routeInput();
       return {
-        introspect(route: DeclaredRoute) {
+        introspect(route: InputSchemas & DescribedRoute) {
           input.introspect(route);
-          documentRoute(route, scope);
+          describeRoute(route, { security: [{ [tokenScheme]: [scope] }] });
         },
         transform: opaque(async (context: GateContext) => {
           const token = tokenOf(context.bearer, context.headers["authorization"]);

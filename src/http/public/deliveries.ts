@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { answer } from "../answers.ts";
 import type { Caller } from "../auth.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
+import { Message } from "../fields.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import {
   DeliveryId,
@@ -15,7 +16,6 @@ import {
   shownDelivery,
   shownSentDelivery,
 } from "./delivery-fields.ts";
-import { Message } from "./reference.ts";
 
 const path = "/public/v1/events/deliveries";
 

@@ -12,8 +12,8 @@ import { about, nullable } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
+import { IsoTimestamp } from "../fields.ts";
 import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
-import { IsoTimestamp } from "./reference.ts";
 
 /*
  * Deliveries as the public and the admin API show them.

@@ -3,8 +3,8 @@ import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
+import { Message } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-import { Message } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 

@@ -5,10 +5,10 @@ import { DomainError } from "../../domain/errors.ts";
 import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { answer } from "../answers.ts";
+import { IsoTimestamp, Message } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
-import { IsoTimestamp, Message } from "./reference.ts";
 import { exampleSubscription, subscriptionFields } from "./subscriptions.ts";
 
 const closed = { additionalProperties: false };

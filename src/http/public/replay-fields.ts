@@ -5,9 +5,9 @@ import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
+import { IsoTimestamp } from "../fields.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
-import { IsoTimestamp } from "./reference.ts";
 
 /*
  * Replays as the public and the admin API take and show them.

@@ -2,9 +2,9 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { replayLimits } from "../../domain/replays.ts";
 import { answer, noContent } from "../answers.ts";
+import { Message } from "../fields.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
-import { Message } from "./reference.ts";
 import {
   exampleReplay,
   newReplay,

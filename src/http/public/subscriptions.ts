@@ -7,9 +7,10 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { answer, noContent } from "../answers.ts";
 import { reply } from "../exchange.ts";
+import { IsoTimestamp, Message } from "../fields.ts";
+import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
-import { IsoTimestamp, Message } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 const path = "/public/v1/events/subscriptions";
@@ -146,7 +147,7 @@ const Subscriptions = answer(
     links: linksTo("$response.body#/data/0/id"),
     description: "The subscriptions.",
     example: { data: [exampleSubscription], message: "OK" },
-    budget: true,
+    headers: subscriptionBudget,
   },
 );
 
@@ -163,7 +164,7 @@ const Subscribed = answer(
       data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
       message: "OK",
     },
-    budget: true,
+    headers: subscriptionBudget,
   },
 );
 

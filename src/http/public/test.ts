@@ -6,11 +6,11 @@ import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
 import { answer } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
+import { Message, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
-import { Message, WebUrl } from "./reference.ts";
 
 const closed = { additionalProperties: false };
 

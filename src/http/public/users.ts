@@ -4,11 +4,11 @@ import { about, Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { answer } from "../answers.ts";
+import { IsoTimestamp, Message, WebUrl } from "../fields.ts";
+import { header } from "../openapi/components.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
-import { IsoTimestamp, Message, WebUrl } from "./reference.ts";
-import { header } from "./reference-errors.ts";
 
 const Username = TextParameter({
   pattern: usernamePattern,

@@ -3,7 +3,8 @@ import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { about, Timestamp } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
-import { documentSchema, type Json } from "./reference-schemas.ts";
+import type { Json } from "./components.ts";
+import { documentSchema } from "./schemas.ts";
 
 const Ulid = Type.String({ pattern: ulidPattern });
 const exampleSubscription = "01KATJ1V2GQ5Z8N1F4T7Y0XW3C";

@@ -1,9 +1,8 @@
-import type { AnyElysia } from "elysia";
 import { version } from "../../version.ts";
-import { contact, gatheredPaths } from "../public/document.ts";
-import { hoist, type Json } from "../public/reference-schemas.ts";
-import introduction from "./assets/introduction.md" with { type: "text" };
-import { operatorScheme } from "./reference.ts";
+import type { Reference } from "./plugin.ts";
+
+/** The name of the security scheme for the operator key. */
+export const operatorScheme = "operatorKey";
 
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
@@ -26,30 +25,25 @@ const tags = [
   { name: "Health", description: "For whoever watches over the process. Needs no key." },
 ];
 
-/** The OpenAPI document of the routes of the admin listener, reached at `url`. */
-export async function adminDocument(app: AnyElysia, url: string): Promise<Json> {
-  return hoist({
-    openapi: "3.1.0",
-    info: {
-      title: "On Air Admin",
-      version,
-      summary: "How a platform reports its data and manages applications.",
-      description: introduction.trim(),
-      contact: contact(url),
-      license: { name: "MIT", identifier: "MIT" },
-    },
-    servers: [{ url }],
-    tags,
-    paths: await gatheredPaths(app),
-    components: {
-      securitySchemes: {
-        [operatorScheme]: {
-          type: "http",
-          scheme: "bearer",
-          description:
-            "A key of this API: `ONAIR_ADMIN_KEY`, the one that was shown at the first start, or one that was created since. Each operation names the roles that may call it.",
+/** The reference of the admin API, which is reached at `url`. */
+export function adminReference(url: () => string): Reference {
+  return {
+    documentation: {
+      info: { title: "On Air Admin API", description: "Reference of the On Air Admin API.", version },
+      tags,
+      components: {
+        securitySchemes: {
+          [operatorScheme]: {
+            type: "http",
+            scheme: "bearer",
+            description:
+              "A key of this API: `ONAIR_ADMIN_KEY`, the one that was shown at the first start, or one that was created since. Each operation names the roles that may call it.",
+          },
         },
       },
     },
-  });
+    scheme: operatorScheme,
+    url,
+    complete: async (...of) => (await import("./admin-document.ts")).adminDocument(...of),
+  };
 }

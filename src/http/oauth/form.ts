@@ -1,0 +1,79 @@
+import { OptionalKind, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { publicBodyBytes, readBytes, requireMediaType } from "../body.ts";
+import { OAuthError } from "./errors.ts";
+
+/*
+ * Forms of OAuth, read by the schema that a route declares as its body. RFC 6749, sections 3.1 and 3.2, has rules of its
+ * own for them: an empty parameter counts as left out, an unknown one is ignored, and none may be repeated.
+ */
+
+const formMediaType = "application/x-www-form-urlencoded";
+
+/** A form with these fields, all of them strings. Elysia does not check it again: `readFields` has. */
+export function Form<Fields extends TProperties>(
+  fields: Fields,
+  options: { $id: string; description: string; example?: object },
+) {
+  const { example, ...about } = options;
+  return Type.Object(fields, { ...asForm, ...about, ...(example && { examples: [example] }) });
+}
+
+/** One of several forms, told apart by `grant_type`. */
+export function FormByGrantType<Forms extends TObject[]>(
+  forms: [...Forms],
+  { example, ...about }: { $id: string; description: string; example: object },
+) {
+  return Type.Union(forms, { ...asForm, ...about, examples: [example] });
+}
+
+const asForm = { contentMediaType: formMediaType, noValidate: true } as const;
+
+/** Parameters by name. One without a value is left out. */
+export type Parameters = ReadonlyMap<string, string>;
+
+/** Reads parameters, and the names of those that are given more than once, which none may be. */
+export function readParameters(text: string): { parameters: Parameters; repeated: ReadonlySet<string> } {
+  const parameters = new Map<string, string>();
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (seen.has(name)) repeated.add(name);
+    seen.add(name);
+    if (value !== "") parameters.set(name, value);
+  }
+  return { parameters, repeated };
+}
+
+/** The parameters of a request to an endpoint that clients call. */
+export async function readForm(request: Request): Promise<Parameters> {
+  requireMediaType(request, formMediaType);
+  const bytes = await readBytes(request, publicBodyBytes);
+  const { parameters, repeated } = readParameters(Buffer.from(bytes).toString());
+  if (repeated.size > 0) throw new OAuthError("invalid_request", "A parameter is given more than once");
+  return parameters;
+}
+
+/** The fields of a form by its schema; throws the error to answer with where one is missing. */
+export function readFields(form: TSchema, parameters: Parameters): Record<string, string> {
+  const { properties } = (form["anyOf"] ? byGrantType(form["anyOf"], parameters) : form) as TObject;
+  const fields: Record<string, string> = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const text = OptionalKind in property ? parameters.get(name) : required(parameters, name);
+    if (text !== undefined) fields[name] = text;
+  }
+  return fields;
+}
+
+function byGrantType(forms: readonly TObject[], parameters: Parameters): TObject {
+  const grantTypes: string[] = forms.map(({ properties }) => properties["grant_type"]?.["const"]);
+  const form = forms[grantTypes.indexOf(required(parameters, "grant_type"))];
+  if (form) return form;
+  const known = grantTypes.join(", ");
+  throw new OAuthError("unsupported_grant_type", `The supported grant types are ${known}`);
+}
+
+function required(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  if (value === undefined) throw new OAuthError("invalid_request", `${name} is required`);
+  return value;
+}

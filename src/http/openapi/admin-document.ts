@@ -1,0 +1,35 @@
+import { roles as allRoles } from "../../domain/operator-keys.ts";
+import { type AdminErrorCode, adminErrorResponses, adminHeaders } from "./admin-errors.ts";
+import introduction from "./assets/admin-introduction.md" with { type: "text" };
+import { complete, contact, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
+
+const rules: ListenerRules = {
+  headers: adminHeaders,
+  errorResponses: (operation) => adminErrorResponses(errorsOf(operation)),
+};
+
+function errorsOf({ hasParameters, body, roles, codes }: Operation): AdminErrorCode[] {
+  const errors: AdminErrorCode[] = [];
+  // Without parameters, too: a Host header that is too short is refused before the router.
+  if (hasParameters || body === "json" || !roles) errors.push("invalid_parameter");
+  if (body === "json") errors.push("invalid_json", "body_too_large", "unsupported_media_type");
+  if (roles) errors.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
+  if (roles && roles.length < allRoles.length) errors.push("insufficient_role");
+  return [...errors, ...(codes as readonly AdminErrorCode[]), "internal_error", "unavailable"];
+}
+
+/** The OpenAPI document of the admin listener, reached at `url`, as JSON. */
+export function adminDocument(written: WrittenDocument, url: string): string {
+  const document = complete(written, rules, {
+    info: {
+      ...(written["info"] as object),
+      title: "On Air Admin",
+      summary: "How a platform reports its data and manages applications.",
+      description: introduction.trim(),
+      contact: contact(url),
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url }],
+  });
+  return JSON.stringify(document);
+}

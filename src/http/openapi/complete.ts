@@ -1,0 +1,229 @@
+import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
+import { component, hoist, type Json } from "./components.ts";
+import { errorCodes, type RouteDetail } from "./declared.ts";
+import { cacheHeaders } from "./headers.ts";
+import { documentSchema } from "./schemas.ts";
+
+/*
+ * Makes a valid OpenAPI 3.1 document of what the swagger plugin writes: the plugin copies TypeBox schemas as they are,
+ * leaves out what it does not know of answers, and names media types by the parsers of Elysia.
+ */
+
+/** What the plugin writes. */
+export interface WrittenDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, WrittenOperation>>>>;
+  readonly [section: string]: unknown;
+}
+
+/** An operation as the plugin writes it: the `detail` of its route, with what its schemas say. */
+interface WrittenOperation extends RouteDetail {
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly "x-roles"?: readonly string[];
+  readonly [errorCodes]?: readonly string[];
+  readonly parameters?: readonly WrittenParameter[];
+  readonly requestBody?: { readonly content: Contents };
+  readonly responses?: Readonly<Record<string, WrittenResponse>>;
+}
+
+interface WrittenParameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly schema: TSchema;
+}
+
+/** The same schema for each media type that Elysia could mean. */
+type Contents = Readonly<Record<string, { readonly schema: TSchema }>>;
+
+/** The keywords of an answer's schema: see `answers.ts`. */
+interface WrittenResponse {
+  readonly description: string;
+  readonly examples?: readonly unknown[];
+  readonly headers?: Json;
+  readonly links?: Json;
+  /** The schema itself, which the plugin does not copy whole. */
+  readonly shown?: TSchema;
+  readonly contentMediaType?: string;
+  readonly content?: Contents;
+}
+
+const noSchema = {} as TSchema;
+
+/** What the errors of an operation depend on. */
+export interface Operation {
+  readonly hasParameters: boolean;
+  readonly body: "json" | "form" | "ndjson" | null;
+  readonly security: WrittenOperation["security"];
+  readonly roles: readonly string[] | undefined;
+  /** Codes of its errors beyond those of all operations of its kind. */
+  readonly codes: readonly string[];
+}
+
+/** Whom to ask is for the platform to say; what there is to read is here. */
+export const contact = (url: string): Json => ({ name: "On Air", url: `${url}/docs` });
+
+/** What the operations of a listener have in common. */
+export interface ListenerRules {
+  /** Headers of every answer. */
+  readonly headers: Json;
+  errorResponses(operation: Operation): Readonly<Record<string, Json>>;
+}
+
+/** The valid document, with sections that the plugin does not know. */
+export function complete(written: WrittenDocument, rules: ListenerRules, sections: Json): Json {
+  const paths = mapped(written.paths, (methods) =>
+    mapped(methods, (operation) => completeOperation(operation, rules)),
+  );
+  return hoist({ ...written, ...sections, openapi: "3.1.0", paths });
+}
+
+function completeOperation(written: WrittenOperation, rules: ListenerRules): Json {
+  const { operationId, summary, description, tags, security, "x-roles": roles, responses = {} } = written;
+  const parameters = parametersOf(written);
+  const requestBody = requestBodyOf(written);
+  const errors = rules.errorResponses({
+    hasParameters: parameters.length > 0,
+    body: bodyKind(requestBody),
+    security,
+    roles,
+    codes: written[errorCodes] ?? [],
+  });
+  const isCached = "304" in responses;
+  const headers = { ...rules.headers, ...(isCached && cacheHeaders) };
+  const answers = mapped(responses, (response, status) =>
+    status === "304" ? notModified(headers) : completeResponse(response, headers),
+  );
+  if (isCached) parameters.push(ifNoneMatch);
+  return {
+    operationId,
+    summary,
+    description,
+    tags,
+    security,
+    ...(roles && { "x-roles": roles }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: united(answers, errors),
+  };
+}
+
+const places = ["path", "query", "header"];
+
+function parametersOf({ parameters = [], queryRead }: WrittenOperation): Json[] {
+  const all = [...parameters, ...(queryRead ? parametersRead(queryRead as TObject) : [])];
+  return all.sort((a, b) => places.indexOf(a.in) - places.indexOf(b.in)).map(completeParameter);
+}
+
+function parametersRead({ properties }: TObject): WrittenParameter[] {
+  return Object.entries(properties).map(([name, { description, examples, ...schema }]) => {
+    const about = { ...(description && { description }), ...(examples && { examples }) };
+    return { name, in: "query", required: !(OptionalKind in schema), ...about, schema: schema as TSchema };
+  });
+}
+
+function completeParameter({ name, description, examples, schema, ...given }: WrittenParameter): Json {
+  const { allowEmptyValue, ...rest } = documentSchema(schema);
+  const example = examples ? examples[0] : rest["default"];
+  return {
+    name,
+    in: given.in,
+    required: given.required,
+    ...(description !== undefined && { description }),
+    ...(rest["type"] === "array" && { style: "form", explode: true }),
+    ...(allowEmptyValue === true && { allowEmptyValue }),
+    schema: rest,
+    ...(example !== undefined && { example }),
+  };
+}
+
+interface RequestBody {
+  readonly required: boolean;
+  readonly content: Json;
+}
+
+function requestBodyOf({ requestBody, json, ndjson }: WrittenOperation): RequestBody | null {
+  const declared = schemaOf(requestBody?.content);
+  if (!declared && !json && !ndjson) return null;
+  const { contentMediaType = "application/json", examples, ...schema } = declared ?? noSchema;
+  return {
+    required: !(OptionalKind in schema),
+    content: {
+      ...(declared && { [contentMediaType]: { schema: documentSchema(schema), example: examples?.[0] } }),
+      ...(json && { "application/json": { schema: documentSchema(json.schema), example: json.example } }),
+      ...(ndjson && { "application/x-ndjson": lines(ndjson.description, ndjson.example) }),
+    },
+  };
+}
+
+function bodyKind(body: RequestBody | null): Operation["body"] {
+  if (body === null) return null;
+  if ("application/json" in body.content) return "json";
+  return "application/x-ndjson" in body.content ? "ndjson" : "form";
+}
+
+function completeResponse(response: WrittenResponse, always: Json): Json {
+  const { description, headers, links } = response;
+  const content = contentOf(response);
+  return {
+    description,
+    headers: { ...always, ...headers },
+    ...(content && { content }),
+    ...(links && { links }),
+  };
+}
+
+function contentOf({ description, shown, examples, content }: WrittenResponse): Json | null {
+  const example = examples?.[0];
+  if (shown) return { "application/json": { schema: documentSchema(shown), example } };
+  const mediaType = schemaOf(content)?.["contentMediaType"];
+  if (mediaType === undefined) return null;
+  if (mediaType === "application/x-ndjson") {
+    return { [mediaType]: lines("One object on each line.", example as readonly unknown[]) };
+  }
+  if (example !== undefined) return { [mediaType]: { schema: { type: "string" }, example } };
+  const about = mediaType.startsWith("text/") ? { description } : { format: "binary" };
+  return { [mediaType]: { schema: { type: "string", ...about } } };
+}
+
+function lines(description: string, rows: readonly unknown[]): Json {
+  const example = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  return { schema: { type: "string", description }, example };
+}
+
+function schemaOf(contents: Contents | undefined): TSchema | undefined {
+  return Object.values(contents ?? {})[0]?.schema;
+}
+
+const ifNoneMatch = component("parameters/If-None-Match", {
+  name: "If-None-Match",
+  in: "header",
+  required: false,
+  description:
+    "The `ETag` of an answer that you have: you get 304 without a body as long as nothing changed.",
+  schema: { type: "string" },
+});
+
+function notModified(headers: Json): Json {
+  return component("responses/NotModified", {
+    description: "Nothing changed since the answer whose `ETag` you sent.",
+    headers,
+  });
+}
+
+/** Answers and errors by status; what has both has the media types of both. */
+function united(answers: Readonly<Record<string, Json>>, errors: Readonly<Record<string, Json>>): Json {
+  const both = mapped(errors, (error, status) => ({
+    ...error,
+    content: Object.assign({}, error["content"], answers[status]?.["content"]),
+  }));
+  return { ...answers, ...both };
+}
+
+function mapped<Value, Result>(
+  values: Readonly<Record<string, Value>>,
+  map: (value: Value, key: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value, key)]));
+}

@@ -1,0 +1,49 @@
+/** A JSON object of an OpenAPI document. */
+export type Json = Record<string, unknown>;
+
+/**
+ * Marks a part of the document that is to stand in `components` under this name, such as `schemas/User`; `hoist`
+ * moves it there and leaves a reference behind. So every part is written where it is used.
+ */
+export const mark = "x-component";
+
+export function component(name: string, part: Json): Json {
+  return { [mark]: name, ...part };
+}
+
+/** A response header, shared by all responses that have it. */
+export function header(
+  name: string,
+  description: string,
+  type: "string" | "integer" | "boolean",
+  example: string | number | boolean,
+): Json {
+  return component(`headers/${name}`, { description, schema: { type }, example });
+}
+
+/** Moves the marked parts of a document into its `components`. Throws where one name means two parts. */
+export function hoist(document: Json): Json {
+  const components: Record<string, Json> = {};
+  const place = (name: string, part: Json): Json => {
+    const [kind = "", key = ""] = name.split("/");
+    components[kind] ??= {};
+    const section = components[kind];
+    if (key in section && !Bun.deepEquals(section[key], part)) throw new Error(`Two components are ${name}`);
+    section[key] = part;
+    return { $ref: `#/components/${name}` };
+  };
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== "object" || value === null) return value;
+    const part = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
+    const { [mark]: name, ...rest } = part;
+    return typeof name === "string" ? place(name, rest) : part;
+  };
+  const { components: given, ...rest } = walk(document) as Json;
+  const all: Record<string, Json> = { ...(given as Record<string, Json>) };
+  for (const [kind, parts] of Object.entries(components)) {
+    const sorted = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
+    all[kind] = { ...all[kind], ...Object.fromEntries(sorted) };
+  }
+  return { ...rest, components: all };
+}

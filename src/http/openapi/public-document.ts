@@ -1,0 +1,44 @@
+import introduction from "./assets/public-introduction.md" with { type: "text" };
+import { complete, contact, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
+import { isOAuthError, oauthErrorResponses } from "./oauth-errors.ts";
+import { type PublicErrorCode, publicErrorResponses, publicHeaders } from "./public-errors.ts";
+import { webhooks } from "./webhooks.ts";
+
+/** Where examples of routes say that the server is. The document has its real address in its place. */
+const exampleUrl = "http://127.0.0.1:8080";
+
+const rules: ListenerRules = {
+  headers: publicHeaders,
+  errorResponses(operation) {
+    const { codes, body } = operation;
+    const failures = codes.filter(isOAuthError);
+    if (failures.length > 0) return oauthErrorResponses(failures, body === "form");
+    return publicErrorResponses(errorsOf(operation));
+  },
+};
+
+function errorsOf({ hasParameters, body, security, codes }: Operation): PublicErrorCode[] {
+  const errors: PublicErrorCode[] = [];
+  if (hasParameters || body) errors.push("invalid_parameter");
+  if (body) errors.push("invalid_json", "body_too_large", "unsupported_media_type");
+  if (security.length > 0) errors.push("missing_token", "invalid_token", "insufficient_scope");
+  errors.push(...(codes as readonly PublicErrorCode[]));
+  return [...errors, "rate_limited", "internal_error", "unavailable"];
+}
+
+/** The OpenAPI document of the public listener, reached at `url`, as JSON. */
+export function publicDocument(written: WrittenDocument, url: string): string {
+  const document = complete(written, rules, {
+    info: {
+      ...(written["info"] as object),
+      title: "On Air",
+      summary: "The public developer API of a live-streaming platform.",
+      description: introduction.trim(),
+      contact: contact(url),
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url }],
+    webhooks: webhooks("Webhooks"),
+  });
+  return JSON.stringify(document).replaceAll("{base_url}", url).replaceAll(exampleUrl, url);
+}

@@ -1,0 +1,129 @@
+import type { AnyElysia } from "elysia";
+import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser/standalone.js" with {
+  type: "file",
+};
+import { dependencies } from "../../../package.json";
+import { type ExtraHeaders, reply } from "../exchange.ts";
+import { asked } from "../server.ts";
+
+/*
+ * The page of the API reference, which is made by Scalar's script. Nothing of it calls any other server.
+ */
+
+export const docsPath = "/docs";
+
+/** Where our copy of the script is: the name changes with its version, so that it can be kept for good. */
+export const scriptPath = `${docsPath}/scalar-${dependencies["@scalar/api-reference"]}.js`;
+
+/** Scalar's colours and fonts; its own fonts would come from the internet. */
+const style = `
+  :root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace; }
+  .light-mode { --scalar-color-accent: #c81e4a; }
+  .dark-mode { --scalar-color-accent: #ff5c82; }
+`;
+
+const favicon =
+  "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 32 32%22%3E%3Ccircle cx=%2216%22 cy=%2216%22 r=%2214%22 fill=%22%23c81e4a%22/%3E%3Ccircle cx=%2216%22 cy=%2216%22 r=%225%22 fill=%22white%22/%3E%3C/svg%3E";
+
+/** @param scheme the security scheme that the page offers first */
+export function scalarConfig(documentPath: string, scheme: string) {
+  return {
+    url: documentPath,
+    authentication: { preferredSecurityScheme: scheme },
+    withDefaultFonts: false,
+    telemetry: false,
+    proxyUrl: "",
+    hideClientButton: true,
+    showDeveloperTools: "never",
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    documentDownloadType: "json",
+    modelsSectionLabel: "Schemas",
+    favicon,
+    customCss: style,
+  } as const;
+}
+
+/** Serves Scalar's script. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
+export function scriptRoute(app: AnyElysia): void {
+  const plain = once(() => Bun.file(scalarFile).bytes());
+  const gzipped = once(async () => compress(await plain()));
+  app.get(
+    scriptPath,
+    async (context) => {
+      const { exchange, request } = asked(context);
+      const isGzip = acceptsGzip(request.headers.get("accept-encoding") ?? "");
+      return reply(exchange, 200, isGzip ? await gzipped() : await plain(), {
+        "content-type": "text/javascript; charset=utf-8",
+        "cache-control": "public, max-age=31536000, immutable",
+        vary: "accept-encoding",
+        ...(isGzip && { "content-encoding": "gzip" }),
+      });
+    },
+    { parse: "none", detail: { hide: true } },
+  );
+}
+
+/** What the plugin's options cannot do: the language of the page, and no script in it. */
+export function tidied(page: string): string {
+  return (
+    page
+      .replace("<html>", '<html lang="en">')
+      // The plugin's own way to say `url`, which Scalar warns of.
+      .replace(/"spec":\{[^}]*\},/, "")
+      // White space alone counts as a script, which the policy forbids.
+      .replace(/>\s+<\/script>/, "></script>")
+  );
+}
+
+/** The headers of the page. Scripts are ours alone; styles may stand in the page, because Scalar writes them there. */
+export function pageHeaders(publicUrl: string): ExtraHeaders {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    // Requests that are tried out go to the address in the document, which may be another name of this server.
+    `connect-src 'self' ${new URL(publicUrl).origin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-cache",
+    "content-security-policy": policy.join("; "),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+  };
+}
+
+/** Beside the event loop. node:zlib is loaded only for this, because that takes 5 ms. */
+function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
+  process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {
+    if (error) reject(error);
+    else resolve(new Uint8Array(compressed));
+  });
+  return promise;
+}
+
+/** Whether a header Accept-Encoding allows gzip (RFC 9110, section 12.5.3). */
+function acceptsGzip(header: string): boolean {
+  return header
+    .toLowerCase()
+    .split(",")
+    .some((part) => {
+      const [coding = "", weight = ""] = part.split(";").map((word) => word.trim());
+      return coding === "gzip" && !/^q=0(\.0*)?$/.test(weight);
+    });
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

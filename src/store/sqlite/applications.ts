@@ -1,4 +1,3 @@
-import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
@@ -14,9 +13,9 @@ import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ApplicationStore } from "../applications.ts";
-import { deliveryCanceler } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
-import type { DeliveryModes } from "./delivery-modes.ts";
+import { deliveryCanceler } from "./deliveries/cancel.ts";
+import type { DeliveryModes } from "./deliveries/modes.ts";
 import { endpointRenewer } from "./endpoints.ts";
 import { applications } from "./schema/access.ts";
 
@@ -42,14 +41,13 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
 };
 
 export function applicationStore(
-  db: Database,
   orm: BunSQLiteDatabase,
   commitNow: Commit,
   deliveryModes: DeliveryModes,
 ): ApplicationStore {
   const commit = deliveryModes.forgottenBy(commitNow);
-  const cancel = once(() => deliveryCanceler(db));
-  const renewEndpoint = once(() => endpointRenewer(db));
+  const cancel = once(() => deliveryCanceler(orm));
+  const renewEndpoint = once(() => endpointRenewer(orm));
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
   const secrets = once(() =>

@@ -1,4 +1,12 @@
-import { type Column, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
+import {
+  type AnyColumn,
+  type Column,
+  getTableColumns,
+  inArray,
+  type Placeholder,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 
 type ColumnsOf<Table extends SQLiteTable> = Table["_"]["columns"];
@@ -23,3 +31,9 @@ export function excluded<Table extends SQLiteTable>(
 }
 
 const columnsOf = (table: SQLiteTable): [string, Column][] => Object.entries(getTableColumns(table));
+
+/** Whether a column has one of some values; `list` is a placeholder that takes them as JSON, or the values. */
+export function isOneOf(column: AnyColumn, list: Placeholder | readonly string[]): SQL {
+  const json = Array.isArray(list) ? JSON.stringify(list) : list;
+  return inArray(column, sql`(SELECT value FROM json_each(${json}))`);
+}

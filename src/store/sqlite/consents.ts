@@ -1,4 +1,3 @@
-import type { Database } from "bun:sqlite";
 import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../domain/tokens.ts";
@@ -8,8 +7,8 @@ import { applications, consents } from "./schema/access.ts";
 import { subscriptionRemover } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
 
-export function consentStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): ConsentStore {
-  const removeSubscriptions = subscriptionRemover(db);
+export function consentStore(orm: BunSQLiteDatabase, commit: Commit): ConsentStore {
+  const removeSubscriptions = subscriptionRemover(orm);
   return {
     ofUser: async (userId) =>
       orm

@@ -1,181 +1,34 @@
 import type { Database } from "bun:sqlite";
-import type { Attempt, AttemptResult, DueDelivery, SentEvent } from "../../domain/deliveries.ts";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Endpoint } from "../../domain/endpoints.ts";
 import type { DeliveryStore } from "../deliveries.ts";
 import type { Commit } from "./commit.ts";
-import { deliveryLog } from "./delivery-log.ts";
-import { retrier } from "./requeue.ts";
-import { rowInserter } from "./rows.ts";
-import { deliveryStream } from "./stream.ts";
+import { deliveryClaims } from "./deliveries/claim.ts";
+import { deliveryLog } from "./deliveries/log.ts";
+import { attemptRecorder } from "./deliveries/record.ts";
+import { retrier } from "./deliveries/requeue.ts";
+import { deliveryStream } from "./deliveries/stream.ts";
 
-interface DueRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly subscription_id: string;
-  readonly isWanted: 0 | 1;
-  readonly sequence: number;
-  readonly attempts: number;
-  readonly extra_attempts: number;
-  readonly resume_at: number | null;
-  readonly expires_at: number | null;
-  readonly next_attempt_at: number;
-  readonly event_seq: number;
-}
-
-/** Bodies of events that are kept for further claims. */
-const maxSharedBytes = 4 * 1024 * 1024;
-
-/**
- * Statements of SQLite itself, because this is the engine's innermost loop. What is handed out is only remembered in
- * memory: one process owns the file, and after a crash exactly what was not recorded must be sent again.
- */
+/** The queue of deliveries, and the log that they become. */
 export function deliveryStore(
   db: Database,
+  orm: BunSQLiteDatabase,
   commit: Commit,
   keepEndpoint: (endpoint: Endpoint) => void,
 ): DeliveryStore {
-  const claimed = new Set<number>();
-  const handedOut = db.prepare<null, []>(
-    `UPDATE deliveries SET next_attempt_at = 0
-     WHERE seq IN (SELECT seq FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NULL)`,
-  );
-  // A loose index scan: one step per application, however many deliveries are pending.
-  const pending = db.prepare<{ application_id: string; due_at: number }, []>(
-    `WITH RECURSIVE apps(id) AS (
-       SELECT min(application_id) FROM deliveries WHERE next_attempt_at IS NOT NULL
-       UNION ALL
-       SELECT (SELECT min(application_id) FROM deliveries
-               WHERE next_attempt_at IS NOT NULL AND application_id > apps.id)
-       FROM apps WHERE apps.id IS NOT NULL
-     )
-     SELECT id AS application_id,
-            (SELECT min(next_attempt_at) FROM deliveries
-             WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
-     FROM apps WHERE id IS NOT NULL`,
-  );
-  const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
-    d.expires_at, d.next_attempt_at, d.event_seq,
-    EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted`;
-  const first = db.prepare<DueRow, [string]>(
-    `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at = 0 ORDER BY d.seq`,
-  );
-  const again = db.prepare<DueRow, [string]>(
-    `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at > 0
-     ORDER BY d.next_attempt_at, d.seq`,
-  );
-  const event = db.prepare<{ id: string; name: string; version: number; body: string | null }, [number]>(
-    "SELECT id, name, version, body FROM events WHERE seq = ?",
-  );
-  const settle = db.prepare<
-    null,
-    [string, number, number, number | null, number | null, number | null, number]
-  >(
-    `UPDATE deliveries SET status = ?, attempts = ?, extra_attempts = ?, next_attempt_at = ?, resume_at = ?,
-       finished_at = ?
-     WHERE seq = ? AND status = 'pending'`,
-  );
-  const standing = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
-    `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted,
-            (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
-     FROM deliveries d WHERE d.seq = ?`,
-  );
-  const addAttempts = rowInserter<AttemptRow>(
-    db,
-    `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
-       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)`,
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-  );
-
-  // What one event is delivered to is claimed by many at about the same time: they share its body.
-  const sentEvents = new Map<number, SentEvent>();
-  let sentBytes = 0;
-  const sentEvent = (seq: number): SentEvent => {
-    const known = sentEvents.get(seq);
-    if (known) return known;
-    const row = event.get(seq);
-    if (!row) throw new Error(`event ${seq} of a pending delivery is missing`);
-    const sent = { ...row, body: Buffer.from(row.body ?? "") };
-    sentBytes += sent.body.length;
-    if (sentBytes > maxSharedBytes) {
-      sentEvents.clear();
-      sentBytes = sent.body.length;
-    }
-    sentEvents.set(seq, sent);
-    return sent;
-  };
-
-  const log = deliveryLog(db);
-  const retry = retrier(db);
-
-  /** What becomes of a delivery that is to be tried again, which may have changed while the attempt was under way. */
-  const pendingAs = (
-    result: AttemptResult,
-  ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
-    const { seq, at, generation, next_attempt_at, resume_at } = result;
-    const now = standing.get(seq);
-    if (!now?.isWanted) return { status: "canceled", next_attempt_at: null, resume_at: null };
-    // Its endpoint was enabled meanwhile, or has another URL: it is asked for now, as the others that wait.
-    const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
-    if (!isAsked) return result;
-    const resumeAt = resume_at ?? next_attempt_at;
-    return { status: "pending", next_attempt_at: Math.min(next_attempt_at, at), resume_at: resumeAt };
-  };
-
-  const record = (results: readonly AttemptResult[]) => {
-    const made: AttemptRow[] = [];
-    for (const result of results) {
-      const { seq, at, attempt, attempts, extra_attempts } = result;
-      const { status, next_attempt_at, resume_at } = result.status === "pending" ? pendingAs(result) : result;
-      const finishedAt = status === "pending" ? null : at;
-      settle.run(status, attempts, extra_attempts, next_attempt_at, resume_at, finishedAt, seq);
-      if (attempt) made.push(attemptRow(seq, attempts, attempt));
-    }
-    addAttempts(made);
-  };
-
-  /** Rows that are not handed out, up to `limit`, and the first one behind them. */
-  const unclaimed = (rows: Iterable<DueRow>, limit: number, dueBy: number) => {
-    const taken: DueRow[] = [];
-    for (const row of rows) {
-      if (claimed.has(row.seq)) continue;
-      if (taken.length >= limit || row.next_attempt_at > dueBy) return { taken, next: row };
-      taken.push(row);
-    }
-    return { taken, next: null };
-  };
-
+  const claims = deliveryClaims(db, orm, commit);
+  const record = attemptRecorder(db);
+  const log = deliveryLog(db, orm);
+  const retry = retrier(orm);
   return {
-    ...deliveryStream(db),
-    takeUp: () =>
-      commit(() => {
-        claimed.clear();
-        handedOut.run();
-      }),
-    pending: async () => pending.all(),
-    async claim(applicationId, now, limit) {
-      // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
-      const share = Math.ceil(limit / 4);
-      const some = unclaimed(again.iterate(applicationId), share, now);
-      const firsts = unclaimed(first.iterate(applicationId), limit - some.taken.length, 0);
-      const places = limit - firsts.taken.length;
-      const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), places, now);
-      const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
-        const { event_seq, isWanted, next_attempt_at, ...about } = row;
-        const event = sentEvent(event_seq);
-        return { ...about, application_id: applicationId, isWanted: isWanted === 1, event };
-      });
-      for (const { seq } of due) claimed.add(seq);
-      return { due, isBehind: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
-    },
-    async giveBack(seqs) {
-      for (const seq of seqs) claimed.delete(seq);
-    },
+    ...claims,
+    ...deliveryStream(db, orm),
     async record(results, endpoints) {
       await commit(() => {
         record(results);
         endpoints.forEach(keepEndpoint);
       });
-      for (const { seq } of results) claimed.delete(seq);
+      await claims.giveBack(results.map(({ seq }) => seq));
     },
     page: log.page,
     find: log.find,
@@ -187,26 +40,4 @@ export function deliveryStore(
         return retried;
       }),
   };
-}
-
-/** delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response */
-type AttemptRow = readonly (string | number | null)[];
-
-function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
-  const { at, outcome, status, duration_ms, error, response } = attempt;
-  const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
-  return [
-    seq,
-    number,
-    at,
-    outcome,
-    status,
-    duration_ms,
-    dnsMs,
-    connectMs,
-    tlsMs,
-    firstByteMs,
-    error,
-    response,
-  ];
 }

@@ -1,41 +1,65 @@
-import type { Database } from "bun:sqlite";
+import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
+import { once } from "../../domain/lazily.ts";
 import type { EndpointStore } from "../endpoints.ts";
+import { excluded, placeholders } from "./columns.ts";
 import type { Commit } from "./commit.ts";
-import { hurrier } from "./requeue.ts";
+import { hurrier } from "./deliveries/requeue.ts";
+import { applications } from "./schema/access.ts";
+import { endpoints } from "./schema/events.ts";
 
-/** The columns of `Endpoint`, of which the generation is kept with the application. */
-const select = `SELECT e.application_id, a.endpoint_generation AS generation, e.failing_since, e.failures, e.warned_at,
-    e.disabled_at, e.disabled_reason, e.last_success_at, e.last_failure_at, e.last_failure_status, e.last_failure_error
-  FROM endpoints e JOIN applications a ON a.id = e.application_id`;
-
-export function endpointStore(db: Database, commit: Commit): EndpointStore {
-  const renew = endpointRenewer(db);
-  const find = db.prepare<Endpoint, [string]>(`${select} WHERE e.application_id = ?`);
-  const unwell = db.prepare<Endpoint, []>(`${select} WHERE e.failing_since IS NOT NULL`);
+export function endpointStore(orm: BunSQLiteDatabase, commit: Commit): EndpointStore {
+  const renew = endpointRenewer(orm);
+  const find = endpointFinder(orm);
   return {
-    find: async (id) => find.get(id),
-    failing: async () => unwell.all(),
+    find: async (id) => find(id),
+    failing: async () => known(orm).where(isNotNull(endpoints.failing_since)).all(),
     enable: (id, now) => commit(() => renew(id, now)),
   };
+}
+
+/** Endpoints, of which the generation is kept with the application. */
+function known(orm: BunSQLiteDatabase) {
+  return orm
+    .select({ ...getTableColumns(endpoints), generation: applications.endpoint_generation })
+    .from(endpoints)
+    .innerJoin(applications, eq(applications.id, endpoints.application_id));
+}
+
+function endpointFinder(orm: BunSQLiteDatabase): (applicationId: string) => Endpoint | null {
+  const find = once(() =>
+    known(orm)
+      .where(eq(endpoints.application_id, sql.placeholder("id")))
+      .limit(1)
+      .prepare(),
+  );
+  return (id) => find().get({ id }) ?? null;
 }
 
 /**
  * Keeps the state of an endpoint, inside a transaction. The state of an earlier generation is not kept, nor that of an
  * application that is gone.
  */
-export function endpointKeeper(db: Database): (endpoint: Endpoint) => void {
-  const statement = db.prepare<null, (string | number | null)[]>(
-    `INSERT OR REPLACE INTO endpoints (application_id, failing_since, failures, warned_at, disabled_at,
-       disabled_reason, last_success_at, last_failure_at, last_failure_status, last_failure_error)
-     SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM applications WHERE id = ? AND endpoint_generation = ?`,
+export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => void {
+  const generationOf = once(() =>
+    orm
+      .select({ generation: applications.endpoint_generation })
+      .from(applications)
+      .where(eq(applications.id, sql.placeholder("id")))
+      .limit(1)
+      .prepare(),
+  );
+  const put = once(() =>
+    orm
+      .insert(endpoints)
+      .values(placeholders(endpoints))
+      .onConflictDoUpdate({ target: endpoints.application_id, set: excluded(endpoints) })
+      .prepare(),
   );
   return (endpoint) => {
-    const { failing_since, failures, warned_at, disabled_at, disabled_reason, last_success_at } = endpoint;
-    const { last_failure_at, last_failure_status, last_failure_error } = endpoint;
-    const failing = [failing_since, failures, warned_at, disabled_at, disabled_reason];
-    const last = [last_success_at, last_failure_at, last_failure_status, last_failure_error];
-    statement.run(...failing, ...last, endpoint.application_id, endpoint.generation);
+    const current = generationOf().get({ id: endpoint.application_id })?.generation;
+    if (endpoint.generation === current) put().run({ ...endpoint });
   };
 }
 
@@ -43,20 +67,23 @@ export function endpointKeeper(db: Database): (endpoint: Endpoint) => void {
  * Begins a new generation of the endpoint of an application, inside a transaction, and makes its retries due. Gives the
  * generation; null: the application is gone.
  */
-export function endpointRenewer(db: Database): (applicationId: string, now: number) => number | null {
-  const next = db.prepare<{ generation: number }, [string]>(
-    `UPDATE applications SET endpoint_generation = endpoint_generation + 1 WHERE id = ?
-     RETURNING endpoint_generation AS generation`,
-  );
-  const find = db.prepare<Endpoint, [string]>(`${select} WHERE e.application_id = ?`);
-  const keep = endpointKeeper(db);
-  const hurry = hurrier(db);
+export function endpointRenewer(
+  orm: BunSQLiteDatabase,
+): (applicationId: string, now: number) => number | null {
+  const find = endpointFinder(orm);
+  const keep = endpointKeeper(orm);
+  const hurry = hurrier(orm);
   return (applicationId, now) => {
-    const generation = next.get(applicationId)?.generation ?? null;
-    if (generation === null) return null;
-    const endpoint = find.get(applicationId);
-    if (endpoint) keep(enabledAgain(endpoint, generation));
+    const next = orm
+      .update(applications)
+      .set({ endpoint_generation: sql`${applications.endpoint_generation} + 1` })
+      .where(eq(applications.id, applicationId))
+      .returning({ generation: applications.endpoint_generation })
+      .get();
+    if (!next) return null;
+    const endpoint = find(applicationId);
+    if (endpoint) keep(enabledAgain(endpoint, next.generation));
     hurry(applicationId, now);
-    return generation;
+    return next.generation;
   };
 }

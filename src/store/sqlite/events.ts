@@ -9,8 +9,8 @@ import { once } from "../../domain/lazily.ts";
 import { BatchRefused } from "../batch.ts";
 import type { EventStore } from "../events.ts";
 import type { Commit } from "./commit.ts";
-import type { DeliveryModes } from "./delivery-modes.ts";
-import { rowInserter } from "./rows.ts";
+import type { DeliveryModes } from "./deliveries/modes.ts";
+import { rowInserter } from "./deliveries/rows.ts";
 import { deliveries, events, eventTypes } from "./schema/events.ts";
 
 interface Receiver {

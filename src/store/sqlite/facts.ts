@@ -3,7 +3,7 @@ import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { settings } from "./schema/admin.ts";
-import { deliveries, endpoints, events } from "./schema/events.ts";
+import { deliveries, endpoints, events, isHandedOut } from "./schema/events.ts";
 import { users } from "./schema/platform.ts";
 
 /** No more pending deliveries than that are counted, for each of two indexes. */
@@ -50,11 +50,8 @@ export function databaseFacts(db: Database): DatabaseFacts {
   const isDisabled = isNotNull(endpoints.disabled_at);
   const isFailing = and(isNotNull(endpoints.failing_since), isNull(endpoints.disabled_at));
   return orm.transaction((): DatabaseFacts => {
-    // Each as the partial index says that has it.
     const due = pendingIn(isNotNull(deliveries.next_attempt_at));
-    const handedOut = pendingIn(
-      and(eq(deliveries.status, sql`'pending'`), isNull(deliveries.next_attempt_at)),
-    );
+    const handedOut = pendingIn(isHandedOut);
     const oldest = [due.oldest, handedOut.oldest].filter((seq) => seq !== null);
     const publishedAt = (delivery: number) =>
       orm

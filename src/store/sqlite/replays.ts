@@ -1,15 +1,18 @@
 import type { Database } from "bun:sqlite";
-import { and, desc, eq, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryScope } from "../../domain/delivery-log.ts";
+import { once } from "../../domain/lazily.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import type { ReplayStore } from "../replays.ts";
 import type { Commit } from "./commit.ts";
-import { deliveryLog, deliveryNumbers, regionOf, regionSize } from "./delivery-log.ts";
-import { receiverCheck, requeuer } from "./requeue.ts";
-import { deliveryRegionBits, replays } from "./schema/events.ts";
+import { deliveryIndexes } from "./deliveries/indexes.ts";
+import { deliveryLog } from "./deliveries/log.ts";
+import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
+import { receiverCheck, requeuer } from "./deliveries/requeue.ts";
+import { deliveries, endpoints, replays } from "./schema/events.ts";
 
-type Row = typeof replays.$inferSelect;
+type ReplayRow = typeof replays.$inferSelect;
 
 /** What one step looks at, at most. */
 const maxRows = 500;
@@ -19,10 +22,11 @@ const maxDue = 64;
 
 /** Jobs that send a range of deliveries again, in steps that keep what they did and how far they came in one commit. */
 export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): ReplayStore {
-  const log = deliveryLog(db);
-  const numberAt = deliveryNumbers(db);
-  const requireReceiver = receiverCheck(db);
-  const { obstacle, requeue } = requeuer(db);
+  const log = deliveryLog(db, orm);
+  const { last, since } = deliveryPositions(orm);
+  const { inRegion, wentWrong } = deliveryIndexes(db, "ASC");
+  const requireReceiver = receiverCheck(orm);
+  const { obstacle, requeue } = requeuer(orm);
   const isRunning = eq(replays.state, sql`'running'`);
   const running = orm.select().from(replays).where(isRunning).prepare();
   const runningOne = orm
@@ -31,36 +35,21 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     .where(and(eq(replays.id, sql.placeholder("id")), isRunning))
     .limit(1)
     .prepare();
-  const lastDelivery = db.prepare<{ last: number | null }, []>("SELECT max(seq) AS last FROM deliveries");
-  const due = db.prepare<{ n: number }, [string, number]>(
-    `SELECT count(*) AS n FROM (SELECT 1 FROM deliveries INDEXED BY deliveries_due
-                                WHERE application_id = ? AND next_attempt_at <= ? LIMIT ${maxDue})`,
-  );
-  const isDisabled = db.prepare<{ found: 1 }, [string]>(
-    "SELECT 1 AS found FROM endpoints WHERE application_id = ? AND disabled_at IS NOT NULL",
-  );
-  const inRegion = db.prepare<{ seq: number }, [number, string, number, number]>(
-    `SELECT seq FROM deliveries INDEXED BY deliveries_application
-     WHERE seq >> ${deliveryRegionBits} = ? AND application_id = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT ${maxRows}`,
-  );
-  const wentWrong = db.prepare<{ seq: number }, [string, number, number]>(
-    `SELECT seq FROM deliveries INDEXED BY deliveries_failed
-     WHERE application_id = ? AND seq >= ? AND seq < ? AND status IN ('failed', 'expired') ORDER BY seq LIMIT ${maxRows}`,
-  );
-  const forgetOld = ({ application_id, broadcaster_user_id: user }: NewReplay) => {
-    const { application, user: ofUser, users } = replayLimits.maxListed;
-    if (user === null) return forget.run(application_id, "own", application);
-    forget.run(application_id, user, ofUser);
-    return forget.run(application_id, "users", users);
-  };
-  const forget = db.prepare<null, [string, string | number, number]>(
-    `WITH listed AS (
-       SELECT id, state FROM replays WHERE application_id = ?1 AND CASE ?2
-         WHEN 'own' THEN broadcaster_user_id IS NULL
-         WHEN 'users' THEN broadcaster_user_id IS NOT NULL
-         ELSE broadcaster_user_id = ?2 END)
-     DELETE FROM replays WHERE id IN (SELECT id FROM listed ORDER BY id DESC LIMIT -1 OFFSET ?3)
-       AND state <> 'running'`,
+  const due = once(() => {
+    const isDue = and(
+      eq(deliveries.application_id, sql.placeholder("id")),
+      lte(deliveries.next_attempt_at, sql.placeholder("now")),
+    );
+    const some = orm.select({ seq: deliveries.seq }).from(deliveries).where(isDue).limit(maxDue).as("some");
+    return orm.select({ n: count() }).from(some).prepare();
+  });
+  const disabled = once(() =>
+    orm
+      .select({ id: endpoints.application_id })
+      .from(endpoints)
+      .where(and(eq(endpoints.application_id, sql.placeholder("id")), isNotNull(endpoints.disabled_at)))
+      .limit(1)
+      .prepare(),
   );
 
   const within = ({ application_id, broadcaster_user_id }: DeliveryScope) =>
@@ -70,20 +59,25 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     );
 
   /** Numbers of what may match, in a region of the index; `behind` is where to go on. */
-  const ahead = ({ application_id, status, position, end }: Row): { seqs: number[]; behind: number } => {
+  const ahead = ({
+    application_id,
+    status,
+    position,
+    end,
+  }: ReplayRow): { seqs: number[]; behind: number } => {
     const isIndexed = status === "failed" || status === "expired";
     if (isIndexed) {
-      const seqs = wentWrong.all(application_id, position, end).map(({ seq }) => seq);
+      const seqs = wentWrong.all(application_id, position, end, maxRows).map(({ seq }) => seq);
       return { seqs, behind: seqs.length < maxRows ? end : (seqs.at(-1) ?? 0) + 1 };
     }
     for (let regions = 0, at = regionOf(position); ; at++) {
-      const seqs = inRegion.all(at, application_id, position, end).map(({ seq }) => seq);
+      const seqs = inRegion.all(at, application_id, position, end, maxRows).map(({ seq }) => seq);
       const behind = seqs.length < maxRows ? Math.min(end, (at + 1) * regionSize) : (seqs.at(-1) ?? 0) + 1;
       if (seqs.length > 0 || behind >= end || ++regions >= maxRegions) return { seqs, behind };
     }
   };
 
-  const isAsked = (replay: Row, seq: number): boolean => {
+  const isAsked = (replay: ReplayRow, seq: number): boolean => {
     const one = log.row(seq);
     return (
       one !== null &&
@@ -95,10 +89,10 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   };
 
   /** How many deliveries may be made due now, so that what is new is not held up behind them. */
-  const room = ({ application_id, dry_run }: Row, now: number): number => {
+  const room = ({ application_id, dry_run }: ReplayRow, now: number): number => {
     if (dry_run) return maxRows;
-    if (isDisabled.get(application_id)) return 0;
-    return maxDue - (due.get(application_id, now)?.n ?? 0);
+    if (disabled().get({ id: application_id })) return 0;
+    return maxDue - (due().get({ id: application_id, now })?.n ?? 0);
   };
 
   const end = (id: string, scope: DeliveryScope, now: number): void => {
@@ -106,9 +100,9 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     orm.update(replays).set({ state: "canceled", finished_at: now }).where(isIt).run();
   };
 
-  const isTooOld = ({ created_at }: Row, now: number) => now - created_at >= replayLimits.maxAgeMs;
+  const isTooOld = ({ created_at }: ReplayRow, now: number) => now - created_at >= replayLimits.maxAgeMs;
 
-  const step = (replay: Row, now: number): void => {
+  const step = (replay: ReplayRow, now: number): void => {
     const left = room(replay, now);
     const { seqs, behind } = ahead(replay);
     const after = { ...replay, position: behind };
@@ -139,9 +133,9 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
       .where(and(eq(replays.application_id, application_id), isRunning))
       .all();
     checkBeside(replay, others.map(shown));
-    forgetOld(replay);
-    const behind = (lastDelivery.get()?.last ?? 0) + 1;
-    const [first, end] = [Math.min(numberAt(from), behind), Math.min(numberAt(to), behind)];
+    forgetOld(orm, replay);
+    const behind = last() + 1;
+    const [first, end] = [Math.min(since(from), behind), Math.min(since(to), behind)];
     const row = { ...rest, application_id, from_at: from, to_at: to, first, end, position: first };
     return shown(
       orm
@@ -186,6 +180,29 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   };
 }
 
+/** Removes the oldest replays that have ended, as far as there are more than are listed. */
+function forgetOld(orm: BunSQLiteDatabase, { application_id, broadcaster_user_id: user }: NewReplay): void {
+  const { application, user: ofUser, users } = replayLimits.maxListed;
+  const keep = (most: number, which: SQL) => {
+    const older = orm
+      .select({ id: replays.id })
+      .from(replays)
+      .where(and(eq(replays.application_id, application_id), which))
+      .orderBy(desc(replays.id))
+      .limit(Number.MAX_SAFE_INTEGER)
+      .offset(most);
+    orm
+      .delete(replays)
+      .where(and(inArray(replays.id, older), ne(replays.state, "running")))
+      .run();
+  };
+  if (user === null) keep(application, isNull(replays.broadcaster_user_id));
+  else {
+    keep(ofUser, eq(replays.broadcaster_user_id, user));
+    keep(users, isNotNull(replays.broadcaster_user_id));
+  }
+}
+
 const everything = { application_id: null, broadcaster_user_id: null };
 
 const skipColumns = {
@@ -194,7 +211,7 @@ const skipColumns = {
   attempts_used_up: "skipped_attempts",
 } as const;
 
-function shown(row: Row): Replay {
+function shown(row: ReplayRow): Replay {
   const { from_at: from, to_at: to, first, end, position, ...rest } = row;
   const { skipped_body, skipped_subscription, skipped_attempts, ...replay } = rest;
   const progress = end <= first ? 1 : Math.min(1, (position - first) / (end - first));

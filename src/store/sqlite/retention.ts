@@ -1,99 +1,57 @@
-import type { Database } from "bun:sqlite";
+import { and, between, eq, exists, gt, gte, inArray, isNotNull, lt, max, ne, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { idempotencyMs, type Retention } from "../../domain/deliveries.ts";
 import { keepDisabledMs } from "../../domain/endpoints.ts";
 import type { RetentionStore } from "../retention.ts";
 import type { Commit } from "./commit.ts";
+import { deliveryPositions } from "./deliveries/positions.ts";
+import { applications } from "./schema/access.ts";
+import { attempts, deliveries, endpoints, events, removedDeliveries } from "./schema/events.ts";
 
 /** Rows of a step, which hold up the event loop for some milliseconds. */
 const stepRows = 500;
 /** Deliveries that the events of one step may have together: all of them are looked at. */
 const stepDeliveries = 20_000;
 
-interface OldEvent {
-  readonly seq: number;
-  readonly first_delivery: number;
-  readonly deliveries: number;
-  readonly published_at: number;
-  readonly hasBody: 0 | 1;
-}
-
 /**
  * Removes what is no longer kept, in passes over the log from its beginning, a few rows in each step. Deliveries are
  * found by the number from which on their events are younger, because numbers ascend with time.
  */
-export function retentionStore(db: Database, commit: Commit): RetentionStore {
-  const firstSince = db.prepare<{ first_delivery: number }, [number]>(
-    "SELECT first_delivery FROM events WHERE published_at >= ? ORDER BY published_at, seq LIMIT 1",
-  );
-  const slice = db.prepare<{ last: number | null }, [number, number, number]>(
-    "SELECT max(seq) AS last FROM (SELECT seq FROM deliveries WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?)",
-  );
-  const old = `status <> 'pending' AND seq < CASE status WHEN 'delivered' THEN ? ELSE ? END`;
-  const removeAttempts = db.prepare<null, [number, number, number, number]>(
-    `DELETE FROM attempts WHERE delivery_seq BETWEEN ? AND ?
-       AND EXISTS (SELECT 1 FROM deliveries WHERE seq = delivery_seq AND ${old})`,
-  );
-  const noteRemoved = db.prepare<null, [number, number, number, number]>(
-    `INSERT INTO removed_deliveries (application_id, up_to)
-       SELECT application_id, max(seq) FROM deliveries
-       WHERE seq BETWEEN ? AND ? AND ${old} AND status <> 'canceled'
-         AND EXISTS (SELECT 1 FROM applications a WHERE a.id = application_id)
-       GROUP BY application_id
-     ON CONFLICT (application_id) DO UPDATE SET up_to = max(up_to, excluded.up_to)`,
-  );
-  const removeDeliveries = db.prepare<null, [number, number, number, number]>(
-    `DELETE FROM deliveries WHERE seq BETWEEN ? AND ? AND ${old}`,
-  );
-  const oldEvents = db.prepare<OldEvent, [number, number, number]>(
-    `SELECT seq, first_delivery, deliveries, published_at, body IS NOT NULL AS hasBody FROM events
-     WHERE seq > ? AND published_at < ? ORDER BY seq LIMIT ?`,
-  );
-  const hasDeliveries = db.prepare<{ found: 1 }, [number, number]>(
-    "SELECT 1 AS found FROM deliveries WHERE seq >= ? AND seq < ? LIMIT 1",
-  );
-  const hasPending = db.prepare<{ found: 1 }, [number, number]>(
-    "SELECT 1 AS found FROM deliveries WHERE seq >= ? AND seq < ? AND status = 'pending' LIMIT 1",
-  );
-  // The last one stays: the numbers of deliveries go on from it, also after a restart.
-  const removeEvent = db.prepare<null, [number]>(
-    "DELETE FROM events WHERE seq = ? AND seq < (SELECT max(seq) FROM events)",
-  );
-  const removeBody = db.prepare<null, [number]>("UPDATE events SET body = NULL WHERE seq = ?");
-  const expire = db.prepare<null, [number, string, number, number]>(
-    `UPDATE deliveries SET status = 'expired', next_attempt_at = NULL, finished_at = ?
-     WHERE seq IN (SELECT seq FROM deliveries WHERE application_id = ? AND next_attempt_at IS NOT NULL AND seq < ?
-                   LIMIT ?)`,
-  );
-  const disabled = db.prepare<{ application_id: string }, [number]>(
-    "SELECT application_id FROM endpoints WHERE disabled_at < ?",
-  );
+export function retentionStore(orm: BunSQLiteDatabase, commit: Commit): RetentionStore {
+  const { since } = deliveryPositions(orm);
+  const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);
+  const { oldEvents, hasDeliveries, hasPending, removeEvent, removeBody } = eventStatements(orm);
+  const expire = expiry(orm);
+  const disabled = orm
+    .select({ application_id: endpoints.application_id })
+    .from(endpoints)
+    .where(lt(endpoints.disabled_at, sql.placeholder("before")))
+    .prepare();
 
   let nextDelivery = 0;
   let lastEvent = 0;
 
-  /** The number from which on deliveries are of events published at `time` or later. */
-  const numberAt = (time: number) => firstSince.get(time)?.first_delivery ?? Number.MAX_SAFE_INTEGER;
-
   const pruneDeliveries = (delivered: number, failed: number): boolean => {
-    const { last } = slice.get(nextDelivery, Math.max(delivered, failed), stepRows) ?? { last: null };
+    const last = slice.get({ from: nextDelivery, behind: Math.max(delivered, failed) })?.last ?? null;
     if (last === null) return true;
-    removeAttempts.run(nextDelivery, last, delivered, failed);
-    noteRemoved.run(nextDelivery, last, delivered, failed);
-    removeDeliveries.run(nextDelivery, last, delivered, failed);
+    const old = { from: nextDelivery, last, delivered, failed };
+    removeAttempts.run(old);
+    noteRemoved.run(old);
+    removeDeliveries.run(old);
     nextDelivery = last + 1;
     return false;
   };
 
   const pruneEvents = (bodiesBefore: number, eventsBefore: number): boolean => {
     let looked = 0;
-    for (const row of oldEvents.all(lastEvent, Math.max(bodiesBefore, eventsBefore), stepRows)) {
-      const { seq, first_delivery, deliveries, published_at, hasBody } = row;
-      const behind = first_delivery + deliveries;
+    for (const row of oldEvents.all({ after: lastEvent, before: Math.max(bodiesBefore, eventsBefore) })) {
+      const { seq, first_delivery: from, deliveries, published_at, hasBody } = row;
+      const its = { from, behind: from + deliveries };
       lastEvent = seq;
-      const isOver = published_at < eventsBefore && !hasDeliveries.get(first_delivery, behind);
-      const isRemoved = isOver && removeEvent.run(seq).changes > 0;
-      if (!isRemoved && hasBody && published_at < bodiesBefore && !hasPending.get(first_delivery, behind)) {
-        removeBody.run(seq);
+      const isOver = published_at < eventsBefore && !hasDeliveries.get(its);
+      const isRemoved = isOver && removeEvent.get({ seq }) !== undefined;
+      if (!isRemoved && hasBody && published_at < bodiesBefore && !hasPending.get(its)) {
+        removeBody.run({ seq });
       }
       looked += deliveries + 1;
       if (looked >= stepDeliveries) return false;
@@ -102,19 +60,124 @@ export function retentionStore(db: Database, commit: Commit): RetentionStore {
   };
 
   const expireDisabled = (now: number): boolean => {
-    const before = numberAt(now - keepDisabledMs);
+    const behind = since(now - keepDisabledMs);
     return disabled
-      .all(now - keepDisabledMs)
-      .every(({ application_id }) => expire.run(now, application_id, before, stepRows).changes < stepRows);
+      .all({ before: now - keepDisabledMs })
+      .every(({ application_id }) => expire.all({ application_id, behind, now }).length < stepRows);
   };
 
   const step = ({ deliveredMs, failedMs, bodiesMs }: Retention, now: number): boolean => {
     if (!expireDisabled(now)) return false;
-    if (!pruneDeliveries(numberAt(now - deliveredMs), numberAt(now - failedMs))) return false;
+    if (!pruneDeliveries(since(now - deliveredMs), since(now - failedMs))) return false;
     if (!pruneEvents(now - bodiesMs, now - idempotencyMs)) return false;
     [nextDelivery, lastEvent] = [0, 0];
     return true;
   };
 
   return { prune: (retention, now) => commit(() => step(retention, now)) };
+}
+
+const from = sql.placeholder("from");
+const behind = sql.placeholder("behind");
+
+/** Of deliveries, some at a time. */
+function deliveryStatements(orm: BunSQLiteDatabase) {
+  const { seq, status, application_id } = deliveries;
+  const last = sql.placeholder("last");
+  const keptFrom = sql`CASE ${status} WHEN 'delivered' THEN ${sql.placeholder("delivered")}
+    ELSE ${sql.placeholder("failed")} END`;
+  const isOld = and(ne(status, "pending"), lt(seq, keptFrom));
+  const some = orm
+    .select({ seq })
+    .from(deliveries)
+    .where(and(gte(seq, from), lt(seq, behind)))
+    .orderBy(seq)
+    .limit(stepRows)
+    .as("some");
+  const itsDelivery = orm
+    .select({ seq })
+    .from(deliveries)
+    .where(and(eq(seq, attempts.delivery_seq), isOld));
+  const newest = orm
+    .select({ application_id, up_to: max(seq).as("up_to") })
+    .from(deliveries)
+    .innerJoin(applications, eq(applications.id, application_id))
+    .where(and(between(seq, from, last), isOld, ne(status, "canceled")))
+    .groupBy(application_id);
+  const upTo = sql`max(${removedDeliveries.up_to}, excluded.up_to)`;
+  return {
+    slice: orm
+      .select({ last: max(some.seq) })
+      .from(some)
+      .prepare(),
+    removeAttempts: orm
+      .delete(attempts)
+      .where(and(between(attempts.delivery_seq, from, last), exists(itsDelivery)))
+      .prepare(),
+    noteRemoved: orm
+      .insert(removedDeliveries)
+      .select(newest)
+      .onConflictDoUpdate({ target: removedDeliveries.application_id, set: { up_to: upTo } })
+      .prepare(),
+    removeDeliveries: orm
+      .delete(deliveries)
+      .where(and(between(seq, from, last), isOld))
+      .prepare(),
+  };
+}
+
+/** Of events, one by one. */
+function eventStatements(orm: BunSQLiteDatabase) {
+  const { seq, first_delivery, published_at } = events;
+  const isIt = eq(seq, sql.placeholder("seq"));
+  const isIts = and(gte(deliveries.seq, from), lt(deliveries.seq, behind));
+  const found = { seq: deliveries.seq };
+  const newest = orm.select({ seq: max(seq) }).from(events);
+  return {
+    oldEvents: orm
+      .select({
+        seq,
+        first_delivery,
+        deliveries: events.deliveries,
+        published_at,
+        hasBody: sql<boolean>`${events.body} IS NOT NULL`.mapWith(Boolean),
+      })
+      .from(events)
+      .where(and(gt(seq, sql.placeholder("after")), lt(published_at, sql.placeholder("before"))))
+      .orderBy(seq)
+      .limit(stepRows)
+      .prepare(),
+    hasDeliveries: orm.select(found).from(deliveries).where(isIts).limit(1).prepare(),
+    hasPending: orm
+      .select(found)
+      .from(deliveries)
+      .where(and(isIts, eq(deliveries.status, "pending")))
+      .limit(1)
+      .prepare(),
+    // The last one stays: the numbers of deliveries go on from it, also after a restart.
+    removeEvent: orm
+      .delete(events)
+      .where(and(isIt, lt(seq, newest)))
+      .returning({ seq })
+      .prepare(),
+    removeBody: orm.update(events).set({ body: null }).where(isIt).prepare(),
+  };
+}
+
+/** Ends some pending deliveries of an endpoint that has been disabled for too long. */
+function expiry(orm: BunSQLiteDatabase) {
+  const { seq, application_id, next_attempt_at } = deliveries;
+  const some = orm
+    .select({ seq })
+    .from(deliveries)
+    .where(
+      and(eq(application_id, sql.placeholder("application_id")), isNotNull(next_attempt_at), lt(seq, behind)),
+    )
+    .limit(stepRows);
+  return orm
+    .update(deliveries)
+    .set({ status: "expired", next_attempt_at: null, finished_at: sql`${sql.placeholder("now")}` })
+    .where(inArray(seq, some))
+    .returning({ seq })
+    .prepare();
 }

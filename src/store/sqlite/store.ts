@@ -8,8 +8,8 @@ import { categoryStore } from "./categories.ts";
 import { channelStore } from "./channels.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { consentStore } from "./consents.ts";
+import { deliveryModes } from "./deliveries/modes.ts";
 import { deliveryStore } from "./deliveries.ts";
-import { deliveryModes } from "./delivery-modes.ts";
 import { databaseIn } from "./directory.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventTypeStore } from "./event-types.ts";
@@ -82,24 +82,24 @@ function storeOn(
   onFault: OnFault = () => {},
 ): Nouns {
   const orm = drizzle(db);
-  const keepEndpoint = endpointKeeper(db);
+  const keepEndpoint = endpointKeeper(orm);
   const modes = deliveryModes(orm);
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db, orm, commit),
     categories: () => categoryStore(orm, commit),
     channels: () => channelStore(orm, commit),
     livestreams: () => livestreamStore(db, orm, commit),
-    applications: () => applicationStore(db, orm, commit, modes),
+    applications: () => applicationStore(orm, commit, modes),
     tokens: () => tokenStore(orm, commit),
     loginRequests: () => loginRequestStore(orm, commit),
-    consents: () => consentStore(db, orm, commit),
-    subscriptions: () => subscriptionStore(db, orm, commit, snapshots),
+    consents: () => consentStore(orm, commit),
+    subscriptions: () => subscriptionStore(orm, commit, snapshots),
     events: () => eventStore(db, orm, commit, modes),
     eventTypes: () => eventTypeStore(orm, commit),
-    deliveries: () => deliveryStore(db, commit, keepEndpoint),
+    deliveries: () => deliveryStore(db, orm, commit, keepEndpoint),
     replays: () => replayStore(db, orm, commit),
-    endpoints: () => endpointStore(db, commit),
-    retention: () => retentionStore(db, commit),
+    endpoints: () => endpointStore(orm, commit),
+    retention: () => retentionStore(orm, commit),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),
     settings: () => settingStore(orm, commit),

@@ -1,20 +1,21 @@
-import type { Database, SQLQueryBindings } from "bun:sqlite";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import { once } from "../../domain/lazily.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { SubscribeResult, SubscriptionList, SubscriptionStore } from "../subscriptions.ts";
-import { deliveryCanceler } from "./cancel.ts";
+import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
+import { isOneOf, placeholders } from "./columns.ts";
 import type { Commit } from "./commit.ts";
-import { subscriptions } from "./schema/events.ts";
+import { deliveryCanceler } from "./deliveries/cancel.ts";
+import { tokens } from "./schema/access.ts";
+import { subscriptionCounts, subscriptions } from "./schema/events.ts";
+import { users } from "./schema/platform.ts";
 import type { Snapshots } from "./snapshots.ts";
+import { readSubscriptionList } from "./subscription-list.ts";
 
-/** Creating and listing use statements of SQLite itself: through drizzle both would take several times as long. */
 export function subscriptionStore(
-  db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
   snapshots: Snapshots,
@@ -43,52 +44,32 @@ export function subscriptionStore(
     )
     .limit(1)
     .prepare();
-  const existing = db.prepare<{ id: string }, [string, number | null, string, number]>(
-    `SELECT id FROM subscriptions
-     WHERE app_id = ? AND ifnull(broadcaster_user_id, 0) = ifnull(?, 0) AND event = ? AND version = ?`,
-  );
-  const userExists = db.prepare<{ id: number }, [number]>("SELECT id FROM users WHERE id = ?");
-  const insert = db.prepare<null, [string, string, number | null, string, number, string]>(
-    `INSERT INTO subscriptions (id, app_id, broadcaster_user_id, event, version, created_at, updated_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
-  );
-  const kept = db.prepare<Count, [string]>(keptCount);
-  const count = (applicationId: string) => kept.get(applicationId)?.subscriptions ?? 0;
-  const remove = subscriptionRemover(db);
-  const isGood = db.prepare<{ good: 1 }, [Uint8Array]>("SELECT 1 AS good FROM tokens WHERE hash = ?");
+  const kept = orm
+    .select({ n: subscriptionCounts.subscriptions })
+    .from(subscriptionCounts)
+    .where(eq(subscriptionCounts.application_id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const count = (id: string) => kept.get({ id })?.n ?? 0;
+  const remove = subscriptionRemover(orm);
+  const subscribe = once(() => subscriber(orm, count));
 
   /** In the commit that creates, so that nothing is created after the token, its consent or its application ended. */
   const requireToken = (hash: Uint8Array) => {
-    if (isGood.get(hash)) return;
+    const isIt = eq(tokens.hash, Buffer.from(hash));
+    if (orm.select({ at: tokens.expires_at }).from(tokens).where(isIt).limit(1).get()) return;
     throw new DomainError("invalid_token", "The access token was revoked");
-  };
-
-  const subscribe = (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
-    const { app_id, broadcaster_user_id, event, version } = key;
-    const found = existing.get(app_id, broadcaster_user_id, event, version);
-    if (found) return found;
-    if (broadcaster_user_id !== null && !userExists.get(broadcaster_user_id)) {
-      return { error: `broadcaster_user_id ${broadcaster_user_id} is not a known user` };
-    }
-    if (count(app_id) >= limit) {
-      return {
-        error: `The limit of ${limit} subscriptions of this application is reached; delete some first`,
-      };
-    }
-    const id = newId();
-    insert.run(id, app_id, broadcaster_user_id, event, version, now);
-    return { id };
   };
 
   return {
     subscribe: (keys, limit, now, token = null) =>
       commit(() => {
         if (token) requireToken(token);
-        return keys.map((key) => subscribe(key, limit, isoTime(now)));
+        return keys.map((key) => subscribe()(key, limit, isoTime(now)));
       }),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     list: (applicationId, broadcasterId) =>
-      snapshots.during((moment) => readList(moment, applicationId, broadcasterId)),
+      snapshots.during((moment) => readSubscriptionList(moment, applicationId, broadcasterId)),
     find: async (app_id, id) => find.get({ app_id, id }) ?? null,
     count: async (applicationId) => count(applicationId),
     remove: (applicationId, ids, now, userId = null) =>
@@ -96,58 +77,49 @@ export function subscriptionStore(
   };
 }
 
-interface Slice {
-  /** Records with commas between them; null: none. */
-  readonly json: Uint8Array<ArrayBuffer> | null;
-}
-interface Count {
-  readonly subscriptions: number;
-}
+/** As the index `subscriptions_key` says it. */
+const broadcaster = sql`ifnull(${subscriptions.broadcaster_user_id}, 0)`;
 
-/** So many records of a list are read at once: half a millisecond. */
-const sliceSize = 1_000;
+/** Makes the function that gives the subscription of a key, or creates it; to be called within a commit. */
+function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => number) {
+  const { id, app_id, event, version } = subscriptions;
+  const existing = orm
+    .select({ id })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(app_id, sql.placeholder("app_id")),
+        eq(broadcaster, sql`ifnull(${sql.placeholder("broadcaster_user_id")}, 0)`),
+        eq(event, sql.placeholder("event")),
+        eq(version, sql.placeholder("version")),
+      ),
+    )
+    .limit(1)
+    .prepare();
+  const user = orm
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const { sequence: _, ...columns } = placeholders(subscriptions);
+  const insert = orm.insert(subscriptions).values(columns).prepare();
 
-/** What `json_object` would give, in two thirds of the time. */
-const record = `concat('{"id":"', id, '","app_id":"', app_id, '","broadcaster_user_id":',
-  ifnull(broadcaster_user_id, 'null'), ',"event":', json_quote(event), ',"version":', version,
-  ',"method":"webhook","created_at":"', created_at, '","updated_at":"', updated_at, '"}')`;
-
-/** Greater than every id. */
-const behindAll = "~";
-const behind = "FROM subscriptions INDEXED BY subscriptions_list WHERE app_id = ? AND id > ?";
-const endOfSlice = `SELECT id ${behind} ORDER BY id LIMIT 1 OFFSET ${sliceSize - 1}`;
-const sliceOfAll = `SELECT CAST(group_concat(${record}, ',') AS BLOB) AS json ${behind} AND id <= ?`;
-/** Of one broadcaster there are no more than there are types of events. */
-const allOfBroadcaster = `SELECT CAST(group_concat(${record}, ',' ORDER BY id) AS BLOB) AS json
-  FROM subscriptions INDEXED BY subscriptions_key WHERE app_id = ? AND ifnull(broadcaster_user_id, 0) = ?`;
-
-const keptCount = "SELECT subscriptions FROM subscription_counts WHERE application_id = ?";
-
-async function readList(
-  moment: Database,
-  applicationId: string,
-  broadcasterId: number | null,
-): Promise<SubscriptionList> {
-  const ofBroadcaster = moment.query<Slice, [string, number]>(allOfBroadcaster);
-  const slices =
-    broadcasterId === null
-      ? await slicesOf(moment, applicationId)
-      : [ofBroadcaster.get(applicationId, broadcasterId)?.json];
-  const used = moment.query<Count, [string]>(keptCount).get(applicationId)?.subscriptions ?? 0;
-  return { slices: slices.filter((slice) => slice != null), used };
-}
-
-/** A list in slices; others have their turns in between. */
-async function slicesOf(moment: Database, applicationId: string) {
-  const ends = moment.query<{ id: string }, [string, string]>(endOfSlice);
-  const slice = moment.query<Slice, [string, string, string]>(sliceOfAll);
-  const slices: (Slice["json"] | undefined)[] = [];
-  for (let after = ""; ; await nextTurn()) {
-    const end = ends.get(applicationId, after)?.id;
-    slices.push(slice.get(applicationId, after, end ?? behindAll)?.json);
-    if (end === undefined) return slices;
-    after = end;
-  }
+  return (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
+    const found = existing.get({ ...key });
+    if (found) return found;
+    if (key.broadcaster_user_id !== null && !user.get({ id: key.broadcaster_user_id })) {
+      return { error: `broadcaster_user_id ${key.broadcaster_user_id} is not a known user` };
+    }
+    if (count(key.app_id) >= limit) {
+      return {
+        error: `The limit of ${limit} subscriptions of this application is reached; delete some first`,
+      };
+    }
+    const id = newId();
+    insert.run({ ...key, id, created_at: now, updated_at: now });
+    return { id };
+  };
 }
 
 /**
@@ -155,27 +127,25 @@ async function slicesOf(moment: Database, applicationId: string) {
  * broadcaster; gives the ids that were removed. Cancels their deliveries that are in the store; to be called within a
  * commit.
  */
-export function subscriptionRemover(db: Database) {
-  const cancel = deliveryCanceler(db);
-  const removal = <T extends SQLQueryBindings[]>(which: string) =>
-    db.prepare<{ id: string }, [string, ...T]>(
-      `DELETE FROM subscriptions WHERE app_id = ?1 AND ${which} RETURNING id`,
-    );
-  const byIds = removal<[string, number | null]>(
-    "id IN (SELECT value FROM json_each(?2)) AND (?3 IS NULL OR broadcaster_user_id = ?3)",
-  );
-  const byBroadcaster = removal<[number]>("ifnull(broadcaster_user_id, 0) = ?2");
-  const canceled = (applicationId: string, removed: readonly { readonly id: string }[], now: number) => {
+export function subscriptionRemover(orm: BunSQLiteDatabase) {
+  const cancel = deliveryCanceler(orm);
+  const remove = (applicationId: string, which: SQL | undefined, now: number): string[] => {
+    const removed = orm
+      .delete(subscriptions)
+      .where(and(eq(subscriptions.app_id, applicationId), which))
+      .returning({ id: subscriptions.id })
+      .all();
     const ids = removed.map(({ id }) => id);
     cancel.ofSubscriptions(applicationId, ids, now);
     return ids;
   };
   return {
     byIds(applicationId: string, ids: readonly string[], userId: number | null, now: number): string[] {
-      return canceled(applicationId, byIds.all(applicationId, JSON.stringify(ids), userId), now);
+      const isTheirs = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
+      return remove(applicationId, and(isOneOf(subscriptions.id, ids), isTheirs), now);
     },
     ofBroadcaster(applicationId: string, userId: number, now: number): string[] {
-      return canceled(applicationId, byBroadcaster.all(applicationId, userId), now);
+      return remove(applicationId, eq(broadcaster, userId), now);
     },
   };
 }

@@ -4,9 +4,9 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
-import { deliveryCanceler } from "./cancel.ts";
 import { excluded, placeholders } from "./columns.ts";
 import { type Commit, commitBatch } from "./commit.ts";
+import { deliveryCanceler } from "./deliveries/cancel.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { subscriptions } from "./schema/events.ts";
 import { channels, users } from "./schema/platform.ts";
@@ -14,7 +14,7 @@ import { type IndexChange, userSearch } from "./search.ts";
 
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
   const search = once(() => userSearch(db));
-  const cancel = once(() => deliveryCanceler(db));
+  const cancel = once(() => deliveryCanceler(orm));
   const byName = orm
     .select()
     .from(users)

@@ -147,6 +147,9 @@ export const deliveries = sqliteTable(
   ],
 );
 
+/** Which deliveries the dispatcher has in memory: as the partial index says it, because a parameter would not match that. */
+export const isHandedOut = sql`${deliveries.status} = 'pending' AND ${deliveries.next_attempt_at} IS NULL`;
+
 /** Up to which number deliveries of an application were removed, those that were canceled aside. */
 export const removedDeliveries = sqliteTable("removed_deliveries", {
   application_id: text()

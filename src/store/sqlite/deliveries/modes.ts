@@ -1,9 +1,9 @@
 import { and, eq, ne, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { DeliveryMode } from "../../domain/applications.ts";
-import { once } from "../../domain/lazily.ts";
-import type { Commit } from "./commit.ts";
-import { applications } from "./schema/access.ts";
+import type { DeliveryMode } from "../../../domain/applications.ts";
+import { once } from "../../../domain/lazily.ts";
+import type { Commit } from "../commit.ts";
+import { applications } from "../schema/access.ts";
 
 /**
  * Which applications use the event stream, kept in memory: the fan-out asks for each subscriber, and a look-up for each

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { once } from "../../domain/lazily.ts";
+import { once } from "../../../domain/lazily.ts";
 
 type Value = string | number | null;
 

@@ -1,8 +1,13 @@
 import type { Database } from "bun:sqlite";
-import type { Attempt } from "../../domain/deliveries.ts";
-import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../domain/delivery-log.ts";
-import type { DeliveryStore } from "../deliveries.ts";
-import { deliveryRegionBits } from "./schema/events.ts";
+import { and, count, eq, min, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { Attempt } from "../../../domain/deliveries.ts";
+import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../../domain/delivery-log.ts";
+import { once } from "../../../domain/lazily.ts";
+import type { DeliveryStore } from "../../deliveries.ts";
+import { deliveries, isHandedOut } from "../schema/events.ts";
+import { deliveryIndexes } from "./indexes.ts";
+import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
 /** What one request looks at, at most: rows of the log, regions of its index, and time. */
 const maxRows = 2_000;
@@ -12,80 +17,61 @@ const maxMs = 5;
 /** So many pending deliveries are counted. */
 const maxCounted = 5_000;
 
-type Row = Omit<DeliveryRecord, "attempts">;
+type LoggedRow = Omit<DeliveryRecord, "attempts">;
 
-interface AttemptRow extends Omit<Attempt, "timings"> {
+interface LoggedAttempt extends Omit<Attempt, "timings"> {
   readonly dns_ms: number | null;
   readonly connect_ms: number | null;
   readonly tls_ms: number | null;
   readonly first_byte_ms: number | null;
 }
 
-/** The number of the first delivery of an event that was published at a time or later. */
-export function deliveryNumbers(db: Database) {
-  const since = db.prepare<{ first_delivery: number }, [number]>(
-    "SELECT first_delivery FROM events WHERE published_at >= ? ORDER BY published_at, seq LIMIT 1",
-  );
-  return (time: number): number => since.get(time)?.first_delivery ?? Number.MAX_SAFE_INTEGER;
-}
-
 /**
  * The log of deliveries as it is read. An application's deliveries are found region by region, the newest first,
  * because an index in which each subscription had its own place would cost a page for each subscriber of an event.
  */
-export function deliveryLog(db: Database): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
+export function deliveryLog(
+  db: Database,
+  orm: BunSQLiteDatabase,
+): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
   one(seq: number): DeliveryRecord | null;
   /** Without its attempts. */
-  row(seq: number): Row | null;
+  row(seq: number): LoggedRow | null;
 } {
-  const numberAt = deliveryNumbers(db);
+  const { first, last, since } = deliveryPositions(orm);
+  const { inRegion, ofSubscription, wentWrong } = deliveryIndexes(db, "DESC");
   const columns = `d.seq, d.id, d.application_id, d.subscription_id, e.id AS event_id, e.name AS type, e.version,
     e.broadcaster_user_id, d.sequence, d.next_attempt_at, d.expires_at, d.finished_at, e.published_at,
     CASE WHEN d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id)
          THEN 'canceled' ELSE d.status END AS status`;
-  const bySeq = db.prepare<Row, [number]>(
+  const bySeq = db.prepare<LoggedRow, [number]>(
     `SELECT ${columns} FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE d.seq = ?`,
   );
-  const byId = db.prepare<Row & { body: string | null }, [string]>(
+  const byId = db.prepare<LoggedRow & { body: string | null }, [string]>(
     `SELECT ${columns}, e.body FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE d.id = ?`,
   );
-  const attemptsOf = db.prepare<AttemptRow, [number]>(
+  const attemptsOf = db.prepare<LoggedAttempt, [number]>(
     `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
      FROM attempts WHERE delivery_seq = ? ORDER BY number`,
-  );
-  const ends = db.prepare<{ first: number | null; last: number | null }, []>(
-    "SELECT (SELECT min(seq) FROM deliveries) AS first, (SELECT max(seq) FROM deliveries) AS last",
-  );
-  // Without a word SQLite would rather walk the table, which is in the order that is asked for.
-  const region = `SELECT seq FROM deliveries INDEXED BY deliveries_application
-     WHERE seq >> ${deliveryRegionBits} = ? AND application_id = ?`;
-  const newestFirst = "AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?";
-  const inRegion = db.prepare<{ seq: number }, [number, string, number, number, number]>(
-    `${region} ${newestFirst}`,
-  );
-  const inRegionOf = db.prepare<{ seq: number }, [number, string, string, number, number, number]>(
-    `${region} AND subscription_id = ? ${newestFirst}`,
-  );
-  // The last condition is what the partial index says of itself: without it SQLite would not use it.
-  const wentWrong = db.prepare<{ seq: number }, [string, number, number]>(
-    `SELECT seq FROM deliveries INDEXED BY deliveries_failed
-     WHERE application_id = ? AND seq >= ? AND seq < ? AND status IN ('failed', 'expired') ORDER BY seq DESC`,
   );
   const everyone = db.prepare<{ seq: number }, [number, number]>(
     "SELECT seq FROM deliveries WHERE seq >= ? AND seq < ? ORDER BY seq DESC",
   );
-  const inStore = db.prepare<Counted, [string, string, string]>(
+  const inStore = db.prepare<Counted & { readonly looked: number }, [string, string, string]>(
     `SELECT count(*) AS looked, ifnull(sum(subscription_id = ?), 0) AS pending,
             min(CASE WHEN subscription_id = ? THEN seq END) AS oldest
      FROM (SELECT seq, subscription_id FROM deliveries INDEXED BY deliveries_due
            WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${maxCounted})`,
   );
-  const handedOut = db.prepare<Counted, [string]>(
-    `SELECT 0 AS looked, count(*) AS pending, min(seq) AS oldest FROM deliveries INDEXED BY deliveries_handed_out
-     WHERE status = 'pending' AND next_attempt_at IS NULL AND subscription_id = ?`,
+  const handedOut = once(() =>
+    orm
+      .select({ pending: count(), oldest: min(deliveries.seq) })
+      .from(deliveries)
+      .where(and(isHandedOut, eq(deliveries.subscription_id, sql.placeholder("id"))))
+      .prepare(),
   );
 
-  const complete = (row: Row): DeliveryRecord => {
+  const complete = (row: LoggedRow): DeliveryRecord => {
     return { ...row, attempts: attemptsOf.all(row.seq).map(attemptOf) };
   };
 
@@ -95,14 +81,15 @@ export function deliveryLog(db: Database): Pick<DeliveryStore, "page" | "find" |
     if (application_id === null) {
       for (const { seq } of everyone.iterate(floor, top)) yield { seq, isRow: true };
     } else if (status === "failed" || status === "expired") {
-      for (const { seq } of wentWrong.iterate(application_id, floor, top)) yield { seq, isRow: true };
+      for (const { seq } of wentWrong.iterate(application_id, floor, top, maxRows))
+        yield { seq, isRow: true };
     } else {
       const lastRegion = regionOf(floor);
       for (let at = regionOf(top - 1); at >= lastRegion; at--) {
         const rows =
           subscription_id === null
             ? inRegion.all(at, application_id, floor, top, maxRows)
-            : inRegionOf.all(at, application_id, subscription_id, floor, top, maxRows);
+            : ofSubscription.all(at, application_id, subscription_id, floor, top, maxRows);
         for (const { seq } of rows) yield { seq, isRow: true };
         yield { seq: at * regionSize, isRow: false };
       }
@@ -110,11 +97,12 @@ export function deliveryLog(db: Database): Pick<DeliveryStore, "page" | "find" |
   }
 
   const page = (filter: DeliveryFilter, below: number | null, limit: number): DeliveryPage => {
-    const { first, last } = ends.get() ?? { first: null, last: null };
-    if (first === null || last === null) return { deliveries: [], next: null };
-    const floor = Math.max(first, filter.after === null ? 0 : numberAt(filter.after));
-    const before = filter.before === null ? last + 1 : numberAt(filter.before);
-    const top = Math.min(last + 1, before, below ?? last + 1);
+    const lowest = first();
+    if (lowest === null) return { deliveries: [], next: null };
+    const floor = Math.max(lowest, filter.after === null ? 0 : since(filter.after));
+    const behind = last() + 1;
+    const before = filter.before === null ? behind : since(filter.before);
+    const top = Math.min(behind, before, below ?? behind);
     const until = performance.now() + maxMs;
     const deliveries: DeliveryRecord[] = [];
     let [rows, regions, lookedAt] = [0, 0, top];
@@ -137,24 +125,23 @@ export function deliveryLog(db: Database): Pick<DeliveryStore, "page" | "find" |
   const newestPending = (applicationId: string, subscriptionId: string): Counted => {
     const all = { status: null, type: null, broadcaster_user_id: null, after: null, before: null };
     const filter = { ...all, application_id: applicationId, subscription_id: subscriptionId };
-    const { first, last } = ends.get() ?? { first: null, last: null };
     const found: number[] = [];
     let [rows, regions] = [0, 0];
-    for (const { seq, isRow } of candidates(filter, first ?? 0, (last ?? -1) + 1)) {
+    for (const { seq, isRow } of candidates(filter, first() ?? 0, last() + 1)) {
       if (rows >= maxCounted || regions >= maxRegions) break;
       if (isRow) rows++;
       else regions++;
       if (isRow && bySeq.get(seq)?.status === "pending") found.push(seq);
     }
-    return { looked: rows, pending: found.length, oldest: found.at(-1) ?? null };
+    return { pending: found.length, oldest: found.at(-1) ?? null };
   };
 
   const backlog = (applicationId: string, subscriptionId: string): Backlog => {
-    const none = { looked: 0, pending: 0, oldest: null };
-    const kept = inStore.get(subscriptionId, subscriptionId, applicationId) ?? none;
-    const counts =
+    const none = { pending: 0, oldest: null };
+    const kept = inStore.get(subscriptionId, subscriptionId, applicationId) ?? { looked: 0, ...none };
+    const counts: Counted[] =
       kept.looked < maxCounted
-        ? [kept, handedOut.get(subscriptionId) ?? none]
+        ? [kept, handedOut().get({ id: subscriptionId }) ?? none]
         : [kept, newestPending(applicationId, subscriptionId)]
             .sort((a, b) => b.pending - a.pending)
             .slice(0, 1);
@@ -183,7 +170,6 @@ export function deliveryLog(db: Database): Pick<DeliveryStore, "page" | "find" |
 }
 
 interface Counted {
-  readonly looked: number;
   readonly pending: number;
   readonly oldest: number | null;
 }
@@ -194,15 +180,15 @@ interface Step {
   readonly isRow: boolean;
 }
 
-export const regionSize = 2 ** deliveryRegionBits;
-export const regionOf = (seq: number) => Math.floor(seq / regionSize);
-
-function isWithin(row: Row, scope: Pick<DeliveryFilter, "application_id" | "broadcaster_user_id">): boolean {
+function isWithin(
+  row: LoggedRow,
+  scope: Pick<DeliveryFilter, "application_id" | "broadcaster_user_id">,
+): boolean {
   if (scope.application_id !== null && row.application_id !== scope.application_id) return false;
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
-function matches(row: Row, filter: DeliveryFilter): boolean {
+function matches(row: LoggedRow, filter: DeliveryFilter): boolean {
   const { subscription_id, status, type } = filter;
   return (
     isWithin(row, filter) &&
@@ -212,7 +198,7 @@ function matches(row: Row, filter: DeliveryFilter): boolean {
   );
 }
 
-function attemptOf({ dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest }: AttemptRow): Attempt {
+function attemptOf({ dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest }: LoggedAttempt): Attempt {
   const timings = { dnsMs: dns_ms, connectMs: connect_ms, tlsMs: tls_ms, firstByteMs: first_byte_ms };
   return { ...rest, timings };
 }

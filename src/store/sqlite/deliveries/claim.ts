@@ -1,0 +1,118 @@
+import type { Database } from "bun:sqlite";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
+import type { DeliveryStore } from "../../deliveries.ts";
+import type { Commit } from "../commit.ts";
+import { deliveries, isHandedOut } from "../schema/events.ts";
+
+interface DueRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly subscription_id: string;
+  readonly isWanted: 0 | 1;
+  readonly sequence: number;
+  readonly attempts: number;
+  readonly extra_attempts: number;
+  readonly resume_at: number | null;
+  readonly expires_at: number | null;
+  readonly next_attempt_at: number;
+  readonly event_seq: number;
+}
+
+/** Bodies of events that are kept for further claims. */
+const maxSharedBytes = 4 * 1024 * 1024;
+
+/**
+ * Hands out what is due, in statements of SQLite itself, because this is the engine's innermost loop. What is handed out is
+ * only remembered in memory: one process owns the file, and after a crash exactly what was not recorded must be sent again.
+ */
+export function deliveryClaims(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+): Pick<DeliveryStore, "takeUp" | "pending" | "claim" | "giveBack"> {
+  const claimed = new Set<number>();
+  // A loose index scan: one step per application, however many deliveries are pending.
+  const pending = db.prepare<{ application_id: string; due_at: number }, []>(
+    `WITH RECURSIVE apps(id) AS (
+       SELECT min(application_id) FROM deliveries WHERE next_attempt_at IS NOT NULL
+       UNION ALL
+       SELECT (SELECT min(application_id) FROM deliveries
+               WHERE next_attempt_at IS NOT NULL AND application_id > apps.id)
+       FROM apps WHERE apps.id IS NOT NULL
+     )
+     SELECT id AS application_id,
+            (SELECT min(next_attempt_at) FROM deliveries
+             WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
+     FROM apps WHERE id IS NOT NULL`,
+  );
+  const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
+    d.expires_at, d.next_attempt_at, d.event_seq,
+    EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted`;
+  const first = db.prepare<DueRow, [string]>(
+    `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at = 0 ORDER BY d.seq`,
+  );
+  const again = db.prepare<DueRow, [string]>(
+    `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at > 0
+     ORDER BY d.next_attempt_at, d.seq`,
+  );
+  const event = db.prepare<{ id: string; name: string; version: number; body: string | null }, [number]>(
+    "SELECT id, name, version, body FROM events WHERE seq = ?",
+  );
+
+  // What one event is delivered to is claimed by many at about the same time: they share its body.
+  const sentEvents = new Map<number, SentEvent>();
+  let sentBytes = 0;
+  const sentEvent = (seq: number): SentEvent => {
+    const known = sentEvents.get(seq);
+    if (known) return known;
+    const row = event.get(seq);
+    if (!row) throw new Error(`event ${seq} of a pending delivery is missing`);
+    const sent = { ...row, body: Buffer.from(row.body ?? "") };
+    sentBytes += sent.body.length;
+    if (sentBytes > maxSharedBytes) {
+      sentEvents.clear();
+      sentBytes = sent.body.length;
+    }
+    sentEvents.set(seq, sent);
+    return sent;
+  };
+
+  /** Rows that are not handed out, up to `limit`, and the first one behind them. */
+  const unclaimed = (rows: Iterable<DueRow>, limit: number, dueBy: number) => {
+    const taken: DueRow[] = [];
+    for (const row of rows) {
+      if (claimed.has(row.seq)) continue;
+      if (taken.length >= limit || row.next_attempt_at > dueBy) return { taken, next: row };
+      taken.push(row);
+    }
+    return { taken, next: null };
+  };
+
+  return {
+    takeUp: () =>
+      commit(() => {
+        claimed.clear();
+        orm.update(deliveries).set({ next_attempt_at: 0 }).where(isHandedOut).run();
+      }),
+    pending: async () => pending.all(),
+    async claim(applicationId, now, limit) {
+      // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
+      const share = Math.ceil(limit / 4);
+      const some = unclaimed(again.iterate(applicationId), share, now);
+      const firsts = unclaimed(first.iterate(applicationId), limit - some.taken.length, 0);
+      const places = limit - firsts.taken.length;
+      const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), places, now);
+      const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
+        const { event_seq, isWanted, next_attempt_at, ...about } = row;
+        const event = sentEvent(event_seq);
+        return { ...about, application_id: applicationId, isWanted: isWanted === 1, event };
+      });
+      for (const { seq } of due) claimed.add(seq);
+      return { due, isBehind: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
+    },
+    async giveBack(seqs) {
+      for (const seq of seqs) claimed.delete(seq);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { Database } from "bun:sqlite";
+import type { Attempt, AttemptResult } from "../../../domain/deliveries.ts";
+import { rowInserter } from "./rows.ts";
+
+/**
+ * Records what came of attempts, inside a transaction; in statements of SQLite itself, because this is the engine's
+ * innermost loop as well.
+ */
+export function attemptRecorder(db: Database): (results: readonly AttemptResult[]) => void {
+  const settle = db.prepare<
+    null,
+    [string, number, number, number | null, number | null, number | null, number]
+  >(
+    `UPDATE deliveries SET status = ?, attempts = ?, extra_attempts = ?, next_attempt_at = ?, resume_at = ?,
+       finished_at = ?
+     WHERE seq = ? AND status = 'pending'`,
+  );
+  const standing = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
+    `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted,
+            (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
+     FROM deliveries d WHERE d.seq = ?`,
+  );
+  const addAttempts = rowInserter<AttemptRow>(
+    db,
+    `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
+       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)`,
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
+
+  /** What becomes of a delivery that is to be tried again, which may have changed while the attempt was under way. */
+  const pendingAs = (
+    result: AttemptResult,
+  ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
+    const { seq, at, generation, next_attempt_at, resume_at } = result;
+    const now = standing.get(seq);
+    if (!now?.isWanted) return { status: "canceled", next_attempt_at: null, resume_at: null };
+    // Its endpoint was enabled meanwhile, or has another URL: it is asked for now, as the others that wait.
+    const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
+    if (!isAsked) return result;
+    const resumeAt = resume_at ?? next_attempt_at;
+    return { status: "pending", next_attempt_at: Math.min(next_attempt_at, at), resume_at: resumeAt };
+  };
+
+  return (results) => {
+    const made: AttemptRow[] = [];
+    for (const result of results) {
+      const { seq, at, attempt, attempts, extra_attempts } = result;
+      const { status, next_attempt_at, resume_at } = result.status === "pending" ? pendingAs(result) : result;
+      const finishedAt = status === "pending" ? null : at;
+      settle.run(status, attempts, extra_attempts, next_attempt_at, resume_at, finishedAt, seq);
+      if (attempt) made.push(attemptRow(seq, attempts, attempt));
+    }
+    addAttempts(made);
+  };
+}
+
+/** delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response */
+type AttemptRow = readonly (string | number | null)[];
+
+function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
+  const { at, outcome, status, duration_ms, error, response } = attempt;
+  const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
+  return [
+    seq,
+    number,
+    at,
+    outcome,
+    status,
+    duration_ms,
+    dnsMs,
+    connectMs,
+    tlsMs,
+    firstByteMs,
+    error,
+    response,
+  ];
+}

@@ -1,0 +1,164 @@
+import { and, eq, exists, gt, inArray, isNotNull, lt, type SQL, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { receives, usesOnlyStream } from "../../../domain/applications.ts";
+import { type DeliveryScope, maxAttempts, noReceiver } from "../../../domain/delivery-log.ts";
+import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import { once } from "../../../domain/lazily.ts";
+import type { ReplaySkips } from "../../../domain/replays.ts";
+import { applications } from "../schema/access.ts";
+import { deliveries, endpoints, events, subscriptions } from "../schema/events.ts";
+
+/** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
+const hurriedAtOnce = 10_000;
+
+const { next_attempt_at, resume_at } = deliveries;
+const at = sql`${sql.placeholder("now")}`;
+const isIt = eq(deliveries.seq, sql.placeholder("seq"));
+
+/**
+ * What a person asks for is an attempt of its own: the schedule goes on behind it, at `resume_at`, as if it were not
+ * made.
+ */
+const askedFor = {
+  resume_at: sql`ifnull(${resume_at}, ${next_attempt_at})`,
+  next_attempt_at: sql`min(${next_attempt_at}, ${at})`,
+};
+
+/** Makes the retries of an application due, within a commit. */
+export function hurrier(orm: BunSQLiteDatabase): (applicationId: string, now: number) => void {
+  const hurry = once(() => {
+    const isRetry = and(
+      eq(deliveries.application_id, sql.placeholder("application")),
+      gt(next_attempt_at, 0),
+      lt(deliveries.attempts, maxAttempts),
+    );
+    const soonest = orm
+      .select({ seq: deliveries.seq })
+      .from(deliveries)
+      .where(isRetry)
+      .orderBy(next_attempt_at)
+      .limit(hurriedAtOnce);
+    return orm.update(deliveries).set(askedFor).where(inArray(deliveries.seq, soonest)).prepare();
+  });
+  return (application, now) => void hurry().run({ application, now });
+}
+
+/** Makes deliveries due again, within a commit. What has ended is pending again, with its id and its attempts. */
+export function requeuer(orm: BunSQLiteDatabase) {
+  const find = once(() =>
+    orm
+      .select({
+        status: deliveries.status,
+        attempts: deliveries.attempts,
+        hasBody: asBoolean(isNotNull(events.body)),
+        isWanted: asBoolean(
+          exists(
+            orm
+              .select({ id: subscriptions.id })
+              .from(subscriptions)
+              .where(eq(subscriptions.id, deliveries.subscription_id)),
+          ),
+        ),
+      })
+      .from(deliveries)
+      .innerJoin(events, eq(events.seq, deliveries.event_seq))
+      .where(isIt)
+      .limit(1)
+      .prepare(),
+  );
+  // What the dispatcher has in memory (null), and what waits for its first attempt (0), is about to be sent anyway.
+  const hurry = once(() =>
+    orm
+      .update(deliveries)
+      .set({ ...askedFor, expires_at: null })
+      .where(and(isIt, gt(next_attempt_at, 0)))
+      .prepare(),
+  );
+  // It is asked for, so it is worth sending whatever its age.
+  const begin = once(() =>
+    orm
+      .update(deliveries)
+      .set({ status: "pending", next_attempt_at: at, resume_at: at, finished_at: null, expires_at: null })
+      .where(isIt)
+      .prepare(),
+  );
+  /** Why it cannot be sent again, or null. */
+  const obstacle = (seq: number): keyof ReplaySkips | null => {
+    const state = find().get({ seq });
+    if (!state?.isWanted) return "subscription_deleted";
+    if (!state.hasBody) return "body_not_kept";
+    return state.attempts >= maxAttempts ? "attempts_used_up" : null;
+  };
+  return {
+    obstacle,
+    /** Makes it due at `now`; or changes nothing and gives why it cannot be sent. */
+    requeue(seq: number, now: number): keyof ReplaySkips | null {
+      const reason = obstacle(seq);
+      if (reason) return reason;
+      if (find().get({ seq })?.status === "pending") hurry().run({ now, seq });
+      else begin().run({ now, seq });
+      return null;
+    },
+  };
+}
+
+/** A condition as a column that is selected. */
+const asBoolean = (condition: SQL) => sql<boolean>`${condition}`.mapWith(Boolean);
+
+/** Throws `conflict` where nothing can be sent to an application now. */
+export function receiverCheck(orm: BunSQLiteDatabase) {
+  return (applicationId: string): void => {
+    const found = orm
+      .select({
+        webhook_url: applications.webhook_url,
+        disabled: applications.disabled,
+        delivery: applications.delivery,
+        disabled_reason: endpoints.disabled_reason,
+      })
+      .from(applications)
+      .leftJoin(endpoints, eq(endpoints.application_id, applications.id))
+      .where(eq(applications.id, applicationId))
+      .limit(1)
+      .get();
+    if (!found) throw ownerGone();
+    if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
+    if (found.disabled_reason === null) return;
+    const why = found.disabled_reason === "gone" ? "it answered 410" : "it failed for too long";
+    throw new DomainError(
+      "conflict",
+      `The endpoint is disabled, because ${why}; nothing is sent before the platform enables it again`,
+    );
+  };
+}
+
+const refusals: Readonly<Record<keyof ReplaySkips, string>> = {
+  subscription_deleted: "Its subscription was deleted, so it cannot be sent again",
+  body_not_kept: "The body of its event is no longer kept, so it cannot be sent again",
+  attempts_used_up: `It was attempted ${maxAttempts} times, which is as often as a delivery may be`,
+};
+
+/** Makes one delivery due, within a commit, and gives its number. Throws `not_found` or `conflict`. */
+export function retrier(orm: BunSQLiteDatabase) {
+  const { requeue } = requeuer(orm);
+  const requireReceiver = receiverCheck(orm);
+  return ({ application_id: app, broadcaster_user_id: user }: DeliveryScope, id: string, now: number) => {
+    const found = orm
+      .select({ seq: deliveries.seq, application_id: deliveries.application_id })
+      .from(deliveries)
+      .innerJoin(events, eq(events.seq, deliveries.event_seq))
+      .where(
+        and(
+          eq(deliveries.id, id),
+          app === null ? undefined : eq(deliveries.application_id, app),
+          user === null ? undefined : eq(events.broadcaster_user_id, user),
+        ),
+      )
+      .limit(1)
+      .get();
+    if (!found) throw new DomainError("not_found", "There is no delivery with this id");
+    requireReceiver(found.application_id);
+    const reason = requeue(found.seq, now);
+    if (reason) throw new DomainError("conflict", refusals[reason]);
+    return found.seq;
+  };
+}

@@ -32,8 +32,7 @@ export function excluded<Table extends SQLiteTable>(
 
 const columnsOf = (table: SQLiteTable): [string, Column][] => Object.entries(getTableColumns(table));
 
-/** Whether a column has one of some values; `list` is a placeholder that takes them as JSON, or the values. */
-export function isOneOf(column: AnyColumn, list: Placeholder | readonly string[]): SQL {
-  const json = Array.isArray(list) ? JSON.stringify(list) : list;
-  return inArray(column, sql`(SELECT value FROM json_each(${json}))`);
+/** Whether a column has one of the values that a placeholder takes as JSON. */
+export function isOneOf(column: AnyColumn, values: Placeholder): SQL {
+  return inArray(column, sql`(SELECT value FROM json_each(${values}))`);
 }

@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq, or, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -53,19 +53,25 @@ export function subscriptionStore(
   const count = (id: string) => kept.get({ id })?.n ?? 0;
   const remove = subscriptionRemover(orm);
   const subscribe = once(() => subscriber(orm, count));
+  const token = once(() =>
+    orm
+      .select({ expires_at: tokens.expires_at })
+      .from(tokens)
+      .where(eq(tokens.hash, sql.placeholder("hash")))
+      .limit(1)
+      .prepare(),
+  );
 
   /** In the commit that creates, so that nothing is created after the token, its consent or its application ended. */
   const requireToken = (hash: Uint8Array) => {
-    const isIt = eq(tokens.hash, Buffer.from(hash));
-    if (orm.select({ at: tokens.expires_at }).from(tokens).where(isIt).limit(1).get()) return;
-    throw new DomainError("invalid_token", "The access token was revoked");
+    if (!token().get({ hash })) throw new DomainError("invalid_token", "The access token was revoked");
   };
 
   return {
-    subscribe: (keys, limit, now, token = null) =>
+    subscribe: (keys, limit, now, tokenHash = null) =>
       commit(() => {
-        if (token) requireToken(token);
-        return keys.map((key) => subscribe()(key, limit, isoTime(now)));
+        if (tokenHash) requireToken(tokenHash);
+        return subscribe()(keys, limit, isoTime(now));
       }),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     list: (applicationId, broadcasterId) =>
@@ -105,20 +111,32 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
   const { sequence: _, ...columns } = placeholders(subscriptions);
   const insert = orm.insert(subscriptions).values(columns).prepare();
 
-  return (key: SubscriptionKey, limit: number, now: string): SubscribeResult => {
-    const found = existing.get({ ...key });
-    if (found) return found;
-    if (key.broadcaster_user_id !== null && !user.get({ id: key.broadcaster_user_id })) {
-      return { error: `broadcaster_user_id ${key.broadcaster_user_id} is not a known user` };
-    }
-    if (count(key.app_id) >= limit) {
-      return {
-        error: `The limit of ${limit} subscriptions of this application is reached; delete some first`,
-      };
-    }
-    const id = newId();
-    insert.run({ ...key, id, created_at: now, updated_at: now });
-    return { id };
+  return (keys: readonly SubscriptionKey[], limit: number, now: string): SubscribeResult[] => {
+    // Looked up once: the keys of a request have them in common.
+    const known = new Map<number, boolean>();
+    const isKnown = (id: number): boolean => {
+      const found = known.get(id) ?? user.get({ id }) !== undefined;
+      known.set(id, found);
+      return found;
+    };
+    const counts = new Map<string, number>();
+    return keys.map((key) => {
+      const found = existing.get({ ...key });
+      if (found) return found;
+      if (key.broadcaster_user_id !== null && !isKnown(key.broadcaster_user_id)) {
+        return { error: `broadcaster_user_id ${key.broadcaster_user_id} is not a known user` };
+      }
+      const used = counts.get(key.app_id) ?? count(key.app_id);
+      if (used >= limit) {
+        return {
+          error: `The limit of ${limit} subscriptions of this application is reached; delete some first`,
+        };
+      }
+      const id = newId();
+      insert.run({ ...key, id, created_at: now, updated_at: now });
+      counts.set(key.app_id, used + 1);
+      return { id };
+    });
   };
 }
 
@@ -129,23 +147,24 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
  */
 export function subscriptionRemover(orm: BunSQLiteDatabase) {
   const cancel = deliveryCanceler(orm);
-  const remove = (applicationId: string, which: SQL | undefined, now: number): string[] => {
-    const removed = orm
-      .delete(subscriptions)
-      .where(and(eq(subscriptions.app_id, applicationId), which))
-      .returning({ id: subscriptions.id })
-      .all();
+  const isIts = eq(subscriptions.app_id, sql.placeholder("application"));
+  const removal = (which: SQL | undefined) =>
+    orm.delete(subscriptions).where(and(isIts, which)).returning({ id: subscriptions.id }).prepare();
+  const user = sql.placeholder("user");
+  const isTheirs = or(sql`${user} IS NULL`, eq(subscriptions.broadcaster_user_id, user));
+  const byIds = once(() => removal(and(isOneOf(subscriptions.id, sql.placeholder("ids")), isTheirs)));
+  const byBroadcaster = once(() => removal(eq(broadcaster, user)));
+  const canceled = (application: string, removed: readonly { readonly id: string }[], now: number) => {
     const ids = removed.map(({ id }) => id);
-    cancel.ofSubscriptions(applicationId, ids, now);
+    cancel.ofSubscriptions(application, ids, now);
     return ids;
   };
   return {
-    byIds(applicationId: string, ids: readonly string[], userId: number | null, now: number): string[] {
-      const isTheirs = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
-      return remove(applicationId, and(isOneOf(subscriptions.id, ids), isTheirs), now);
+    byIds(application: string, ids: readonly string[], user: number | null, now: number): string[] {
+      return canceled(application, byIds().all({ application, ids: JSON.stringify(ids), user }), now);
     },
-    ofBroadcaster(applicationId: string, userId: number, now: number): string[] {
-      return remove(applicationId, eq(broadcaster, userId), now);
+    ofBroadcaster(application: string, user: number, now: number): string[] {
+      return canceled(application, byBroadcaster().all({ application, user }), now);
     },
   };
 }

@@ -7,7 +7,7 @@ export interface RawAnswer {
 }
 
 const statusLine = /^HTTP\/1\.1 ([1-5][0-9]{2}) ([\t\x20-\x7e]*)$/;
-const field = /^([!#$%&'*+.^_`|~0-9a-z-]+): ([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
+const field = /^([!#$%&'*+.^_`|~0-9a-z-]+): ([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/i;
 /** A field that means something else when it comes twice. */
 const single = ["content-length", "transfer-encoding", "connection", "date", "content-type", "x-request-id"];
 
@@ -30,7 +30,8 @@ export function readAnswers(
     if (status === "") throw new Error(`no status line: ${JSON.stringify(first)}`);
     const headers = new Map<string, string>();
     for (const line of lines) {
-      const [, name = "", value = ""] = field.exec(line) ?? [];
+      const [, given = "", value = ""] = field.exec(line) ?? [];
+      const name = given.toLowerCase();
       if (name === "") throw new Error(`no field: ${JSON.stringify(line)}`);
       if (headers.has(name) && single.includes(name)) throw new Error(`twice: ${name}`);
       headers.set(name, value);
@@ -67,7 +68,7 @@ function readBody(headers: ReadonlyMap<string, string>, text: string) {
     const line = text.indexOf("\r\n", at);
     if (line === -1) return null;
     const hex = text.slice(at, line);
-    if (!/^[0-9a-f]+$/.test(hex)) throw new Error(`no size of a chunk: ${JSON.stringify(hex)}`);
+    if (!/^[0-9a-f]+$/i.test(hex)) throw new Error(`no size of a chunk: ${JSON.stringify(hex)}`);
     const size = Number.parseInt(hex, 16);
     const end = line + 2 + size;
     if (text.length < end + 2) return null;

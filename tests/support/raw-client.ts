@@ -6,7 +6,7 @@ import { until } from "./until.ts";
 export class RawClient {
   readonly socket: Socket;
   readonly #pieces: string[] = [];
-  /** Whether the server has said that it sends nothing more. */
+  /** Whether the server has ended its side. */
   hasEnded = false;
   isClosed = false;
 
@@ -34,11 +34,13 @@ export class RawClient {
     return this;
   }
 
-  /** Everything that came until the server had ended its side; then this side ends, too. */
-  async toEnd(): Promise<string> {
+  /** The answers that came until the server ended its side; nothing else may come. Then this side ends, too. */
+  async toEnd(): Promise<readonly RawAnswer[]> {
     await until(() => this.hasEnded || this.isClosed);
     this.socket.destroy();
-    return this.text;
+    const { answers, rest } = readAnswers(this.text, Array(100).fill("GET"));
+    if (rest !== "") throw new Error(`more came than answers: ${JSON.stringify(rest)}`);
+    return answers;
   }
 
   /** So many answers to requests of one method, once they have come; nothing may come behind them. */
@@ -46,23 +48,12 @@ export class RawClient {
     const read = () => readAnswers(this.text, Array(count).fill(method));
     await until(() => read().answers.filter(({ status }) => status >= 200).length === count);
     const { answers, rest } = read();
-    if (rest !== "") throw new Error(`nobody asked for ${JSON.stringify(rest)}`);
+    if (rest !== "") throw new Error(`more came than was asked for: ${JSON.stringify(rest)}`);
     return answers;
   }
 
-  /** Leaves without a word. */
+  /** Closes the connection by RST. */
   reset(): void {
     this.socket.resetAndDestroy();
   }
-}
-
-/** The answer to these bytes, after which the connection has to end. */
-export async function lastAnswer(url: string, text: string, method = "GET"): Promise<RawAnswer> {
-  const { answers, rest } = readAnswers(await new RawClient(url).send(text).toEnd(), [method]);
-  const [answer] = answers;
-  if (!answer || rest !== "")
-    throw new Error(`not one answer, but ${answers.length} and ${JSON.stringify(rest)}`);
-  if (answer.headers.get("connection") !== "close")
-    throw new Error("it does not say that the connection ends");
-  return answer;
 }

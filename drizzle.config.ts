@@ -1,7 +1,7 @@
 import { defineConfig } from "drizzle-kit";
 
 // After a change of the schema: `bun run migration` writes the next file of drizzle/, which
-// src/store/sqlite/migrations.ts lists.
+// src/store/sqlite/database/migrations.ts lists.
 export default defineConfig({
   dialect: "sqlite",
   schema: "./src/store/sqlite/schema/*.ts",

@@ -79,6 +79,28 @@ test("the HTTP client for webhooks is one folder with one door, and its types sh
   expect([...inside.intersection(outside)]).toEqual([]);
 });
 
+/** docs/architecture.md has the reason of each. */
+const statements = [
+  "database/",
+  "deliveries/",
+  "search/",
+  "livestreams.ts",
+  "subscription-list.ts",
+  "users.ts",
+].map((path) => `store/sqlite/${path}`);
+
+test("statements of SQLite itself stay where docs/architecture.md lists them; all others are drizzle's", async () => {
+  const architecture = await Bun.file(join(src, "../docs/architecture.md")).text();
+  const wrong: string[] = [];
+  for (const file of files) {
+    const text = await Bun.file(join(src, file)).text();
+    const isRaw = /\b(db|moment)\.(prepare|query|run)\b/.test(text);
+    if (isRaw && !statements.some((path) => file.startsWith(path))) wrong.push(file);
+  }
+  expect(wrong).toEqual([]);
+  for (const path of statements) expect(architecture).toContain(path.replace("store/sqlite/", "`"));
+});
+
 test("only config.ts and the command line read the environment", async () => {
   const readers = [];
   for (const file of files) {

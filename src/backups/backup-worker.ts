@@ -2,7 +2,7 @@
  * The thread of one backup.
  */
 import { setPriority } from "node:os";
-import { databaseSize } from "../store/sqlite/backup.ts";
+import { databaseSize } from "../store/sqlite/database/backup.ts";
 import { runThread } from "../threads/run.ts";
 import { makeBackup, type NewBackup } from "./make.ts";
 

@@ -5,7 +5,7 @@ import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log.ts";
 import { StoreError } from "../store/faults.ts";
-import { databaseFile } from "../store/sqlite/directory.ts";
+import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { startThread, type Thread } from "../threads/start.ts";
 import {
   type BackupFile,

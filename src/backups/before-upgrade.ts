@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { checkDatabase } from "../store/sqlite/backup.ts";
-import { settleDatabase } from "../store/sqlite/open.ts";
+import { checkDatabase } from "../store/sqlite/database/backup.ts";
+import { settleDatabase } from "../store/sqlite/database/open.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
 /**

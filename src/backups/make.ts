@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, futimesSync, openSync, readSync, rmSync } from "node:fs";
 import { noRoom } from "../domain/backups.ts";
-import { checkDatabase, copyDatabase } from "../store/sqlite/backup.ts";
+import { checkDatabase, copyDatabase } from "../store/sqlite/database/backup.ts";
 import { keepPartial, makePartial, partialPath } from "./files.ts";
 
 export interface NewBackup {

@@ -1,9 +1,9 @@
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { StoreError } from "../store/faults.ts";
-import { checkDatabase } from "../store/sqlite/backup.ts";
-import { databaseFile } from "../store/sqlite/directory.ts";
-import { lockDirectory } from "../store/sqlite/lock.ts";
+import { checkDatabase } from "../store/sqlite/database/backup.ts";
+import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { hashInName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 

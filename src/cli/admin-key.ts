@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Environment } from "../config.ts";
 import { newOperatorKey } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
-import { databaseFile } from "../store/sqlite/directory.ts";
+import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";

@@ -2,8 +2,8 @@
  * The thread that reads every page of a database: it can take long, and whoever waits can give it up.
  */
 import { setPriority } from "node:os";
-import { brokenPages, danglingTables } from "../store/sqlite/facts.ts";
-import { look } from "../store/sqlite/look.ts";
+import { brokenPages, danglingTables } from "../store/sqlite/database/facts.ts";
+import { look } from "../store/sqlite/database/look.ts";
 import { runThread } from "../threads/run.ts";
 
 // Linux counts this for the calling thread alone: whatever a server has to do goes first.

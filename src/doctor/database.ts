@@ -1,6 +1,6 @@
 import { createLog } from "../log.ts";
-import { type DatabaseFacts, databaseFacts } from "../store/sqlite/facts.ts";
-import { look, type SchemaState, schemaState } from "../store/sqlite/look.ts";
+import { type DatabaseFacts, databaseFacts } from "../store/sqlite/database/facts.ts";
+import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";
 import { readSigningKey } from "../webhooks/signature.ts";
 import type { DatabaseCheck } from "./database-worker.ts";

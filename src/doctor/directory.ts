@@ -1,6 +1,6 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { databaseFile, lockFile, pidFile } from "../store/sqlite/directory.ts";
+import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 /** Whether a data directory can be used by this user; whatever else is to be looked at needs that. */

@@ -1,6 +1,6 @@
 import { lazily } from "../domain/lazily.ts";
 import type { Log, LogLevel } from "../log.ts";
-import { lockDirectory } from "../store/sqlite/lock.ts";
+import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { type OnFault, openReader, openReaderIfReady } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import type { Link } from "../threads/link.ts";

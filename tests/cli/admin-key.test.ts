@@ -7,7 +7,7 @@ import { adminKey as command } from "../../src/cli/admin-key.ts";
 import { readConfig } from "../../src/config.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log.ts";
-import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { inProcess } from "../support/command.ts";
 import { program, run, type ServerProcess, serve } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";

@@ -18,7 +18,7 @@ import { isLoopback } from "../../src/doctor/ask.ts";
 import { integrityFindings } from "../../src/doctor/database.ts";
 import { spaceFinding } from "../../src/doctor/directory.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
-import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { inDatabase, sha256 } from "../support/backups.ts";
 import { inProcess } from "../support/command.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 
 const last = Number.MAX_SAFE_INTEGER;

@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { migrate } from "../../src/store/sqlite/migrations.ts";
-import { objects } from "../../src/store/sqlite/objects.ts";
+import { migrate } from "../../src/store/sqlite/database/migrations.ts";
+import { objects } from "../../src/store/sqlite/database/objects.ts";
 import { madeBackup } from "../support/backups.ts";
 import { client, run, serve, subscriber } from "../support/process.ts";
 import { adminKey, temporaryDirectory } from "../support/server.ts";

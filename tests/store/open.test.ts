@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Migration, migrate, migrations } from "../../src/store/sqlite/migrations.ts";
+import { type Migration, migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { run, serve } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";

@@ -13,7 +13,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ApplicationStore } from "../applications.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
 import type { DeliveryModes } from "./deliveries/modes.ts";
 import { endpointRenewer } from "./endpoints.ts";

@@ -3,8 +3,8 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Channel } from "../../domain/livestreams.ts";
 import type { ChannelStore } from "../channels.ts";
 import { excluded, placeholders } from "./columns.ts";
-import { type Commit, commitBatch } from "./commit.ts";
-import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
+import { type Commit, commitBatch } from "./database/commit.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "./database/faults.ts";
 import { channels, users } from "./schema/platform.ts";
 
 export function channelStore(orm: BunSQLiteDatabase, commit: Commit): ChannelStore {

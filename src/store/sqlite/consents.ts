@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { applications, consents } from "./schema/access.ts";
 import { subscriptionRemover } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";

@@ -4,7 +4,7 @@ import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
 import { once } from "../../domain/lazily.ts";
 import type { EndpointStore } from "../endpoints.ts";
 import { excluded, placeholders } from "./columns.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { hurrier } from "./deliveries/requeue.ts";
 import { applications } from "./schema/access.ts";
 import { endpoints } from "./schema/events.ts";

@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { eventTypeLimits } from "../../domain/events/registered.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { EventTypeStore } from "../event-types.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { eventTypes, subscriptions } from "./schema/events.ts";
 
 export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): EventTypeStore {

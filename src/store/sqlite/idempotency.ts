@@ -5,7 +5,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { KnownRequest } from "../../domain/idempotency.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { idempotencyKeys } from "./schema/admin.ts";
 
 export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): IdempotencyStore {

@@ -5,8 +5,8 @@ import { once } from "../../domain/lazily.ts";
 import type { Livestream, NewLivestream } from "../../domain/livestreams.ts";
 import type { LivestreamStore } from "../livestreams.ts";
 import { excluded, placeholders } from "./columns.ts";
-import { type Commit, commitBatch } from "./commit.ts";
-import { isForeignKeyViolation } from "./faults.ts";
+import { type Commit, commitBatch } from "./database/commit.ts";
+import { isForeignKeyViolation } from "./database/faults.ts";
 import { categories, channels, livestreams } from "./schema/platform.ts";
 
 export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): LivestreamStore {

@@ -7,9 +7,9 @@ import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
 import type { AnsweredLogin, LoginRequestStore } from "../login-requests.ts";
-import type { Commit } from "./commit.ts";
 import { rememberConsent } from "./consents.ts";
-import { isForeignKeyViolation } from "./faults.ts";
+import type { Commit } from "./database/commit.ts";
+import { isForeignKeyViolation } from "./database/faults.ts";
 import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests } from "./schema/access.ts";
 

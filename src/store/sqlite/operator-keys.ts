@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { hasOperator, type OperatorKey, operatorKeyLimits } from "../../domain/operator-keys.ts";
 import type { OperatorKeyStore } from "../operator-keys.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { operatorKeys } from "./schema/admin.ts";
 
 export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): OperatorKeyStore {

@@ -5,7 +5,7 @@ import type { DeliveryScope } from "../../domain/delivery-log.ts";
 import { once } from "../../domain/lazily.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import type { ReplayStore } from "../replays.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { deliveryIndexes } from "./deliveries/indexes.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";

@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { idempotencyMs, type Retention } from "../../domain/deliveries.ts";
 import { keepDisabledMs } from "../../domain/endpoints.ts";
 import type { RetentionStore } from "../retention.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { deliveryPositions } from "./deliveries/positions.ts";
 import { applications } from "./schema/access.ts";
 import { attempts, deliveries, endpoints, events, removedDeliveries } from "./schema/events.ts";

@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { SettingStore } from "../settings.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { settings } from "./schema/admin.ts";
 
 export function settingStore(orm: BunSQLiteDatabase, commit: Commit): SettingStore {

@@ -7,12 +7,12 @@ import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import { isOneOf, placeholders } from "./columns.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
+import type { Snapshots } from "./database/snapshots.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
 import { tokens } from "./schema/access.ts";
 import { subscriptionCounts, subscriptions } from "./schema/events.ts";
 import { users } from "./schema/platform.ts";
-import type { Snapshots } from "./snapshots.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
 
 export function subscriptionStore(

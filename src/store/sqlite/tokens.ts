@@ -11,7 +11,7 @@ import {
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { newestKeeper } from "./newest.ts";
 import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema/access.ts";
 

@@ -5,12 +5,12 @@ import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { excluded, placeholders } from "./columns.ts";
-import { type Commit, commitBatch } from "./commit.ts";
+import { type Commit, commitBatch } from "./database/commit.ts";
+import { isUniqueViolation } from "./database/faults.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
-import { isUniqueViolation } from "./faults.ts";
 import { subscriptions } from "./schema/events.ts";
 import { channels, users } from "./schema/platform.ts";
-import { type IndexChange, userSearch } from "./search.ts";
+import { type IndexChange, userSearch } from "./search/search.ts";
 
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
   const search = once(() => userSearch(db));

@@ -111,7 +111,7 @@ async function copy(from: string, to: string): Promise<void> {
 async function versionOfSources(): Promise<string> {
   const files = [
     "drizzle/*.sql",
-    "src/store/sqlite/{open,users,search,trigrams}.ts",
+    "src/store/sqlite/{users,columns,database/open,search/*}.ts",
     "src/domain/text.ts",
     "tests/bench/support/{filled,platform,random}.ts",
     "tests/bench/yardsticks/schema.sql",

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
-import type { Commit } from "../commit.ts";
+import type { Commit } from "../database/commit.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 
 interface DueRow {

@@ -2,7 +2,7 @@ import { and, eq, ne, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryMode } from "../../../domain/applications.ts";
 import { once } from "../../../domain/lazily.ts";
-import type { Commit } from "../commit.ts";
+import type { Commit } from "../database/commit.ts";
 import { applications } from "../schema/access.ts";
 
 /**

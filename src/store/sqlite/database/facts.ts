@@ -2,9 +2,9 @@ import type { Database } from "bun:sqlite";
 import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { settings } from "./schema/admin.ts";
-import { deliveries, endpoints, events, isHandedOut } from "./schema/events.ts";
-import { users } from "./schema/platform.ts";
+import { settings } from "../schema/admin.ts";
+import { deliveries, endpoints, events, isHandedOut } from "../schema/events.ts";
+import { users } from "../schema/platform.ts";
 
 /** No more pending deliveries than that are counted, for each of two indexes. */
 const maxCounted = 100_000;

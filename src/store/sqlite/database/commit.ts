@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { type BatchMode, BatchRefused, type BatchResult } from "../batch.ts";
+import { type BatchMode, BatchRefused, type BatchResult } from "../../batch.ts";
 import { storeFault } from "./faults.ts";
 
 interface Waiting {

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
-import { fold } from "../../domain/text.ts";
-import type { User, UserSummary } from "../../domain/users.ts";
-import type { SearchResult } from "../users.ts";
+import { fold } from "../../../domain/text.ts";
+import type { User, UserSummary } from "../../../domain/users.ts";
+import type { SearchResult } from "../../users.ts";
+import { type FoundUser, SearchWork, searchMatches } from "./matches.ts";
 import { idBits, popularityBucket } from "./popularity.ts";
-import { type FoundUser, SearchWork, searchMatches } from "./search-matches.ts";
 import { TrigramCounts, trigrams } from "./trigrams.ts";
 
 /*

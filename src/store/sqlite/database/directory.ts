@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "../faults.ts";
+import { StoreError } from "../../faults.ts";
 import { damaged, isDamage } from "./faults.ts";
 
 /** The name of the database in its directory. */

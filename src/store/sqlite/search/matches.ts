@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { UserSummary } from "../../domain/users.ts";
+import type { UserSummary } from "../../../domain/users.ts";
 import { exactBuckets, idBits, lastBucket } from "./popularity.ts";
 import type { TrigramCounts } from "./trigrams.ts";
 

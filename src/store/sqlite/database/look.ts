@@ -4,10 +4,10 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
+import { users } from "../schema/platform.ts";
+import { searchIsUnfilled } from "../search/filling.ts";
 import { databaseFile, explain } from "./directory.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
-import { users } from "./schema/platform.ts";
-import { searchIsUnfilled } from "./search-filling.ts";
 
 /**
  * Reads the database of a directory and leaves no trace there, whether or not a server has it open. After a crash, when

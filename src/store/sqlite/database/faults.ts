@@ -1,8 +1,8 @@
 import { SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { DrizzleQueryError } from "drizzle-orm";
-import { DomainError, ownerGone } from "../../domain/errors.ts";
-import { type StorageFault, StoreError } from "../faults.ts";
+import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import { type StorageFault, StoreError } from "../../faults.ts";
 
 /** SQLite's name of what went wrong, like SQLITE_CORRUPT; "" for an error that is not its own. */
 export function codeOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "../faults.ts";
+import { StoreError } from "../../faults.ts";
 import { explain, lockFile, pidFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 

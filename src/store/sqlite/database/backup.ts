@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
-import { noRoom } from "../../domain/backups.ts";
-import { StoreError } from "../faults.ts";
+import { noRoom } from "../../../domain/backups.ts";
+import { StoreError } from "../../faults.ts";
 import { databaseFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";

@@ -1,12 +1,12 @@
 import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "../faults.ts";
+import { StoreError } from "../../faults.ts";
+import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
 import { databaseIn, explain, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
-import { fillingSearch, prepareSearch, searchIsUnfilled } from "./search-filling.ts";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
 export interface OpenDatabase {

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { statfsSync, statSync } from "node:fs";
-import { type StorageFault, StoreError } from "../faults.ts";
+import { type StorageFault, StoreError } from "../../faults.ts";
 import { databaseIn } from "./directory.ts";
 import { codeOf, storageFaultOf } from "./faults.ts";
 import { missingIn } from "./migrations.ts";

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chromium, startChromium } from "../support/chromium.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
@@ -73,3 +74,33 @@ describe("GET /docs", () => {
     expect((await server.get("/docs/")).status).toBe(404);
   });
 });
+
+test.skipIf(chromium === null)(
+  "GET /docs shows the reference in a real browser, which asks no other server",
+  async () => {
+    const browser = await startChromium();
+    try {
+      const page = await browser.newPage();
+      const complaints: string[] = [];
+      const asked = new Set<string>();
+      page.on("console", (message) => {
+        if (message.type() === "error") complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      page.on("request", (request) => {
+        if (!request.url().startsWith("data:")) asked.add(new URL(request.url()).origin);
+      });
+      await page.goto(`${server.app.publicUrl}/docs`);
+      await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });
+      expect(await page.title()).toBe("On Air API");
+      expect(await page.$eval("html", ({ lang }) => lang)).toBe("en");
+      expect(await page.$eval("link[rel~=icon]", (link) => link.getAttribute("href"))).toStartWith(
+        "data:image",
+      );
+      expect([...asked]).toEqual([server.app.publicUrl]);
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  },
+);

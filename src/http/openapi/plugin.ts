@@ -1,6 +1,6 @@
 import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
-import { type Cached, cached, replyCached } from "../public/cached.ts";
+import { type Cached, cached, replyCached } from "../cached.ts";
 import { asked } from "../server.ts";
 import type { WrittenDocument } from "./complete.ts";
 import { docsPath, pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./scalar.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
+import { cached, replyCached } from "../cached.ts";
 import bannerFile from "./assets/category-banner.png" with { type: "file" };
 import iconFile from "./assets/category-icon.png" with { type: "file" };
 import profileFile from "./assets/profile-picture.png" with { type: "file" };
 import type { PublicListener } from "./base.ts";
-import { cached, replyCached } from "./cached.ts";
 
 const paths = {
   profile: "/assets/profile-picture.png",

@@ -5,12 +5,12 @@ import { about, Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import { answer, NotModified } from "../answers.ts";
+import { cached, replyCached } from "../cached.ts";
 import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
 import { WebUrl } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-import { cached, replyCached } from "./cached.ts";
 
 const closed = { additionalProperties: false };
 

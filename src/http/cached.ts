@@ -1,4 +1,4 @@
-import { type Exchange, type ExtraHeaders, reply } from "../exchange.ts";
+import { type Exchange, type ExtraHeaders, reply } from "./exchange.ts";
 
 /** The bytes of an answer, ready to be sent. */
 export interface Cached {

@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
-import type { Application } from "../domain/applications.ts";
 import { DomainError } from "../domain/errors.ts";
 import { minute } from "../domain/time.ts";
-import { type Grant, type Scope, secretHash } from "../domain/tokens.ts";
+import { type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
+import type { Caller } from "./caller.ts";
 import { Changes } from "./changes.ts";
-import { clientNetworkOf, type Exchange } from "./exchange.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
-import type { Budget, RateLimiter } from "./rate-limit.ts";
+import type { RateLimiter, RateLimitState } from "./rate-limit.ts";
+import { clientNetworkOf, type RequestContext } from "./request-context.ts";
 
 /**
  * The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme.
@@ -18,14 +18,6 @@ export function tokenOf(bearer: string | undefined, authorization: string | unde
   if (bearer !== undefined) return bearer.trim();
   // The scheme is compared without regard to case (RFC 9110, section 11.1).
   return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
-}
-
-/** A caller whose token was good. */
-export interface Caller {
-  readonly grant: Grant;
-  readonly application: Application;
-  /** The hash under which the token is kept; null for a JWT of the platform, which is not. */
-  readonly tokenHash: Uint8Array | null;
 }
 
 /** Callers that are remembered. */
@@ -117,10 +109,10 @@ export interface Access {
 }
 
 /** Admits a request that is within the limit of its address; else throws `rate_limited`. */
-export function admitAnyone({ limiter, defaultRateLimit }: Access, exchange: Exchange): void {
-  exchange.isAdmitted = true;
-  exchange.budget = limiter.take(clientNetworkOf(exchange), defaultRateLimit);
-  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
+export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
+  requestContext.isAdmitted = true;
+  requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
+  if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
 }
 
 /**
@@ -130,42 +122,42 @@ export function admitAnyone({ limiter, defaultRateLimit }: Access, exchange: Exc
  */
 export async function admit(
   access: Access,
-  exchange: Exchange,
+  requestContext: RequestContext,
   token: string | null,
   scope: Scope,
 ): Promise<Caller> {
   if (token === null) {
-    admitAnyone(access, exchange);
+    admitAnyone(access, requestContext);
     throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
   }
   const { limiter, defaultRateLimit } = access;
-  const caller = access.authenticator.known(token) ?? (await lookedUp(access, exchange, token));
+  const caller = access.authenticator.known(token) ?? (await lookedUp(access, requestContext, token));
   const { grant, application } = caller;
-  exchange.isAdmitted = true;
-  exchange.grant = grant;
-  exchange.budget = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
-  if (exchange.budget?.allowed === false) throw rateLimited(exchange.budget);
+  requestContext.isAdmitted = true;
+  requestContext.grant = grant;
+  requestContext.rateLimit = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
+  if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
   if (!grant.scopes.includes(scope)) {
     throw new DomainError("insufficient_scope", `This needs a token with the scope ${scope}`, { scope });
   }
   return caller;
 }
 
-async function lookedUp(access: Access, exchange: Exchange, token: string): Promise<Caller> {
+async function lookedUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
   const { authenticator, limiter, defaultRateLimit } = access;
   const wasGood = authenticator.wasGood(token);
-  if (!wasGood) admitAnyone(access, exchange);
+  if (!wasGood) admitAnyone(access, requestContext);
   try {
     const caller = await authenticator.authenticate(token);
-    if (!wasGood) limiter.giveBack(clientNetworkOf(exchange), defaultRateLimit);
+    if (!wasGood) limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
     return caller;
   } catch (error) {
-    if (wasGood) admitAnyone(access, exchange);
+    if (wasGood) admitAnyone(access, requestContext);
     throw error;
   }
 }
 
-export function rateLimited({ retryAfterSeconds }: Budget): DomainError {
+export function rateLimited({ retryAfterSeconds }: RateLimitState): DomainError {
   const message = `Too many requests; try again in ${retryAfterSeconds} seconds`;
   return new DomainError("rate_limited", message, { retryAfterSeconds });
 }

@@ -1,4 +1,4 @@
-import { type Exchange, type ExtraHeaders, reply } from "./exchange.ts";
+import { type ExtraHeaders, type RequestContext, reply } from "./request-context.ts";
 
 /** The bytes of an answer, ready to be sent. */
 export interface Cached {
@@ -11,12 +11,18 @@ export function cached(body: Uint8Array<ArrayBuffer>): Cached {
 }
 
 /** Answers with bytes that the client may have already: then 304. */
-export function replyCached(exchange: Exchange, { body, etag }: Cached, headers: ExtraHeaders): Response {
+export function replyCached(
+  requestContext: RequestContext,
+  { body, etag }: Cached,
+  headers: ExtraHeaders,
+): Response {
   const all = { ...headers, etag };
-  return hasAlready(exchange, etag) ? reply(exchange, 304, null, all) : reply(exchange, 200, body, all);
+  return hasAlready(requestContext, etag)
+    ? reply(requestContext, 304, null, all)
+    : reply(requestContext, 200, body, all);
 }
 
-function hasAlready({ request }: Exchange, etag: string): boolean {
+function hasAlready({ request }: RequestContext, etag: string): boolean {
   const known = request.headers.get("if-none-match");
   return known !== null && matches(known, etag);
 }

@@ -1,8 +1,8 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import { errorFields } from "../log.ts";
 import { ClientClosedRequest } from "./body.ts";
-import { type Exchange, type ExtraHeaders, reply, replyJson } from "./exchange.ts";
 import { clientGone, OAuthError, oauthCodeOf, oauthFields, speaksOAuth } from "./oauth/errors.ts";
+import { type ExtraHeaders, type RequestContext, reply, replyJson } from "./request-context.ts";
 
 /** The one table from codes to statuses. */
 export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
@@ -39,25 +39,40 @@ const clientClosedRequest = 499;
  * Answers with an error in the one shape of the contract. What is not an error for callers is logged and not told.
  * @param set headers that the handler has set before it threw the error
  */
-export function replyError(exchange: Exchange, thrown: unknown, set: ExtraHeaders = {}): Response {
-  if (thrown instanceof ClientClosedRequest) return reply(exchange, clientClosedRequest, null);
-  const error = withOwnerGone(exchange, thrown);
+export function replyError(
+  requestContext: RequestContext,
+  thrown: unknown,
+  set: ExtraHeaders = {},
+): Response {
+  if (thrown instanceof ClientClosedRequest) return reply(requestContext, clientClosedRequest, null);
+  const error = withOwnerGone(requestContext, thrown);
   if (error instanceof OAuthError) {
     const { status, code, message, headers } = error;
-    return replyProblem(exchange, { status, code, error: code, message, headers });
+    return replyProblem(requestContext, { status, code, error: code, message, headers });
   }
   if (!(error instanceof DomainError)) {
-    exchange.shared.log.error("internal_error", { request_id: exchange.requestId, ...errorFields(error) });
+    requestContext.listener.log.error("internal_error", {
+      request_id: requestContext.requestId,
+      ...errorFields(error),
+    });
     const code = "internal_error";
     const problem = { status: statusOf[code], code, error: oauthCodeOf(code), message: internalError };
-    return replyProblem(exchange, problem);
+    return replyProblem(requestContext, problem);
   }
   const { code, message, details } = error;
   if (code === "unavailable" && !details.isLogged) {
-    exchange.shared.log.error("unavailable", { request_id: exchange.requestId, ...errorFields(error) });
+    requestContext.listener.log.error("unavailable", {
+      request_id: requestContext.requestId,
+      ...errorFields(error),
+    });
   }
   const common = { status: statusOf[code], code, error: oauthCodeOf(code) };
-  return replyProblem(exchange, { ...common, message, details, headers: { ...set, ...errorHeaders(error) } });
+  return replyProblem(requestContext, {
+    ...common,
+    message,
+    details,
+    headers: { ...set, ...errorHeaders(error) },
+  });
 }
 
 const internalError = "Something went wrong on our side. The request id helps to find out what.";
@@ -73,21 +88,21 @@ interface Problem {
 }
 
 /** The one place where the body of an error is made. */
-export function replyProblem(exchange: Exchange, problem: Problem): Response {
+export function replyProblem(requestContext: RequestContext, problem: Problem): Response {
   const { status, code, error, message, details, headers } = problem;
   const body = {
-    ...(speaksOAuth(exchange.path) && oauthFields(error, message)),
+    ...(speaksOAuth(requestContext.path) && oauthFields(error, message)),
     ...(details?.data && { data: details.data }),
     message,
     code,
     errors: details?.errors ?? [],
-    request_id: exchange.requestId,
+    request_id: requestContext.requestId,
   };
-  return replyJson(exchange, status, body, headers);
+  return replyJson(requestContext, status, body, headers);
 }
 
 /** Without its application or its user a token, or a client, is none. */
-function withOwnerGone({ path, grant }: Exchange, thrown: unknown): unknown {
+function withOwnerGone({ path, grant }: RequestContext, thrown: unknown): unknown {
   if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
   if (grant !== null) {
     return new DomainError("invalid_token", "The access token is unknown, revoked or expired");

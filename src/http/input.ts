@@ -1,8 +1,8 @@
 import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
 import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
-import type { Exchange } from "./exchange.ts";
 import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /*
  * Reads what a request brings by the schemas that its route gave to Elysia, before Elysia validates it. Elysia's own
@@ -29,7 +29,7 @@ export interface InputContext {
 
 /** What a gate needs of Elysia's context. */
 export interface OpenContext extends InputContext {
-  readonly exchange: Exchange;
+  readonly requestContext: RequestContext;
 }
 
 /** The same for a gate that takes a token. */

@@ -11,8 +11,8 @@ import { maxId } from "../domain/ids.ts";
 import { minute, second } from "../domain/time.ts";
 import { parseScopes, type Scope } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
-import type { Caller } from "./auth.ts";
 import { readBytes } from "./body.ts";
+import type { Caller } from "./caller.ts";
 
 /** Where the platform's access tokens come from and whom they must be for. */
 export interface PlatformJwtSettings {

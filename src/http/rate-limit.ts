@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 
 /** What a caller has left. */
-export interface Budget {
+export interface RateLimitState {
   readonly allowed: boolean;
   /** Requests a minute. */
   readonly limit: number;
@@ -37,7 +37,7 @@ export function rateLimiter(now: () => number) {
 
   return {
     /** Takes one request from the bucket of `key`. A `limit` of 0 is none at all: null. */
-    take(key: string, limit: number): Budget | null {
+    take(key: string, limit: number): RateLimitState | null {
       if (limit === 0) return null;
       const at = now();
       const perMs = limit / 60_000;

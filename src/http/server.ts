@@ -4,15 +4,15 @@ import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
+import { deferred } from "./input.ts";
 import {
   commonHeaders,
-  type Exchange,
   type ExtraHeaders,
+  type ListenerContext,
+  newRequestContext,
+  type RequestContext,
   reply,
-  type Shared,
-  startExchange,
-} from "./exchange.ts";
-import { deferred } from "./input.ts";
+} from "./request-context.ts";
 import { Traffic } from "./traffic.ts";
 
 export const nothingHere = new DomainError("not_found", "There is nothing at this path");
@@ -21,7 +21,7 @@ const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
 
-/** What both listeners share: the exchange of each request, and errors in one shape. Routes are added to it. */
+/** What both listeners share: the context of each request, and errors in one shape. Routes are added to it. */
 export function listener(options: {
   log: Log;
   /** Headers that every answer carries. */
@@ -31,44 +31,53 @@ export function listener(options: {
   /** Where its requests are counted; a counter of its own where left out. */
   traffic?: Traffic;
   /** Limits a request on which no route has decided: throws `rate_limited`. */
-  gate?: (exchange: Exchange) => void;
+  gate?: (requestContext: RequestContext) => void;
 }) {
-  const none = null as unknown as Exchange; // set by onRequest before anything reads it
+  const none = null as unknown as RequestContext; // set by onRequest before anything reads it
   const { log, headers, trustedProxies = null, traffic = new Traffic(), gate } = options;
-  const shared: Shared = { log, traffic, trustedProxies, common: commonHeaders(headers), server: null };
+  const listenerContext: ListenerContext = {
+    log,
+    traffic,
+    trustedProxies,
+    headers: commonHeaders(headers),
+    server: null,
+  };
   const app = new Elysia({ strictPath: true, normalize: false })
-    .decorate("shared", shared)
-    .decorate("exchange", none)
-    .onError({ as: "global" }, ({ exchange, error, code, set }) => {
+    .decorate("listenerContext", listenerContext)
+    .decorate("requestContext", none)
+    .onError({ as: "global" }, ({ requestContext, error, code, set }) => {
       try {
-        if (!exchange.isAdmitted) gate?.(exchange);
+        if (!requestContext.isAdmitted) gate?.(requestContext);
       } catch (refusal) {
-        return replyError(exchange, refusal);
+        return replyError(requestContext, refusal);
       }
-      if (code === "NOT_FOUND") return replyError(exchange, nothingHere);
+      if (code === "NOT_FOUND") return replyError(requestContext, nothingHere);
       // Thrown by the router itself.
-      if (error instanceof URIError) return replyError(exchange, undecodablePath);
+      if (error instanceof URIError) return replyError(requestContext, undecodablePath);
       // What the reader of a route's input let pass and Elysia does not: no known request, but no fault of ours either.
       if (error instanceof ValidationError && error.type !== "response")
-        return replyError(exchange, new DomainError("invalid_parameter", `The ${error.type} is not valid`));
-      return replyError(exchange, error, set.headers as ExtraHeaders);
+        return replyError(
+          requestContext,
+          new DomainError("invalid_parameter", `The ${error.type} is not valid`),
+        );
+      return replyError(requestContext, error, set.headers as ExtraHeaders);
     })
     .parser(deferred.name, deferred.parse)
     // The one place where a handler's value becomes an answer; what is a `Response` already was made by `reply`.
-    .mapResponse({ as: "global" }, ({ exchange, responseValue, set }) =>
-      responseValue instanceof Response ? responseValue : replyValue(exchange, responseValue, set),
+    .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
+      responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),
     )
     .onRequest((context) => {
       const { request } = context;
-      context.exchange = startExchange(request, shared);
+      context.requestContext = newRequestContext(request, listenerContext);
       // The router looks for the path from the eleventh character on: a shorter host would let it see another path.
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
   // Also what is no route of the API, such as its document. A preflight asks for nothing yet.
   if (gate) {
-    app.onBeforeHandle(({ exchange, request }) => {
-      if (!exchange.isAdmitted && request.method !== "OPTIONS") gate(exchange);
+    app.onBeforeHandle(({ requestContext, request }) => {
+      if (!requestContext.isAdmitted && request.method !== "OPTIONS") gate(requestContext);
     });
   }
   return app;
@@ -76,9 +85,13 @@ export function listener(options: {
 
 export type Listener = ReturnType<typeof listener>;
 
-/** What a handler is told, for routes of either listener, whose types Elysia cannot unite. */
-export function asked(context: unknown) {
-  return context as { exchange: Exchange; request: Request; params: Readonly<Record<string, string>> };
+/** The typed context of a handler that serves both listeners, whose types Elysia cannot unite. */
+export function handlerContext(context: unknown) {
+  return context as {
+    requestContext: RequestContext;
+    request: Request;
+    params: Readonly<Record<string, string>>;
+  };
 }
 
 /**
@@ -101,10 +114,10 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
     app.all(
       path,
       (context) => {
-        const { exchange, request } = asked(context);
+        const { requestContext, request } = handlerContext(context);
         if (request.method === "OPTIONS") {
           const headers = { ...preflight, allow, "access-control-allow-methods": allow };
-          return reply(exchange, 204, null, headers);
+          return reply(requestContext, 204, null, headers);
         }
         throw new DomainError("method_not_allowed", `This path answers ${allow}`, { allow });
       },
@@ -126,7 +139,7 @@ export interface Listening {
 
 /** What a handler returned: a value, or one with a status of its own by `status(…)`; undefined has no body. */
 function replyValue(
-  exchange: Exchange,
+  requestContext: RequestContext,
   returned: unknown,
   set: { status?: number | string; headers: Readonly<Record<string, string | number>> },
 ): Response {
@@ -134,7 +147,7 @@ function replyValue(
   const status = Number(hasStatus ? returned.code : (set.status ?? 200));
   const value = hasStatus ? returned.response : returned;
   const body = status === 204 || value === undefined ? null : JSON.stringify(value);
-  return reply(exchange, status, body, set.headers as ExtraHeaders);
+  return reply(requestContext, status, body, set.headers as ExtraHeaders);
 }
 
 const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true } });
@@ -142,7 +155,7 @@ const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true
 /** An app that was made by `listener`. */
 export interface ServedApp {
   compile(): { fetch(request: Request): Response | Promise<Response> };
-  readonly decorator: { readonly shared: Shared };
+  readonly decorator: { readonly listenerContext: ListenerContext };
 }
 
 /** A connection is closed after this time without a byte in either direction. */
@@ -164,7 +177,7 @@ export function listen(app: ServedApp, hostname: string, port: number): Listenin
     fetch,
   };
   const server = listened(hostname, port, () => Bun.serve(options));
-  app.decorator.shared.server = server;
+  app.decorator.listenerContext.server = server;
   return {
     url: urlOf(hostname, server.port ?? port),
     port: server.port ?? port,

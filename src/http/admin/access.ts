@@ -2,8 +2,8 @@ import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Log } from "../../log.ts";
-import { clientAddressOf, clientNetworkOf, type Exchange } from "../exchange.ts";
 import { rateLimiter } from "../rate-limit.ts";
+import { clientAddressOf, clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
 /*
@@ -35,11 +35,11 @@ export function operatorGate({
   log,
   now,
   wrongKeyLimit = wrongKeysPerMinute,
-}: GateOptions): (exchange: Exchange, secret: string | null, allowed: readonly Role[]) => void {
+}: GateOptions): (requestContext: RequestContext, secret: string | null, allowed: readonly Role[]) => void {
   const limiter = once(() => rateLimiter(now));
 
-  const refuse = (exchange: Exchange): DomainError => {
-    const budget = limiter().take(clientNetworkOf(exchange), wrongKeyLimit);
+  const refuse = (requestContext: RequestContext): DomainError => {
+    const budget = limiter().take(clientNetworkOf(requestContext), wrongKeyLimit);
     if (budget?.allowed === false) {
       const { retryAfterSeconds } = budget;
       const message = `Too many wrong operator keys from this address; try again in ${retryAfterSeconds} seconds`;
@@ -47,19 +47,19 @@ export function operatorGate({
     }
     // Not beyond the limit, so that the log does not grow with the guesses.
     log.warn("wrong_operator_key", {
-      request_id: exchange.requestId,
-      address: clientAddressOf(exchange),
+      request_id: requestContext.requestId,
+      address: clientAddressOf(requestContext),
       ...(budget?.remaining === 0 && { further: "are refused unlogged for now" }),
     });
     return new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
   };
 
-  return (exchange, secret, allowed) => {
+  return (requestContext, secret, allowed) => {
     if (secret === null) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }
     const key = operatorKeys.find(secret);
-    if (key === null) throw refuse(exchange);
+    if (key === null) throw refuse(requestContext);
     operatorKeys.used(key);
     if (!allowed.includes(key.role)) {
       const message = `This needs a key with the role ${allowed.join(" or ")}; this one is a ${key.role}`;

@@ -63,7 +63,7 @@ export interface AdminDeps {
 export function adminApp(deps: AdminDeps) {
   const app = adminListener(deps);
   healthRoutes(app, deps.whyNotReady);
-  const traffic = { public: deps.publicTraffic, admin: app.decorator.shared.traffic };
+  const traffic = { public: deps.publicTraffic, admin: app.decorator.listenerContext.traffic };
   metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);
   secretRoutes(app, deps);

@@ -5,12 +5,12 @@ import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { answer, answerOf, file, linksTo, noContent } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import { reply } from "../exchange.ts";
 import { closed, IsoTimestamp, Message } from "../fields.ts";
 import { fileStream, rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
 import { TextParameter } from "../parameters.ts";
+import { reply } from "../request-context.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
@@ -214,7 +214,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptio
 function contentRoute(app: AdminListener, backups: Backups): void {
   app.get(
     "/admin/v1/backups/:id/content",
-    async ({ exchange, params, headers: { Range, "If-Range": ifRange } }) => {
+    async ({ requestContext, params, headers: { Range, "If-Range": ifRange } }) => {
       const { path, backup } = await backups.content(params.id);
       const { id, size_bytes: size, sha256 } = backup;
       const etag = `"${sha256}"`;
@@ -226,12 +226,12 @@ function contentRoute(app: AdminListener, backups: Backups): void {
         "accept-ranges": "bytes",
       };
       // Bun adds the length, which it leaves out before a stream.
-      if (exchange.method === "HEAD") return reply(exchange, 200, Bun.file(path), headers);
+      if (requestContext.method === "HEAD") return reply(requestContext, 200, Bun.file(path), headers);
       const range = rangeOf({ range: Range, ifRange }, size, etag);
       const content = fileStream(path, range ?? { start: 0, end: size });
-      if (!range) return reply(exchange, 200, content, headers);
+      if (!range) return reply(requestContext, 200, content, headers);
       const part = `bytes ${range.start}-${range.end - 1}/${size}`;
-      return reply(exchange, 206, content, { ...headers, "content-range": part });
+      return reply(requestContext, 206, content, { ...headers, "content-range": part });
     },
     {
       roles: operators,

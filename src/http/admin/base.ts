@@ -29,8 +29,8 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
   const isKnownHost = knownHosts(hosts);
   return (
     listener({ log: options.log, headers: {}, trustedProxies })
-      .onRequest(({ exchange, request }) =>
-        requireKnownHost(isKnownHost, exchange.path, request.headers.get("host")),
+      .onRequest(({ requestContext, request }) =>
+        requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),
       )
       .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
       .macro("roles", (allowed: readonly Role[]) => {
@@ -42,7 +42,7 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
           },
           // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
           transform: opaque(async (context: GateContext) => {
-            admit(context.exchange, tokenOf(context.bearer, context.headers["authorization"]), allowed);
+            admit(context.requestContext, tokenOf(context.bearer, context.headers["authorization"]), allowed);
             await input.read(context);
           }),
         };

@@ -5,9 +5,9 @@ import type { Intake } from "../../batch/platform-data.ts";
 import { grouped } from "../../domain/text.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream } from "../body.ts";
-import { type Exchange, reply } from "../exchange.ts";
 import { closed } from "../fields.ts";
 import { ChoiceParameter } from "../parameters.ts";
+import { type RequestContext, reply } from "../request-context.ts";
 
 /*
  * What all batches of the admin API share: their parameters, their report, and their way back out as NDJSON.
@@ -95,7 +95,7 @@ const pageSize = 500;
 
 /** Answers with all rows as NDJSON, a page at a time, as fast as the client reads. */
 export function replyRows<Row>(
-  exchange: Exchange,
+  requestContext: RequestContext,
   page: (after: number, limit: number) => Promise<readonly Row[]>,
   idOf: (row: Row) => number,
 ): Response {
@@ -111,5 +111,5 @@ export function replyRows<Row>(
       controller.enqueue(encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join("")));
     },
   });
-  return reply(exchange, 200, stream, { "content-type": "application/x-ndjson" });
+  return reply(requestContext, 200, stream, { "content-type": "application/x-ndjson" });
 }

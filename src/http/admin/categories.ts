@@ -146,7 +146,7 @@ export function categoryRoutes(
 
   app.get(
     "/admin/v1/categories/batch",
-    ({ exchange }) => replyRows(exchange, store.categories.page, ({ id }) => id),
+    ({ requestContext }) => replyRows(requestContext, store.categories.page, ({ id }) => id),
     {
       roles: everyRole,
       response: { 200: ndjsonLines("All categories.", [example]) },

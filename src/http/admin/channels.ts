@@ -128,7 +128,7 @@ export function channelRoutes(
 
   app.get(
     "/admin/v1/channels/batch",
-    ({ exchange }) => replyRows(exchange, store.channels.page, ({ id }) => id),
+    ({ requestContext }) => replyRows(requestContext, store.channels.page, ({ id }) => id),
     {
       roles: everyRole,
       response: { 200: ndjsonLines("All channels.", [example]) },

@@ -9,8 +9,8 @@ import type { Store } from "../../store/store.ts";
 import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
-import { reply } from "../exchange.ts";
 import { closed } from "../fields.ts";
+import { reply } from "../request-context.ts";
 import { writers } from "./access.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
 import { AtomicQuery, BatchReportSchema } from "./batch.ts";
@@ -83,11 +83,11 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
 
   app.post(
     "/admin/v1/events",
-    async ({ exchange, request, query, headers: { "Idempotency-Key": key } }) => {
+    async ({ requestContext, request, query, headers: { "Idempotency-Key": key } }) => {
       requireMediaType(request, json, ...ndjson);
       const atomic = query.atomic === "true";
       const { status, body, isReplayed = false } = await answered(request, { key, atomic });
-      return reply(exchange, status, body, isReplayed ? { [replayedHeader]: "true" } : {});
+      return reply(requestContext, status, body, isReplayed ? { [replayedHeader]: "true" } : {});
     },
     {
       roles: writers,

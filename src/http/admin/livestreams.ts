@@ -57,7 +57,7 @@ export function livestreamRoutes(
 
   app.get(
     "/admin/v1/livestreams",
-    ({ exchange }) => replyRows(exchange, store.livestreams.page, ({ channel_id }) => channel_id),
+    ({ requestContext }) => replyRows(requestContext, store.livestreams.page, ({ channel_id }) => channel_id),
     {
       roles: everyRole,
       response: { 200: ndjsonLines("Who is live.", [example]) },

@@ -1,7 +1,7 @@
 import { descriptorLimit, openDescriptors } from "../../descriptors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
-import { type Exchange, reply } from "../exchange.ts";
+import { type RequestContext, reply } from "../request-context.ts";
 import { durationBounds, type Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
 
@@ -21,7 +21,7 @@ export function metricRoutes(
   { engine, log, whyNotReady }: MetricDeps,
   traffic: Readonly<Record<"public" | "admin", Traffic>>,
 ): void {
-  const answer = async ({ exchange }: { exchange: Exchange }) => {
+  const answer = async ({ requestContext }: { requestContext: RequestContext }) => {
     const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
     const isReady = (await whyNotReady()) === null;
     const text = [
@@ -52,7 +52,7 @@ export function metricRoutes(
       ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
       "",
     ].join("\n");
-    return reply(exchange, 200, text, { "content-type": "text/plain; version=0.0.4" });
+    return reply(requestContext, 200, text, { "content-type": "text/plain; version=0.0.4" });
   };
   // Its form is Prometheus's, which the document has nothing to say about.
   app.get("/metrics", answer, { keyless: true, detail: { hide: true } });

@@ -128,15 +128,19 @@ export function userRoutes(
     },
   });
 
-  app.get("/admin/v1/users/batch", ({ exchange }) => replyRows(exchange, store.users.page, ({ id }) => id), {
-    roles: everyRole,
-    response: { 200: ndjsonLines("All users.", [example]) },
-    detail: {
-      operationId: "getUsers",
-      tags: ["Users"],
-      summary: "Get Users",
-      description:
-        "All users as NDJSON by ascending id, in the form in which they can be put again. What changes meanwhile may be in it or not.",
+  app.get(
+    "/admin/v1/users/batch",
+    ({ requestContext }) => replyRows(requestContext, store.users.page, ({ id }) => id),
+    {
+      roles: everyRole,
+      response: { 200: ndjsonLines("All users.", [example]) },
+      detail: {
+        operationId: "getUsers",
+        tags: ["Users"],
+        summary: "Get Users",
+        description:
+          "All users as NDJSON by ascending id, in the form in which they can be put again. What changes meanwhile may be in it or not.",
+      },
     },
-  });
+  );
 }

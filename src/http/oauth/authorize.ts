@@ -5,8 +5,8 @@ import { DomainError } from "../../domain/errors.ts";
 import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
 import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../answers.ts";
-import { clientNetworkOf, type Exchange } from "../exchange.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
+import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { browserCookie, redirect, replyToPerson } from "./browser.ts";
 import { OAuthError, oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleRedirectUri, readScopes, scopeField } from "./fields.ts";
@@ -78,7 +78,7 @@ const GoesOn = noContent("The browser goes on.", {
 export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
   app.get(
     oauthPaths.authorize,
-    async ({ exchange, request }) => {
+    async ({ requestContext, request }) => {
       try {
         const at = request.url.indexOf("?");
         const query = at === -1 ? "" : request.url.slice(at + 1);
@@ -86,12 +86,12 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
         const { parameters, repeated } = readParameters(query);
         const verifier = parameters.get("login_verifier");
         return verifier === undefined
-          ? await startLogin(deps, exchange, parameters, repeated)
-          : await finishLogin(deps, exchange, verifier);
+          ? await startLogin(deps, requestContext, parameters, repeated)
+          : await finishLogin(deps, requestContext, verifier);
       } catch (error) {
         const isGone = error instanceof DomainError && error.details.isOwnerGone;
         if (!isGone && !(error instanceof UndeliverableError)) throw error;
-        return replyToPerson(exchange, "invalid_request", isGone ? noApplication : error.message);
+        return replyToPerson(requestContext, "invalid_request", isGone ? noApplication : error.message);
       }
     },
     {
@@ -113,7 +113,7 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
 
 async function startLogin(
   deps: PublicDeps,
-  exchange: Exchange,
+  requestContext: RequestContext,
   parameters: Parameters,
   repeated: ReadonlySet<string>,
 ): Promise<Response> {
@@ -128,7 +128,7 @@ async function startLogin(
     }
     const challenge = newSecret("onair_lc_");
     const cookie = browserCookie(publicUrl(), loginLifetimeMs);
-    const browser = cookie.read(exchange.request) ?? cookie.make();
+    const browser = cookie.read(requestContext.request) ?? cookie.make();
     const login = {
       applicationId: application.id,
       redirectUri,
@@ -138,13 +138,13 @@ async function startLogin(
       expiresAt: now() + loginLifetimeMs,
     };
     const hashes = [secretHash(challenge), secretHash(browser)] as const;
-    await store.loginRequests.create(...hashes, login, clientNetworkOf(exchange));
+    await store.loginRequests.create(...hashes, login, clientNetworkOf(requestContext));
     const location = withParameters(loginUrl, { login_challenge: challenge });
-    return redirect(exchange, location, cookie.header(browser));
+    return redirect(requestContext, location, cookie.header(browser));
   } catch (error) {
     if (!(error instanceof AuthorizationError || error instanceof OAuthError)) throw error;
     const answer = { error: error.code, error_description: error.message, state, iss: publicUrl() };
-    return redirect(exchange, withParameters(redirectUri, answer));
+    return redirect(requestContext, withParameters(redirectUri, answer));
   }
 }
 
@@ -201,10 +201,10 @@ function readRequest(application: Application, parameters: Parameters, repeated:
 
 async function finishLogin(
   { store, now, publicUrl }: PublicDeps,
-  exchange: Exchange,
+  requestContext: RequestContext,
   verifier: string,
 ): Promise<Response> {
-  const browser = browserCookie(publicUrl(), loginLifetimeMs).read(exchange.request);
+  const browser = browserCookie(publicUrl(), loginLifetimeMs).read(requestContext.request);
   const code = newSecret("onair_ac_");
   const login =
     browser &&
@@ -218,7 +218,7 @@ async function finishLogin(
   // The issuer tells a client of several servers which of them answers (RFC 9207).
   const always = { state, iss: publicUrl() };
   return redirect(
-    exchange,
+    requestContext,
     "error" in answer
       ? withParameters(redirectUri, {
           error: answer.error,

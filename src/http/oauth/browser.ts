@@ -1,6 +1,6 @@
 import { newSecret } from "../../domain/tokens.ts";
 import { replyProblem } from "../errors.ts";
-import { type Exchange, reply } from "../exchange.ts";
+import { type RequestContext, reply } from "../request-context.ts";
 
 /*
  * What the authorization endpoint says to a browser. Addresses here carry codes and challenges: no page on the way
@@ -10,23 +10,27 @@ import { type Exchange, reply } from "../exchange.ts";
 const privately = { "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" };
 
 /** Sends the browser on, by GET whatever it came with (RFC 9700, section 4.12). */
-export function redirect(exchange: Exchange, location: string, cookie?: string): Response {
-  return reply(exchange, 303, null, { ...privately, location, ...(cookie && { "set-cookie": cookie }) });
+export function redirect(requestContext: RequestContext, location: string, cookie?: string): Response {
+  return reply(requestContext, 303, null, {
+    ...privately,
+    location,
+    ...(cookie && { "set-cookie": cookie }),
+  });
 }
 
 /**
  * An error that must not be told to the redirect URI (RFC 6749, section 4.1.2.1): a page for people, or JSON for
  * whoever does not ask for HTML.
  */
-export function replyToPerson(exchange: Exchange, error: string, description: string): Response {
-  if (!(exchange.request.headers.get("accept") ?? "").includes("text/html")) {
+export function replyToPerson(requestContext: RequestContext, error: string, description: string): Response {
+  if (!(requestContext.request.headers.get("accept") ?? "").includes("text/html")) {
     const problem = { status: 400, code: error, error, message: description, headers: privately };
-    return replyProblem(exchange, problem);
+    return replyProblem(requestContext, problem);
   }
   const body = `<h1>This sign-in does not work</h1><p>${escapeHtml(description)}.</p>
 <p>Go back to the application and try again. If that does not help, tell those who made it:
-<code>${escapeHtml(error)}</code>, request <code>${escapeHtml(exchange.requestId)}</code>.</p>`;
-  return reply(exchange, 400, htmlPage("This sign-in does not work", body), {
+<code>${escapeHtml(error)}</code>, request <code>${escapeHtml(requestContext.requestId)}</code>.</p>`;
+  return reply(requestContext, 400, htmlPage("This sign-in does not work", body), {
     ...privately,
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",

@@ -3,8 +3,8 @@ import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admitAnyone, rateLimited } from "../auth.ts";
-import { clientNetworkOf, type Exchange } from "../exchange.ts";
 import { deferred, type OpenContext } from "../input.ts";
+import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { OAuthError, uncached } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
 
@@ -36,12 +36,12 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
       route.parse = [deferred.name];
     },
     async admit(context: ClientContext): Promise<void> {
-      const { exchange, request, set } = context;
+      const { requestContext, request, set } = context;
       Object.assign(set.headers, uncached);
-      admitAnyone(options.access, exchange);
+      admitAnyone(options.access, requestContext);
       const parameters = await readForm(request);
-      exchange.client = await authenticateClient(options, exchange, parameters);
-      if (kind === "confidential" && exchange.client.client_type === "public") {
+      requestContext.client = await authenticateClient(options, requestContext, parameters);
+      if (kind === "confidential" && requestContext.client.client_type === "public") {
         throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
       }
       if (form) context.body = readFields(form, parameters);
@@ -56,10 +56,10 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
  */
 async function authenticateClient(
   { store, access, now }: ClientGateOptions,
-  exchange: Exchange,
+  requestContext: RequestContext,
   form: Parameters,
 ): Promise<Application> {
-  const { id, secret } = readCredentials(exchange.request.headers.get("authorization"), form);
+  const { id, secret } = readCredentials(requestContext.request.headers.get("authorization"), form);
   const found = await store.applications.find(id);
   const application = found?.disabled ? null : found;
   if (application?.client_type === "public" && secret === undefined) return application;
@@ -70,7 +70,7 @@ async function authenticateClient(
     );
   }
   if (application && (await isSecretOf(store, id, secret, now()))) return application;
-  const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(exchange)}`, wrongSecrets);
+  const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(requestContext)}`, wrongSecrets);
   if (budget?.allowed === false) throw rateLimited(budget);
   throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }

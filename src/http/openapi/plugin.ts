@@ -1,7 +1,7 @@
 import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { type Cached, cached, replyCached } from "../cached.ts";
-import { asked } from "../server.ts";
+import { handlerContext } from "../server.ts";
 import type { WrittenDocument } from "./complete.ts";
 import { docsPath, pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./scalar.ts";
 
@@ -30,12 +30,12 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const plugin = new Elysia()
     // Replaces what the plugin answers, which has neither our headers nor a line in the log.
     .onAfterHandle(async (context) => {
-      const { exchange } = asked(context);
+      const { requestContext } = handlerContext(context);
       if (context.route === docsPath) {
-        return replyCached(exchange, await page(context.responseValue), pageHeaders(url()));
+        return replyCached(requestContext, await page(context.responseValue), pageHeaders(url()));
       }
       const made = await document(context.responseValue as WrittenDocument, url());
-      return replyCached(exchange, made, { "cache-control": "public, max-age=300" });
+      return replyCached(requestContext, made, { "cache-control": "public, max-age=300" });
     })
     .use(
       swagger({

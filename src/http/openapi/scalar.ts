@@ -3,8 +3,8 @@ import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser
   type: "file",
 };
 import { dependencies } from "../../../package.json";
-import { type ExtraHeaders, reply } from "../exchange.ts";
-import { asked } from "../server.ts";
+import { type ExtraHeaders, reply } from "../request-context.ts";
+import { handlerContext } from "../server.ts";
 
 /*
  * The page of the API reference, which is made by Scalar's script. Nothing of it calls any other server.
@@ -51,9 +51,9 @@ export function scriptRoute(app: AnyElysia): void {
   app.get(
     scriptPath,
     async (context) => {
-      const { exchange, request } = asked(context);
+      const { requestContext, request } = handlerContext(context);
       const isGzip = acceptsGzip(request.headers.get("accept-encoding") ?? "");
-      return reply(exchange, 200, isGzip ? await gzipped() : await plain(), {
+      return reply(requestContext, 200, isGzip ? await gzipped() : await plain(), {
         "content-type": "text/javascript; charset=utf-8",
         "cache-control": "public, max-age=31536000, immutable",
         vary: "accept-encoding",

@@ -33,7 +33,7 @@ export function assetRoutes(app: PublicListener): void {
   for (const name of ["profile", "icon", "banner"] as const) {
     const picture = cached(new Uint8Array(readFileSync(files[name])));
     const headers = { "content-type": "image/png", "cache-control": "public, max-age=604800" };
-    app.get(paths[name], ({ exchange }) => replyCached(exchange, picture, headers), {
+    app.get(paths[name], ({ requestContext }) => replyCached(requestContext, picture, headers), {
       unlimited: true,
       parse: "none",
       detail: { hide: true },

@@ -5,14 +5,15 @@ import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import { type Access, admit, admitAnyone, type Caller, tokenOf } from "../auth.ts";
-import type { Exchange } from "../exchange.ts";
+import { type Access, admit, admitAnyone, tokenOf } from "../auth.ts";
+import type { Caller } from "../caller.ts";
 import { type GateContext, type InputSchemas, type OpenContext, opaque, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
 import type { OAuthErrorCode } from "../oauth/errors.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import type { PublicErrorCode } from "../openapi/public-errors.ts";
 import { clientScheme, tokenScheme } from "../openapi/public-reference.ts";
+import type { RequestContext } from "../request-context.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import type { UserCache } from "./user-cache.ts";
@@ -69,7 +70,7 @@ export function publicListener(
   options: Pick<PublicDeps, "store" | "access" | "log" | "now" | "trustedProxies" | "traffic">,
 ) {
   const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
-  const gate = (exchange: Exchange) => admitAnyone(access, exchange);
+  const gate = (requestContext: RequestContext) => admitAnyone(access, requestContext);
   return (
     listener({ log, headers: crossOrigin, trustedProxies, traffic, gate })
       .macro("anyone", (_: true) => {
@@ -80,7 +81,7 @@ export function publicListener(
             describeRoute(route, { security: [] });
           },
           transform: opaque(async (context: OpenContext) => {
-            admitAnyone(access, context.exchange);
+            admitAnyone(access, context.requestContext);
             await input.read(context);
           }),
         };
@@ -93,12 +94,12 @@ export function publicListener(
             describeRoute(route, { security: [{ [clientScheme]: [] }, {}] });
           },
           transform: opaque(async (context: ClientContext) => gate.admit(context)),
-          resolve: ({ exchange }) => ({ client: exchange.client as Application }),
+          resolve: ({ requestContext }) => ({ client: requestContext.client as Application }),
         };
       })
       .macro("unlimited", (_: true) => ({
-        transform({ exchange }) {
-          exchange.isAdmitted = true;
+        transform({ requestContext }) {
+          requestContext.isAdmitted = true;
         },
       }))
       // Errors of a route beyond those that every route of its kind has.
@@ -129,10 +130,10 @@ export function withTokens(app: PublicListener, access: Access) {
         },
         transform: opaque(async (context: GateContext) => {
           const token = tokenOf(context.bearer, context.headers["authorization"]);
-          context.exchange.caller = await admit(access, context.exchange, token, scope);
+          context.requestContext.caller = await admit(access, context.requestContext, token, scope);
           await input.read(context);
         }),
-        resolve: ({ exchange }) => ({ caller: exchange.caller as Caller }),
+        resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
       };
     });
 }

@@ -206,15 +206,15 @@ export function categoryRoutes(
 
   app.get(
     "/public/v1/categories",
-    ({ query: { limit = categoryLimits.defaultResults, cursor, name, q = "" }, exchange }) => {
+    ({ query: { limit = categoryLimits.defaultResults, cursor, name, q = "" }, requestContext }) => {
       const filter = name ?? q;
       const snapshot = ranking.current();
       const key = `${limit} ${cursor ?? ""} ${filter}`;
       const kept = snapshot.pages.get(key);
-      if (kept) return replyCached(exchange, kept, fresh);
+      if (kept) return replyCached(requestContext, kept, fresh);
       const { order, page } = list(limit, cursor, filter);
       // Pages of an older order are not kept: asking for one is what keeps the order.
-      return replyCached(exchange, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
+      return replyCached(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },
     {
       anyone: true,
@@ -233,11 +233,11 @@ export function categoryRoutes(
 
   app.get(
     "/public/v1/categories/:id",
-    async ({ params: { id }, exchange }) => {
+    async ({ params: { id }, requestContext }) => {
       const snapshot = ranking.current();
       const key = `/${id}`;
       const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
-      return replyCached(exchange, kept, fresh);
+      return replyCached(requestContext, kept, fresh);
     },
     {
       anyone: true,

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { answer } from "../answers.ts";
-import type { Caller } from "../auth.ts";
+import type { Caller } from "../caller.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
 import { Message } from "../fields.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";

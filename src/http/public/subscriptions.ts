@@ -6,10 +6,10 @@ import { about, Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { answer, noContent } from "../answers.ts";
-import { reply } from "../exchange.ts";
 import { IsoTimestamp, Message } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
+import { reply } from "../request-context.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
 const closed = { additionalProperties: false };
@@ -188,11 +188,11 @@ export function subscriptionRoutes(
 
   app.get(
     path,
-    async ({ caller: { application, grant }, exchange }) => {
+    async ({ caller: { application, grant }, requestContext }) => {
       const { slices, used } = await store.subscriptions.list(application.id, grant.userId);
       const parts = slices.flatMap((slice, i) => (i === 0 ? [slice] : [comma, slice]));
       const body = Buffer.concat([listStart, ...parts, listEnd]);
-      return reply(exchange, 200, body, budget(application, used));
+      return reply(requestContext, 200, body, budget(application, used));
     },
     {
       scope: "events:subscribe",

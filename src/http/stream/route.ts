@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
-import { reply } from "../exchange.ts";
 import { TextParameter, TimeParameter } from "../parameters.ts";
 import type { TokenListener } from "../public/base.ts";
+import { reply } from "../request-context.ts";
 import type { EventStreams } from "./event-streams.ts";
 
 const exampleId =
@@ -62,19 +62,19 @@ const streamed = {
 export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "open">): void {
   app.get(
     "/public/v1/events/stream",
-    async ({ query: { after }, headers, bearer, caller, exchange, request }) => {
+    async ({ query: { after }, headers, bearer, caller, requestContext, request }) => {
       // HEAD must not hold a stream open, and says as little of its length as GET.
-      if (exchange.method === "HEAD") return reply(exchange, 200, new ReadableStream(), streamed);
+      if (requestContext.method === "HEAD") return reply(requestContext, 200, new ReadableStream(), streamed);
       const stream = await streams.open({
         caller,
         lastId: headers["Last-Event-ID"] || null,
         after: after === undefined ? null : Date.parse(after),
         token: tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "",
-        cut: () => exchange.shared.server?.timeout(request, 1),
+        cut: () => requestContext.listener.server?.timeout(request, 1),
       });
       // Otherwise the listener's idle timeout would end a quiet stream.
-      exchange.shared.server?.timeout(request, 0);
-      return reply(exchange, 200, stream, streamed);
+      requestContext.listener.server?.timeout(request, 0);
+      return reply(requestContext, 200, stream, streamed);
     },
     {
       scope: "events:subscribe",

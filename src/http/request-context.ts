@@ -1,0 +1,126 @@
+import type { Application } from "../domain/applications.ts";
+import { newId } from "../domain/ids.ts";
+import type { Grant } from "../domain/tokens.ts";
+import type { Log } from "../log.ts";
+import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
+import type { Caller } from "./caller.ts";
+import type { RateLimitState } from "./rate-limit.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** A request and the state that its handling collects. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly request: Request;
+  readonly listener: ListenerContext;
+  /** `performance.now()` when the request began. */
+  readonly startedAt: number;
+  grant: Grant | null;
+  /** null until the token is verified. */
+  caller: Caller | null;
+  /** The application that authenticated itself at an OAuth endpoint. */
+  client: Application | null;
+  /** Whether a route has let the request in or refused it. */
+  isAdmitted: boolean;
+  /** The caller's rate limit after this request; null on routes without a limit. */
+  rateLimit: RateLimitState | null;
+}
+
+/** What all requests of one listener share. */
+export interface ListenerContext {
+  readonly log: Log;
+  readonly traffic: Traffic;
+  /** Headers of every answer. Never changed. */
+  readonly headers: Headers;
+  /** Proxies whose `X-Forwarded-For` is trusted; null for none. */
+  readonly trustedProxies: TrustedProxies | null;
+  /** null until the listener accepts connections. */
+  server: Bun.Server<undefined> | null;
+}
+
+/** The headers of every answer. @param headers those of one listener alone */
+export function commonHeaders(headers: ExtraHeaders): Headers {
+  return new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
+}
+
+/** The client's address, taken from `X-Forwarded-For` behind a trusted proxy; "" when unknown. */
+export function clientAddressOf({ request, listener }: RequestContext): string {
+  const address = listener.server?.requestIP(request)?.address ?? "";
+  if (listener.trustedProxies === null) return peerAddress(address);
+  return clientAddress(address, request.headers.get("x-forwarded-for"), listener.trustedProxies);
+}
+
+/** The key of a client's rate limit: its IPv4 address or IPv6 /64; "" when unknown. */
+export function clientNetworkOf(requestContext: RequestContext): string {
+  return clientNetwork(clientAddressOf(requestContext));
+}
+
+type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
+
+const validRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
+
+/** The context of a request that begins now; takes a valid `X-Request-Id` of the caller. */
+export function newRequestContext(request: Request, listener: ListenerContext): RequestContext {
+  const { url, method } = request;
+  const pathAt = url.indexOf("/", 8);
+  const queryAt = url.indexOf("?", pathAt);
+  const given = request.headers.get("x-request-id");
+  return {
+    requestId: given !== null && validRequestId.test(given) ? given : newId(),
+    method,
+    path: queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt),
+    request,
+    listener,
+    startedAt: performance.now(),
+    grant: null,
+    caller: null,
+    client: null,
+    isAdmitted: false,
+    rateLimit: null,
+  };
+}
+
+/** Headers of one answer; they override those of every answer. */
+export type ExtraHeaders = Readonly<Record<string, string>>;
+
+/** Makes an answer, counts it and logs it. Every answer is made here. */
+export function reply(
+  requestContext: RequestContext,
+  status: number,
+  body: ReplyBody,
+  extra?: ExtraHeaders,
+): Response {
+  const { listener, rateLimit } = requestContext;
+  const headers = new Headers(listener.headers);
+  for (const name in extra) headers.set(name, extra[name] ?? "");
+  if (body === null) headers.delete("content-type");
+  headers.set("x-request-id", requestContext.requestId);
+  if (rateLimit) {
+    headers.set("ratelimit-limit", `${rateLimit.limit}`);
+    headers.set("ratelimit-remaining", `${rateLimit.remaining}`);
+    headers.set("ratelimit-reset", `${rateLimit.resetSeconds}`);
+  }
+  recordAnswer(requestContext, status);
+  return new Response(body, { status, headers });
+}
+
+/** Counts an answer and logs it. */
+function recordAnswer(requestContext: RequestContext, status: number): void {
+  const { listener, requestId, method, path, startedAt, grant } = requestContext;
+  const durationMs = performance.now() - startedAt;
+  listener.traffic.count(status, durationMs);
+  const applicationId = grant?.applicationId ?? null;
+  const client = clientAddressOf(requestContext);
+  listener.log.request({ requestId, method, path, status, durationMs, client, applicationId });
+}
+
+/** Answers with a value as JSON. */
+export function replyJson(
+  requestContext: RequestContext,
+  status: number,
+  value: unknown,
+  extra?: ExtraHeaders,
+): Response {
+  return reply(requestContext, status, JSON.stringify(value), extra);
+}

@@ -43,6 +43,30 @@ test("arrows between rooms point one way", async () => {
   expect(wrong).toEqual([]);
 });
 
+/** A path of imports that leads from a file back to itself; undefined when there is none. */
+async function importCycle(): Promise<readonly string[] | undefined> {
+  const done = new Set<string>();
+  const visit = async (file: string, path: readonly string[]): Promise<readonly string[] | undefined> => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    for (const target of await imports(file)) {
+      const cycle = await visit(target, [...path, file]);
+      if (cycle) return cycle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const file of files) {
+    const cycle = await visit(file, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}
+
+test("no file imports itself by way of others, types included", async () => {
+  expect(await importCycle()).toBeUndefined();
+});
+
 test("SQL stays in store/sqlite; whoever needs data asks store/store.ts", async () => {
   const wrong: string[] = [];
   for (const file of files) {

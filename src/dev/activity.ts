@@ -7,7 +7,8 @@ import { repeating, type Service } from "../supervisor.ts";
 import { between, type Random } from "./chance.ts";
 import { nextToChange, nextViewers } from "./livestreams.ts";
 import { type MadeUp, makeUp, nextEvent, type Scene } from "./made-up-events.ts";
-import type { SampleData, SamplePerson } from "./sample-data.ts";
+import type { SampleData } from "./sample-data.ts";
+import type { SamplePerson } from "./sample-person.ts";
 
 export interface ActivityOptions {
   readonly app: Pick<App, "store" | "data" | "publisher">;

@@ -1,22 +1,22 @@
 import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
 import { bell, pick, type Random, weighted } from "./chance.ts";
-import type { SamplePerson } from "./sample-data.ts";
+import type { SamplePerson } from "./sample-person.ts";
 
-/** About so many channels are live at any time. */
+/** The number of live channels that the simulation tends to. */
 export const typicallyLive = 80;
 
 /**
- * How many watch a second later: mostly a few percent more or fewer, and drawn back to what is typical of the
- * channel, so that counts neither run away nor dry up over days.
+ * The number of viewers one second later: a random step of a few percent, with a pull to the channel's typical
+ * number, so that counts stay in range over days.
  */
 export function nextViewers(viewers: number, typical: number, random: Random): number {
   const step = 0.025 * bell(random) + 0.01 * Math.log(typical / Math.max(1, viewers));
-  // A fraction counts by chance; rounded, a small audience would never change.
+  // The fraction becomes a viewer by chance: with plain rounding, a small audience would never change.
   return Math.max(1, Math.floor(viewers * Math.exp(step) + random()));
 }
 
-/** The livestream of somebody who goes live at `now`. */
+/** The livestream of a person who goes live at `now`. */
 export function newLivestream(person: SamplePerson, now: number, random: Random): LivestreamInput {
   return {
     channel_id: person.channel.id,
@@ -28,7 +28,7 @@ export function newLivestream(person: SamplePerson, now: number, random: Random)
   };
 }
 
-/** Whose livestream starts or ends next: ends get likelier the more there are. */
+/** The person whose livestream starts or ends next; the more are live, the likelier is an end. */
 export function nextToChange(
   people: readonly SamplePerson[],
   live: ReadonlyMap<number, Livestream>,

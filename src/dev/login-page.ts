@@ -1,6 +1,6 @@
 import type { Scope } from "../domain/tokens.ts";
 import { escapeHtml, htmlPage } from "../http/oauth/browser.ts";
-import type { SamplePerson } from "./sample-data.ts";
+import type { SamplePerson } from "./sample-person.ts";
 
 /*
  * The login and consent page of a platform, as short as it can be: On Air sends browsers here with a challenge, the

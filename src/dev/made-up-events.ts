@@ -15,7 +15,7 @@ import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import { between, pick, type Random, weighted } from "./chance.ts";
 import { newLivestream } from "./livestreams.ts";
-import type { SamplePerson } from "./sample-data.ts";
+import type { SamplePerson } from "./sample-person.ts";
 
 /** Where an event is made up: one broadcaster's channel at one moment. */
 export interface Scene {

@@ -1,27 +1,18 @@
 import type { CategoryInput } from "../domain/categories.ts";
-import type { ChannelInput, LivestreamInput } from "../domain/livestreams.ts";
+import type { LivestreamInput } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import type { UserInput } from "../domain/users.ts";
 import { bell, between, pick, type Random, seeded, weighted } from "./chance.ts";
 import { newLivestream, typicallyLive } from "./livestreams.ts";
 import { sampleCategories } from "./sample-categories.ts";
 import { english, languages, type SampleLanguage, stars } from "./sample-languages.ts";
+import type { SamplePerson } from "./sample-person.ts";
 
-/** A user of the sample platform with its channel. */
-export interface SamplePerson {
-  readonly user: Required<UserInput>;
-  readonly channel: ChannelInput;
-  readonly language: SampleLanguage;
-  /** What it streams when it is live, and how many then watch. */
-  readonly homeCategoryId: number;
-  readonly typicalViewers: number;
-}
-
-/** A platform that does not exist: the best known people and the most watched categories come first. */
+/** The data of the sample platform; the best known people and the most watched categories come first. */
 export interface SampleData {
   readonly people: readonly SamplePerson[];
   readonly categories: readonly CategoryInput[];
-  /** Who is live at the start. */
+  /** Livestreams that are on the air at the start. */
   readonly livestreams: readonly LivestreamInput[];
 }
 
@@ -29,7 +20,7 @@ const firstWords =
   "brave sleepy cosmic velvet turbo salty lucky mellow electric crimson tiny grumpy silent golden pixel frosty wandering midnight clumsy humble";
 const secondWords =
   "fox otter badger comet teapot wizard panda raven biscuit walrus goblin lantern moose pickle phoenix hedgehog noodle falcon yeti compass";
-/** The handles of those who speak English are one of each. */
+/** An English username is made of one first and one second word. */
 const handleWords = { first: firstWords.split(" "), second: secondWords.split(" ") };
 
 const peopleCount = 300;
@@ -60,7 +51,7 @@ interface Name {
   readonly bio: string;
 }
 
-/** The stars first, then as many as wanted; no two would have the same slug. */
+/** The stars first, then generated names up to `count`; slugs are unique. */
 function uniqueNames(random: Random, count: number): Name[] {
   const names: Name[] = stars.map(({ language, ...star }) => ({
     ...star,
@@ -110,7 +101,7 @@ function ownName(random: Random, { names }: SampleLanguage): { username: string;
 
 function person(random: Random, { username, displayName, language, bio }: Name, rank: number): SamplePerson {
   const followers = Math.round((2_600_000 / (rank + 1) ** 1.6) * (0.8 + 0.4 * random()));
-  // 97 and 300 have no common divisor: every id once, in an order that says nothing of how well known somebody is.
+  // 97 and 300 have no common divisor: every id occurs once, and the order of ids does not follow the rank.
   const place = (rank * 97) % peopleCount;
   const user: Required<UserInput> = {
     id: firstUserId + place,
@@ -141,7 +132,7 @@ function person(random: Random, { username, displayName, language, bio }: Name, 
   };
 }
 
-/** The stars, and others among whom the better known are likelier. */
+/** The stars and a random choice of the others, weighted by their viewers. */
 function liveAtStart(random: Random, people: readonly SamplePerson[]): readonly SamplePerson[] {
   const live = new Set(people.slice(0, stars.length));
   while (live.size < typicallyLive)

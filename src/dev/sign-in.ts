@@ -1,7 +1,7 @@
 import { loginPage, loginPath } from "./login-page.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import { callbackPath, sampleClient, startPath } from "./sample-client.ts";
-import type { SamplePerson } from "./sample-data.ts";
+import type { SamplePerson } from "./sample-person.ts";
 
 /** The pages of `onair dev` for a browser: the platform's login page, and an application to sign in to. */
 export interface SignIn {

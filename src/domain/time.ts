@@ -3,6 +3,11 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** The same for a time that may be absent. */
+export function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
+}
+
 export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;

@@ -13,7 +13,7 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
-import { closed, IsoTimestamp } from "../fields.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 
 /*
@@ -69,14 +69,14 @@ export const ApplicationInput = Type.Object(
   {
     $id: "ApplicationInput",
     description: "A new application.",
-    ...closed,
+    ...noOtherFields,
     examples: [{ name: "My bot", webhook_url: "https://bot.example/webhook" }],
   },
 );
 export const ApplicationChangesInput = Type.Partial(Type.Object(fields), {
   $id: "ApplicationChanges",
   description: "What is to change.",
-  ...closed,
+  ...noOtherFields,
   examples: [{ rate_limit: 6000 }],
 });
 
@@ -99,7 +99,7 @@ const shownFields = {
 export const ApplicationSchema = Type.Object(shownFields, {
   $id: "Application",
   description: "A program of a third party.",
-  ...closed,
+  ...noOtherFields,
 });
 export const NewApplicationSchema = Type.Object(
   {
@@ -109,7 +109,7 @@ export const NewApplicationSchema = Type.Object(
     }),
     webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
   },
-  { $id: "NewApplication", description: "An application with its secrets.", ...closed },
+  { $id: "NewApplication", description: "An application with its secrets.", ...noOtherFields },
 );
 
 /** The id of an application in a path. */

@@ -5,7 +5,7 @@ import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
 import { answer, answerOf, file, linksTo, noContent } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import { closed, IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { fileStream, rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
@@ -34,7 +34,7 @@ const BackupSchema = Type.Object(
     created_at: about(IsoTimestamp, "When it began."),
     finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
   },
-  { $id: "Backup", description: "A copy of the database.", ...closed },
+  { $id: "Backup", description: "A copy of the database.", ...noOtherFields },
 );
 
 const BackupParams = Type.Object({

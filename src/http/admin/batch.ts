@@ -5,7 +5,7 @@ import type { Intake } from "../../batch/platform-data.ts";
 import { grouped } from "../../domain/text.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream } from "../body.ts";
-import { closed } from "../fields.ts";
+import { noOtherFields } from "../fields.ts";
 import { ChoiceParameter } from "../parameters.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
@@ -39,7 +39,7 @@ const reportFields = {
         line: Type.Integer({ description: "From 1 on, blank lines counted." }),
         message: Type.String({ description: "Why it was refused." }),
       },
-      { $id: "RefusedLine", description: "A line that was refused.", ...closed },
+      { $id: "RefusedLine", description: "A line that was refused.", ...noOtherFields },
     ),
     { description: `The first ${grouped(maxErrors)} refused lines.` },
   ),
@@ -48,7 +48,7 @@ const reportFields = {
 export const BatchReportSchema = Type.Object(reportFields, {
   $id: "BatchReport",
   description: "What became of a batch.",
-  ...closed,
+  ...noOtherFields,
 });
 
 /** Of a batch of the platform's data. */
@@ -60,7 +60,7 @@ export const DataReportSchema = Type.Object(
         "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",
     }),
   },
-  { $id: "DataReport", description: "What became of a batch of data.", ...closed },
+  { $id: "DataReport", description: "What became of a batch of data.", ...noOtherFields },
 );
 
 /** The answer to a batch of the platform's data. */

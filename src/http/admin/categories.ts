@@ -5,7 +5,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { about, Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
-import { closed, Message, open } from "../fields.ts";
+import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
@@ -29,21 +29,21 @@ const CategoryBody = Type.Object(
   {
     $id: "CategoryInput",
     description: "A category as the platform reports it.",
-    ...open,
+    ...otherFieldsIgnored,
     examples: [exampleFields],
   },
 );
 
 const TagRecord = Type.Object(
   { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
-  { $id: "Tag", description: "A tag of a category.", ...closed },
+  { $id: "Tag", description: "A tag of a category.", ...noOtherFields },
 );
 const CategoryRecord = Type.Object(
   {
     ...Type.Required(CategoryInput).properties,
     tags: Type.Array(TagRecord, { description: "Its tags." }),
   },
-  { $id: "Category", description: "A category as it is kept.", ...closed },
+  { $id: "Category", description: "A category as it is kept.", ...noOtherFields },
 );
 
 const OneCategory = answer(

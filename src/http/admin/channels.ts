@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { ChannelInput } from "../../domain/livestreams.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
-import { closed, Message, open } from "../fields.ts";
+import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
@@ -21,7 +21,7 @@ const ChannelBody = Type.Object(
   {
     $id: "ChannelInput",
     description: "A channel as the platform reports it.",
-    ...open,
+    ...otherFieldsIgnored,
     examples: [exampleFields],
   },
 );
@@ -29,7 +29,7 @@ const ChannelBody = Type.Object(
 const ChannelRecord = Type.Object(Type.Required(ChannelInput).properties, {
   $id: "Channel",
   description: "A channel as it is kept.",
-  ...closed,
+  ...noOtherFields,
 });
 
 const OneChannel = answer(

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, noContent } from "../answers.ts";
-import { closed, IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationIdParameter, exampleApplication } from "./application-fields.ts";
@@ -16,7 +16,7 @@ const ConsentSchema = Type.Object(
     created_at: IsoTimestamp,
     updated_at: IsoTimestamp,
   },
-  { $id: "Consent", description: "What a user allowed an application.", ...closed },
+  { $id: "Consent", description: "What a user allowed an application.", ...noOtherFields },
 );
 
 const exampleConsent = {

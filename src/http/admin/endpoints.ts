@@ -1,12 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { nullable, oneOf } from "../../domain/fields.ts";
-import { isoTime } from "../../domain/time.ts";
+import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
-import { closed, IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { LastFailure } from "../public/health.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationParams, exampleApplication, existing } from "./application-fields.ts";
@@ -31,7 +31,7 @@ const EndpointSchema = Type.Object(
     last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
     last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
   },
-  { $id: "Endpoint", description: "The webhook of an application and its state.", ...closed },
+  { $id: "Endpoint", description: "The webhook of an application and its state.", ...noOtherFields },
 );
 
 const exampleEndpoint: Static<typeof EndpointSchema> = {
@@ -72,18 +72,16 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
   },
 });
 
-const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
-
 function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
   const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
   return {
     app_id: endpoint.application_id,
     status: endpointStatus(endpoint),
     disabled_reason: endpoint.disabled_reason,
-    disabled_at: timeOrNull(endpoint.disabled_at),
-    failing_since: timeOrNull(endpoint.failing_since),
+    disabled_at: isoTimeOrNull(endpoint.disabled_at),
+    failing_since: isoTimeOrNull(endpoint.failing_since),
     failures: endpoint.failures,
-    last_success_at: timeOrNull(endpoint.last_success_at),
+    last_success_at: isoTimeOrNull(endpoint.last_success_at),
     last_failure: last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error },
   };
 }

@@ -6,7 +6,7 @@ import { about, nullable, oneLine } from "../../domain/fields.ts";
 import { day, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, noContent } from "../answers.ts";
-import { closed, IsoTimestamp, Message, open } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { everyRole, operators } from "./access.ts";
 import type { AdminListener } from "./base.ts";
@@ -48,7 +48,7 @@ const RecordSchema = Type.Object(
     created_at: about(IsoTimestamp, "When it was registered."),
     updated_at: about(IsoTimestamp, "When it was last changed."),
   },
-  { $id: "RegisteredEventType", description: "A registered type of events.", ...closed },
+  { $id: "RegisteredEventType", description: "A registered type of events.", ...noOtherFields },
 );
 
 const example = {
@@ -72,7 +72,7 @@ const EventTypeInput = Type.Object(
   {
     $id: "EventTypeInput",
     description: "A type of events of the platform's own.",
-    ...open,
+    ...otherFieldsIgnored,
     examples: [example],
   },
 );

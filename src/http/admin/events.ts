@@ -9,7 +9,7 @@ import type { Store } from "../../store/store.ts";
 import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
-import { closed } from "../fields.ts";
+import { noOtherFields } from "../fields.ts";
 import { reply } from "../request-context.ts";
 import { writers } from "./access.ts";
 import { type AdminListener, adminBodyBytes } from "./base.ts";
@@ -38,7 +38,7 @@ const PublishedSchema = Type.Object(
     id: Type.String({ description: "The event's: yours, or one that was made for it." }),
     deliveries: Type.Integer({ description: "To how many subscriptions it is delivered." }),
   },
-  { $id: "PublishedEvent", description: "An event that is kept and delivered.", ...closed },
+  { $id: "PublishedEvent", description: "An event that is kept and delivered.", ...noOtherFields },
 );
 
 const [, followed] = builtInEventTypes;

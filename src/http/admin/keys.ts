@@ -8,11 +8,11 @@ import {
   operatorKeyLimits,
   roles,
 } from "../../domain/operator-keys.ts";
-import { isoTime, second } from "../../domain/time.ts";
+import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf, noContent } from "../answers.ts";
-import { closed, IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
@@ -36,7 +36,7 @@ const KeyInput = Type.Object(
   {
     $id: "OperatorKeyInput",
     description: "A new key.",
-    ...closed,
+    ...noOtherFields,
     examples: [{ name: "nightly import", role: "publisher" }],
   },
 );
@@ -59,11 +59,11 @@ const fields = {
 const KeySchema = Type.Object(fields, {
   $id: "OperatorKey",
   description: "A key of an operator, without itself.",
-  ...closed,
+  ...noOtherFields,
 });
 const NewKeySchema = Type.Object(
   { ...fields, key: Type.String({ description: "The key itself, shown only here." }) },
-  { $id: "NewOperatorKey", description: "A key of an operator.", ...closed },
+  { $id: "NewOperatorKey", description: "A key of an operator.", ...noOtherFields },
 );
 
 const KeyParams = Type.Object({
@@ -95,8 +95,6 @@ const NewKey = answerOf(NewKeySchema, {
   example: { ...example, last_used_at: null, key: "onair_admin_4fQx…" },
 });
 
-const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
-
 function shown({ id, name, role, source, prefix, created_at, expires_at, last_used_at }: OperatorKey) {
   return {
     id,
@@ -105,8 +103,8 @@ function shown({ id, name, role, source, prefix, created_at, expires_at, last_us
     source,
     prefix,
     created_at: isoTime(created_at),
-    expires_at: timeOrNull(expires_at),
-    last_used_at: timeOrNull(last_used_at),
+    expires_at: isoTimeOrNull(expires_at),
+    last_used_at: isoTimeOrNull(last_used_at),
   };
 }
 

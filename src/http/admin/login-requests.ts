@@ -9,7 +9,7 @@ import { isoTime } from "../../domain/time.ts";
 import { newSecret, parseScopes, scopesNamed, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf } from "../answers.ts";
-import { closed, IsoTimestamp, Message, open } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
@@ -50,7 +50,7 @@ const AcceptInput = Type.Object(
   {
     $id: "AcceptInput",
     description: "Who logged in and what they allowed.",
-    ...open,
+    ...otherFieldsIgnored,
     examples: [{ user_id: 1001, scopes: ["users:read"] }],
   },
 );
@@ -75,7 +75,7 @@ const RejectInput = Type.Object(
   {
     $id: "RejectInput",
     description: "Why the login or the consent failed.",
-    ...open,
+    ...otherFieldsIgnored,
     examples: [{ error_description: "The user denied access" }],
   },
 );
@@ -88,7 +88,7 @@ const LoginRequestSchema = Type.Object(
         name: Type.String({ description: "Its name." }),
         client_type: oneOf(clientTypes, { description: "Whether it can keep a secret." }),
       },
-      { $id: "AskingApplication", description: "The application that asks.", ...closed },
+      { $id: "AskingApplication", description: "The application that asks.", ...noOtherFields },
     ),
     redirect_uri: Type.String({ description: "Where the browser goes in the end." }),
     scopes: Type.Array(Type.String(), { description: "What is asked for." }),
@@ -101,7 +101,7 @@ const LoginRequestSchema = Type.Object(
     expires_at: IsoTimestamp,
     message: Message,
   },
-  { $id: "LoginRequest", description: "What an application asks of a user.", ...closed },
+  { $id: "LoginRequest", description: "What an application asks of a user.", ...noOtherFields },
 );
 
 const FoundRequest = answerOf(LoginRequestSchema, {

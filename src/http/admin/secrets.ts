@@ -5,7 +5,7 @@ import { newSecret, secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
-import { closed, IsoTimestamp } from "../fields.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { operators } from "./access.ts";
 import { ApplicationParams, ApplicationSchema, exampleApplication, existing } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
@@ -24,7 +24,7 @@ const RotationInput = Type.Object(
   {
     $id: "RotationInput",
     description: "How long the older secrets stay good.",
-    ...closed,
+    ...noOtherFields,
     examples: [{ overlap_seconds: 3600 }],
   },
 );

@@ -12,7 +12,7 @@ import {
 } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { answer } from "../answers.ts";
-import { closed, IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationParams, existing } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
@@ -37,7 +37,7 @@ const TokenInput = Type.Object(
   {
     $id: "TokenInput",
     description: "Which token to make.",
-    ...closed,
+    ...noOtherFields,
     examples: [{ scopes: ["users:read"], expires_in: 3600 }],
   },
 );
@@ -51,7 +51,7 @@ const tokenFields = {
 const TokenSchema = Type.Object(tokenFields, {
   $id: "Token",
   description: "An access token, without itself.",
-  ...closed,
+  ...noOtherFields,
 });
 
 const exampleToken = {

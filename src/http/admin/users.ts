@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { UserInput } from "../../domain/users.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
-import { closed, Message, open } from "../fields.ts";
+import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
@@ -30,7 +30,7 @@ const UserBody = Type.Object(
   {
     $id: "UserInput",
     description: "A user as the platform reports it.",
-    ...open,
+    ...otherFieldsIgnored,
     examples: [exampleFields],
   },
 );
@@ -38,7 +38,7 @@ const UserBody = Type.Object(
 const UserRecord = Type.Object(Type.Required(UserInput).properties, {
   $id: "User",
   description: "A user as it is kept.",
-  ...closed,
+  ...noOtherFields,
 });
 
 const OneUser = answer(

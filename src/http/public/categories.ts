@@ -7,16 +7,14 @@ import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/rank
 import { answer, NotModified } from "../answers.ts";
 import { cached, replyCached } from "../cached.ts";
 import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
-import { WebUrl } from "../fields.ts";
+import { noOtherFields, WebUrl } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
-const closed = { additionalProperties: false };
-
 const TagSchema = Type.Object(
   { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
-  { $id: "Tag", description: "A tag of a category.", ...closed },
+  { $id: "Tag", description: "A tag of a category.", ...noOtherFields },
 );
 
 const listFields = {
@@ -35,7 +33,7 @@ const listFields = {
 const CategorySchema = Type.Object(listFields, {
   $id: "Category",
   description: "A category as a list shows it.",
-  ...closed,
+  ...noOtherFields,
 });
 
 const TopChannelSchema = Type.Object(
@@ -46,7 +44,7 @@ const TopChannelSchema = Type.Object(
     profile_image: about(WebUrl, "Its picture; where there is none, one of this server."),
     viewers: about(Count, "How many watch it now."),
   },
-  { $id: "TopChannel", description: "A live channel of a category.", ...closed },
+  { $id: "TopChannel", description: "A live channel of a category.", ...noOtherFields },
 );
 
 const CategoryDetailSchema = Type.Object(
@@ -58,7 +56,7 @@ const CategoryDetailSchema = Type.Object(
       description: "The live channels with the most viewers.",
     }),
   },
-  { $id: "CategoryDetail", description: "A category with its channels.", ...closed },
+  { $id: "CategoryDetail", description: "A category with its channels.", ...noOtherFields },
 );
 
 const nameFilter = {

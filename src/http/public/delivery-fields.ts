@@ -9,17 +9,15 @@ import {
   type SentDelivery,
 } from "../../domain/delivery-log.ts";
 import { about, nullable } from "../../domain/fields.ts";
-import { isoTime } from "../../domain/time.ts";
+import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
-import { IsoTimestamp } from "../fields.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
 
 /*
  * Deliveries as the public and the admin API show them.
  */
-
-const closed = { additionalProperties: false };
 
 export const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 
@@ -34,7 +32,7 @@ const milliseconds = nullable(Type.Number(), {
 
 export const TimingsSchema = Type.Object(
   { dns_ms: milliseconds, connect_ms: milliseconds, tls_ms: milliseconds, first_byte_ms: milliseconds },
-  { $id: "Timings", description: "How long the stages of a request took.", ...closed },
+  { $id: "Timings", description: "How long the stages of a request took.", ...noOtherFields },
 );
 
 const AttemptSchema = Type.Object(
@@ -50,7 +48,7 @@ const AttemptSchema = Type.Object(
     error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
     response: Type.String({ description: "The first KiB of the answer's body." }),
   },
-  { $id: "Attempt", description: "One attempt to deliver.", ...closed },
+  { $id: "Attempt", description: "One attempt to deliver.", ...noOtherFields },
 );
 
 const fields = {
@@ -78,14 +76,18 @@ const SentRequestSchema = Type.Object(
     }),
     body: nullable(Type.String(), { description: "The very text; null when it is no longer kept." }),
   },
-  { $id: "SentRequest", description: "A request to a webhook.", ...closed },
+  { $id: "SentRequest", description: "A request to a webhook.", ...noOtherFields },
 );
 const request = nullable(SentRequestSchema, {
   description: "What the last attempt sent; null before the first.",
 });
 
-const named = { $id: "Delivery", description: "What became of an event for one subscription.", ...closed };
-const sent = { $id: "SentDelivery", description: "A delivery with what was sent.", ...closed };
+const named = {
+  $id: "Delivery",
+  description: "What became of an event for one subscription.",
+  ...noOtherFields,
+};
+const sent = { $id: "SentDelivery", description: "A delivery with what was sent.", ...noOtherFields };
 
 export const DeliverySchema = Type.Object(fields, named);
 export const SentDeliverySchema = Type.Object({ ...fields, request }, sent);
@@ -182,8 +184,6 @@ export function deliveryQuestion(
   };
 }
 
-const timeOrNull = (ms: number | null) => (ms === null || ms === 0 ? null : isoTime(ms));
-
 /** A delivery as its developer sees it. */
 export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
   const { id, subscription_id, event_id, type, version, sequence, status } = delivery;
@@ -196,9 +196,9 @@ export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliveryS
     sequence,
     status,
     created_at: isoTime(delivery.published_at),
-    next_attempt_at: status === "pending" ? timeOrNull(delivery.next_attempt_at) : null,
-    expires_at: timeOrNull(delivery.expires_at),
-    finished_at: timeOrNull(delivery.finished_at),
+    next_attempt_at: status === "pending" ? isoTimeOrNull(delivery.next_attempt_at || null) : null,
+    expires_at: isoTimeOrNull(delivery.expires_at || null),
+    finished_at: isoTimeOrNull(delivery.finished_at || null),
     attempts: delivery.attempts.map(shownAttempt),
   };
 }

@@ -3,10 +3,8 @@ import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
-import { Message } from "../fields.ts";
+import { Message, noOtherFields } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
-
-const closed = { additionalProperties: false };
 
 const EventTypeSchema = Type.Object(
   {
@@ -19,17 +17,21 @@ const EventTypeSchema = Type.Object(
     // An object, as each type's own schema has it.
     example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
   },
-  { $id: "EventType", description: "An event that can be subscribed to.", ...closed },
+  { $id: "EventType", description: "An event that can be subscribed to.", ...noOtherFields },
 );
 
 const PublicKeySchema = Type.Object(
   { public_key: Type.String({ description: "The Ed25519 key in PEM." }) },
-  { $id: "PublicKey", description: "The key that verifies `v1a` signatures.", ...closed },
+  { $id: "PublicKey", description: "The key that verifies `v1a` signatures.", ...noOtherFields },
 );
 
 const StandardWebhooksKeySchema = Type.Object(
   { public_key: Type.String({ description: "The Ed25519 key as `whpk_` and base64." }) },
-  { $id: "StandardWebhooksKey", description: "The same key for libraries of Standard Webhooks.", ...closed },
+  {
+    $id: "StandardWebhooksKey",
+    description: "The same key for libraries of Standard Webhooks.",
+    ...noOtherFields,
+  },
 );
 
 const EventTypes = answer(

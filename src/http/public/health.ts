@@ -3,15 +3,13 @@ import { type Application, usesOnlyStream } from "../../domain/applications.ts";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { about, nullable, oneOf } from "../../domain/fields.ts";
-import { isoTime } from "../../domain/time.ts";
+import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { answer } from "../answers.ts";
-import { IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSubscription, subscriptionFields } from "./subscriptions.ts";
-
-const closed = { additionalProperties: false };
 
 const SubscriptionId = Type.Object({
   id: TextParameter({
@@ -27,7 +25,7 @@ export const LastFailure = Type.Object(
     status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
     error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
   },
-  { $id: "LastFailure", description: "When and how an endpoint last failed.", ...closed },
+  { $id: "LastFailure", description: "When and how an endpoint last failed.", ...noOtherFields },
 );
 
 const DisabledReason = Type.Union(
@@ -58,7 +56,7 @@ const HealthSchema = Type.Object(
       description: "The last `Onair-Sequence`: how many deliveries were made for it.",
     }),
   },
-  { $id: "SubscriptionHealth", description: "A subscription with its health.", ...closed },
+  { $id: "SubscriptionHealth", description: "A subscription with its health.", ...noOtherFields },
 );
 
 const Subscription = answer(
@@ -82,8 +80,6 @@ const Subscription = answer(
   },
 );
 
-const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms));
-
 /** Get Event Subscription: the record with its health. */
 export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
   app.get(
@@ -102,8 +98,8 @@ export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
         ...record,
         ...healthOf(endpoint, application),
         pending,
-        oldest_pending_at: timeOrNull(oldest_pending_at),
-        last_success_at: timeOrNull(endpoint.last_success_at),
+        oldest_pending_at: isoTimeOrNull(oldest_pending_at),
+        last_success_at: isoTimeOrNull(endpoint.last_success_at),
         last_failure: last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error },
         sequence,
       };

@@ -5,7 +5,7 @@ import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, second } from "../../domain/time.ts";
 import type { Store } from "../../store/store.ts";
-import { IsoTimestamp } from "../fields.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 
@@ -13,7 +13,6 @@ import { DeliveryStatus } from "./delivery-fields.ts";
  * Replays as the public and the admin API take and show them.
  */
 
-const closed = { additionalProperties: false };
 const time = (description: string) => Type.String({ ...Timestamp, description });
 
 const fields = {
@@ -76,13 +75,21 @@ const shownFields = {
       subscription_deleted: count("Their subscription was deleted."),
       attempts_used_up: count("They were attempted as often as a delivery may be."),
     },
-    { $id: "SkippedDeliveries", description: "Those that cannot be sent again, by reason.", ...closed },
+    {
+      $id: "SkippedDeliveries",
+      description: "Those that cannot be sent again, by reason.",
+      ...noOtherFields,
+    },
   ),
   created_at: about(IsoTimestamp, "When it was asked for."),
   finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
 };
 
-const replay = { $id: "Replay", description: "A job that sends a range of deliveries again.", ...closed };
+const replay = {
+  $id: "Replay",
+  description: "A job that sends a range of deliveries again.",
+  ...noOtherFields,
+};
 export const ReplaySchema = Type.Object(shownFields, replay);
 const { id, ...rest } = shownFields;
 export const OperatorReplaySchema = Type.Object(

@@ -6,13 +6,12 @@ import { about, Id } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { answer, noContent } from "../answers.ts";
-import { IsoTimestamp, Message } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
-const closed = { additionalProperties: false };
 const path = "/public/v1/events/subscriptions";
 
 const Ulid = Type.String({ pattern: ulidPattern });
@@ -32,7 +31,7 @@ export const subscriptionFields = {
 const SubscriptionSchema = Type.Object(subscriptionFields, {
   $id: "Subscription",
   description: "Which events of whom an application gets.",
-  ...closed,
+  ...noOtherFields,
 });
 
 const itemFields = {
@@ -43,11 +42,11 @@ const SubscribedItemSchema = Type.Union(
   [
     Type.Object(
       { ...itemFields, subscription_id: about(Ulid, "Id of the subscription.") },
-      { $id: "SubscribedEvent", description: "An event that is subscribed to.", ...closed },
+      { $id: "SubscribedEvent", description: "An event that is subscribed to.", ...noOtherFields },
     ),
     Type.Object(
       { ...itemFields, error: Type.String({ description: "Why there is no subscription." }) },
-      { $id: "RefusedEvent", description: "An event that could not be subscribed to.", ...closed },
+      { $id: "RefusedEvent", description: "An event that could not be subscribed to.", ...noOtherFields },
     ),
   ],
   { $id: "SubscriptionResult", description: "What became of one requested event." },

@@ -6,13 +6,11 @@ import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
 import { answer } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
-import { Message, WebUrl } from "../fields.ts";
+import { Message, noOtherFields, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
-
-const closed = { additionalProperties: false };
 
 /** For each application, for its users together, and for each of these: no user can use up what others have. */
 const testsPerMinute = { application: 10, users: 10, user: 3 };
@@ -53,7 +51,7 @@ const TestSchema = Type.Object(
         headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
         body: Type.String({ description: "The very text." }),
       },
-      { $id: "TestRequest", description: "What was sent.", ...closed },
+      { $id: "TestRequest", description: "What was sent.", ...noOtherFields },
     ),
     response: nullable(
       Type.Object(
@@ -65,7 +63,7 @@ const TestSchema = Type.Object(
           }),
           body: Type.String({ description: "Its first KiB." }),
         },
-        { $id: "TestResponse", description: "What came back.", ...closed },
+        { $id: "TestResponse", description: "What came back.", ...noOtherFields },
       ),
       { description: "null where no answer arrived." },
     ),
@@ -74,7 +72,7 @@ const TestSchema = Type.Object(
     duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
     timings: TimingsSchema,
   },
-  { $id: "TestExchange", description: "A sample, and what became of it.", ...closed },
+  { $id: "TestExchange", description: "A sample, and what became of it.", ...noOtherFields },
 );
 
 const Tested = answer(

@@ -34,7 +34,7 @@ export interface App {
   stop(): Promise<void>;
 }
 
-export interface AppOptions {
+interface AppOptions {
   readonly config: Config;
   readonly log: Log;
   /** Instead of the system's clock. */

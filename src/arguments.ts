@@ -41,7 +41,7 @@ function editDistance(a: string, b: string): number {
 }
 
 /** The words and options of a command line, and what is wrong with the options. */
-export interface Arguments {
+interface Arguments {
   readonly positionals: readonly string[];
   /** By name; of an option that is repeated the last. */
   readonly values: Readonly<Record<string, string | true>>;

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** How many files and connections this process may have open (`ulimit -n`); null where the system does not tell. */
 export function descriptorLimit(): number | null {
@@ -17,16 +17,5 @@ export function openDescriptors(): number | null {
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return null;
-  }
-}
-
-/** Whether it can open one more. */
-export function hasDescriptor(): boolean {
-  try {
-    closeSync(openSync("/dev/null", "r"));
-    return true;
-  } catch (error) {
-    const { code } = error as { code?: string };
-    return code !== "EMFILE" && code !== "ENFILE";
   }
 }

@@ -7,7 +7,7 @@ import type { Store } from "./store/store.ts";
 /** Shows a new operator key, once. */
 export type ShowKey = (secret: string) => Promise<void>;
 
-export interface SettleOptions {
+interface SettleOptions {
   readonly store: Pick<Store, "operatorKeys" | "settings">;
   readonly operatorKeys: OperatorKeys;
   readonly show: ShowKey;
@@ -51,7 +51,7 @@ async function makeFirstKey({ store, operatorKeys, show, now }: SettleOptions): 
 }
 
 /** The file of a data directory that holds the key of its first start, where there was no terminal to show it. */
-export const operatorKeyFile = "onair.admin-key";
+const operatorKeyFile = "onair.admin-key";
 
 /** Shows a key in a file for its owner alone, whose path the log tells. */
 export function keyFile(directory: string, log: Log): ShowKey {

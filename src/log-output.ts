@@ -6,7 +6,7 @@ export interface LineWriter {
   end(): unknown;
 }
 
-export interface LogOutputOptions {
+interface LogOutputOptions {
   /** Makes what writes; again whenever the last one has failed, after which it may take nothing. */
   readonly open?: () => LineWriter;
   readonly now?: () => number;

@@ -35,7 +35,7 @@ const flushAfterMs = 100;
 const bufferBytes = 256 * 1024;
 
 /** Where the lines go; `write` must have taken the bytes when it returns, and neither may throw. */
-export interface LogSink {
+interface LogSink {
   write(lines: Uint8Array): void;
   flush(): Promise<void>;
   readonly linesLeftOut: number;

@@ -1,5 +1,5 @@
 /** The signal that asked the process to end. */
-export type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
+type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
 /** Resolves at the first SIGTERM or SIGINT, or another of `signals`; a second one ends the process at once. */
 export function onTermination(signals: readonly Termination[] = ["SIGTERM", "SIGINT"]): Promise<Termination> {

@@ -7,7 +7,7 @@ export interface Service {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export interface Supervised {
+interface Supervised {
   /** Stops all services and waits for them. */
   stop(): Promise<void>;
 }

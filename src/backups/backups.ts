@@ -18,7 +18,7 @@ import {
 } from "./files.ts";
 import type { NewBackup } from "./make.ts";
 
-export interface BackupsOptions {
+interface BackupsOptions {
   /** A data directory that this process has open. */
   readonly data: string;
   /** So many are kept; older ones are removed when a new one is whole. */

@@ -7,7 +7,7 @@ import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { hashInName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
-export interface Restoring {
+interface Restoring {
   /** A backup, or a database that was closed. It is not changed. */
   readonly file: string;
   /** A data directory without a database, made where missing. */

@@ -6,7 +6,7 @@ export interface Line {
 }
 
 /** How much of a stream is held at a time. */
-export interface LineLimits {
+interface LineLimits {
   /** Lines of a group. */
   readonly groupSize: number;
   /** A group is full, too, once its lines have so many bytes together. */

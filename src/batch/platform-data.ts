@@ -45,7 +45,7 @@ function reader<Input>(schema: TSchema): ReadLine<Input> {
   };
 }
 
-export interface PlatformDataOptions {
+interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
   readonly now: () => number;

@@ -5,7 +5,7 @@ export const ok = 0;
 export const failed = 1;
 export const wrongUsage = 2;
 /** That of a shell for a program that wrote to a reader that has gone, as to `head` when it has enough. */
-export const outputClosed = 141;
+const outputClosed = 141;
 
 /** A subcommand of the executable. */
 export interface Command {

@@ -21,7 +21,7 @@ interface Replay {
   readonly skipped: Readonly<Record<string, number>>;
 }
 
-export interface RedeliveryOptions {
+interface RedeliveryOptions {
   readonly api: AdminApi;
   readonly env: Environment;
   readonly json: boolean;

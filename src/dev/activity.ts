@@ -10,7 +10,7 @@ import { type MadeUp, makeUp, nextEvent, type Scene } from "./made-up-events.ts"
 import type { SampleData } from "./sample-data.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
-export interface ActivityOptions {
+interface ActivityOptions {
   readonly app: Pick<App, "store" | "data" | "publisher">;
   /** Where the public listener is reached, for the pictures that it serves. */
   readonly publicUrl: string;

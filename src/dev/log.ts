@@ -1,7 +1,7 @@
 import { type Log, type LogLevel, logLevels, type RequestLine } from "../log.ts";
 import { clockTime, printable, type Terminal } from "./terminal.ts";
 
-export interface DevLogOptions {
+interface DevLogOptions {
   readonly terminal: Terminal;
   readonly level: LogLevel;
   readonly now: () => number;

@@ -9,7 +9,7 @@ import type { SamplePerson } from "./sample-person.ts";
 
 export const loginPath = "/login";
 
-export interface LoginPageOptions {
+interface LoginPageOptions {
   readonly adminUrl: () => string;
   readonly adminKey: string;
   /** Who can be picked. */

@@ -204,7 +204,7 @@ const kindsByName: Readonly<Record<string, Kind>> = {
 const kinds: ReadonlyMap<string, Kind> = new Map(Object.entries(kindsByName));
 
 /** An event that somebody has subscribed to, and whether its broadcaster is live. */
-export interface Wanted {
+interface Wanted {
   readonly event: string;
   readonly live: boolean;
 }

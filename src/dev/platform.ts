@@ -14,7 +14,7 @@ import { type SampleData, sampleData } from "./sample-data.ts";
 import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface DevPlatformOptions {
+interface DevPlatformOptions {
   readonly config: Config;
   readonly credentials: DevCredentials;
   /** Whether events are made up. */

@@ -11,7 +11,7 @@ export interface DevReceiver {
   stop(): Promise<void>;
 }
 
-export interface DevReceiverOptions {
+interface DevReceiverOptions {
   /** Where it listened last; 0: anywhere. */
   readonly port: number;
   readonly secret: string;

@@ -11,7 +11,7 @@ import { html } from "./login-page.ts";
 export const startPath = "/";
 export const callbackPath = "/callback";
 
-export interface SampleClientOptions {
+interface SampleClientOptions {
   readonly publicUrl: () => string;
   readonly clientId: string;
   readonly clientSecret: string;

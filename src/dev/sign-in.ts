@@ -12,7 +12,7 @@ export interface SignIn {
   stop(): Promise<void>;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   /** The addresses of the server, which starts later. */
   readonly publicUrl: () => string;
   readonly adminUrl: () => string;

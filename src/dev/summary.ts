@@ -43,7 +43,7 @@ const summaries: { readonly [Name in keyof Payloads]: (data: Payloads[Name]) => 
 };
 
 /** What a delivery says, for a person. */
-export interface Summary {
+interface Summary {
   readonly type: string;
   /** Username of the broadcaster, "" where there is none. */
   readonly broadcaster: string;

@@ -22,7 +22,7 @@ export interface Terminal {
 }
 
 /** What a terminal needs of standard output. */
-export interface Output {
+interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;

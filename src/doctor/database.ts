@@ -6,7 +6,7 @@ import { readSigningKey } from "../webhooks/signature.ts";
 import type { DatabaseCheck } from "./database-worker.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-export interface IntegrityOptions extends DatabaseCheck {
+interface IntegrityOptions extends DatabaseCheck {
   /** The URL of `database-worker.ts`. */
   readonly program: string;
   /** After so long it is given up. */

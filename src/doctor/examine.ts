@@ -11,7 +11,7 @@ import { type Finding, findingsOf } from "./finding.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
 
-export interface ExamineOptions {
+interface ExamineOptions {
   readonly config: Config;
   /** What is wrong with the settings, as `checkConfig` tells. */
   readonly mistakes: readonly string[];

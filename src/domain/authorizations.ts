@@ -39,7 +39,7 @@ export interface Consent {
 }
 
 /** An authorization code as it is kept, until it ends. */
-export interface AuthorizationCode {
+interface AuthorizationCode {
   readonly applicationId: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
@@ -83,7 +83,7 @@ export function codeChallenge(verifier: string): string {
 }
 
 /** A refresh token as it is kept, until it ends. */
-export interface RefreshToken {
+interface RefreshToken {
   readonly applicationId: string;
   readonly scopes: readonly ScopeName[];
   readonly expiresAt: number;

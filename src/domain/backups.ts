@@ -1,6 +1,6 @@
 import { DomainError } from "./errors.ts";
 
-export type BackupStatus = "running" | "done" | "failed";
+type BackupStatus = "running" | "done" | "failed";
 
 /** A copy of the whole database as it was at one moment. */
 export interface Backup {

@@ -62,7 +62,7 @@ export interface StreamedDelivery
 }
 
 /** How long each stage of an attempt took, in milliseconds; null for one that was not needed or not reached. */
-export interface AttemptTimings {
+interface AttemptTimings {
   readonly dnsMs: number | null;
   readonly connectMs: number | null;
   readonly tlsMs: number | null;

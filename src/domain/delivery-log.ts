@@ -1,7 +1,7 @@
 import type { Attempt, DeliveryStatus } from "./deliveries.ts";
 import { DomainError } from "./errors.ts";
 
-/** What a delivery was, is and became, as it is told to whoever asks "was it sent?". Times are milliseconds since the epoch. */
+/** What a delivery was, is and became, as the answer to "was it sent?". Times are milliseconds since the epoch. */
 export interface DeliveryRecord {
   readonly seq: number;
   /** The `webhook-id`. */
@@ -30,12 +30,15 @@ export interface SentDelivery extends DeliveryRecord {
   readonly body: string | null;
 }
 
-/** Whose deliveries somebody may see; null stands for all. */
+/** Whose deliveries may be seen; null stands for all. */
 export interface DeliveryScope {
   readonly application_id: string | null;
   /** Only of events of this broadcaster: what a token of that user may see. */
   readonly broadcaster_user_id: number | null;
 }
+
+/** What an operator may see. */
+export const everything: DeliveryScope = { application_id: null, broadcaster_user_id: null };
 
 /** Which deliveries are asked for; null stands for all. */
 export interface DeliveryFilter extends DeliveryScope {

@@ -4,7 +4,7 @@ import { day, hour } from "./time.ts";
  * What is known of the endpoint of an application: the receiver behind its webhook URL. `failing` since the first
  * failure behind which there was no success, `disabled` when nothing is sent to it any more.
  */
-export type EndpointStatus = "enabled" | "failing" | "disabled";
+type EndpointStatus = "enabled" | "failing" | "disabled";
 
 /** Why an endpoint was disabled. */
 export type DisabledReason = "gone" | "failing";

@@ -1,6 +1,6 @@
 import { DomainError, invalidFields } from "./errors.ts";
 
-export const maxJsonDepth = 64;
+const maxJsonDepth = 64;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 

@@ -6,7 +6,7 @@ import { day } from "./time.ts";
 export type ReplayState = "running" | "completed" | "canceled";
 
 /** What is to be sent again: the deliveries of an application, of events of a range of time. */
-export interface ReplayRange {
+interface ReplayRange {
   readonly subscription_id: string | null;
   readonly status: DeliveryStatus | null;
   readonly type: string | null;

@@ -72,7 +72,7 @@ export function scopesWithin(names: readonly ScopeName[], allowed: readonly Scop
 }
 
 /** Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key. */
-export type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin"}_`;
+type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin"}_`;
 
 /** 256 random bits behind a prefix by which a leaked secret is recognised: `onair_at_…`. */
 export function newSecret(prefix: SecretPrefix): string {

@@ -7,7 +7,7 @@ import type { FieldProblem } from "./errors.ts";
 export const maxProblems = 20;
 
 /** Where the checked value came from, and what its fields are called. */
-export interface ProblemsAt {
+interface ProblemsAt {
   readonly in: FieldProblem["in"];
   /** Name of the value itself; `data` turns the field `user.id` into `data.user.id`. */
   readonly prefix?: string;

@@ -14,7 +14,7 @@ import {
  */
 
 /** What the reference says of an answer beside its schema. */
-export interface AnswerAbout {
+interface AnswerAbout {
   /** The name of its schema in the document, by which generated clients call it. */
   readonly name?: string;
   readonly description: string;

@@ -10,7 +10,7 @@ const markBytes = 8;
 const blockBytes = 48;
 
 /** What says where a list or a stream goes on: numbers and ids. */
-export type Position = readonly (number | string)[];
+type Position = readonly (number | string)[];
 
 /**
  * Makes and reads the opaque positions of all lists and streams. A cursor is URL-safe and holds a position and a mark of

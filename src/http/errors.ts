@@ -30,7 +30,7 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
 };
 
 /** What `Retry-After` says where nothing else is known. */
-export const tryAgainSeconds = 5;
+const tryAgainSeconds = 5;
 
 /** The status in the log and in the metrics of a request whose client hung up; it has no answer. As nginx has it. */
 const clientClosedRequest = 499;

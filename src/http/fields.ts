@@ -1,7 +1,9 @@
 import { Type } from "@sinclair/typebox";
+import { ulidPattern } from "../domain/ids.ts";
 
 export const Message = Type.String({ description: "A human-readable status.", examples: ["OK"] });
 export const IsoTimestamp = Type.String({ format: "date-time", description: "ISO 8601, UTC." });
+export const Ulid = Type.String({ pattern: ulidPattern });
 export const WebUrl = Type.String({ format: "uri", description: "A web address." });
 
 /** An option of an object schema: other fields than those named are refused. */

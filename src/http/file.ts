@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { DomainError } from "../domain/errors.ts";
 
 /** Bytes of a file: from `start` to before `end`. */
-export interface ByteRange {
+interface ByteRange {
   readonly start: number;
   readonly end: number;
 }

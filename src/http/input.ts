@@ -19,7 +19,7 @@ export interface InputSchemas {
 }
 
 /** The part of Elysia's context that a reader fills in. */
-export interface InputContext {
+interface InputContext {
   readonly request: Request;
   params: Record<string, unknown>;
   query: Record<string, unknown>;
@@ -38,7 +38,7 @@ export interface GateContext extends OpenContext {
 }
 
 /** Fills the context in; throws one error for all that is wrong with parameters, or with the body. */
-export type InputReader = (context: InputContext) => Promise<void> | void;
+type InputReader = (context: InputContext) => Promise<void> | void;
 
 /**
  * The name of a parser that leaves the body where it is: it is read by the route's `InputReader`, behind the check of
@@ -47,7 +47,7 @@ export type InputReader = (context: InputContext) => Promise<void> | void;
 export const deferred = { name: "deferred", parse: () => null } as const;
 
 /** The reader of a route; null where it has nothing to read. */
-export function inputReader(
+function inputReader(
   { params, query, headers, body }: InputSchemas,
   maxBodyBytes = publicBodyBytes,
 ): InputReader | null {
@@ -118,11 +118,7 @@ function readHeaders(given: Headers, schema: TObject, problems: FieldProblem[]) 
 }
 
 /** Reads the query of `url`. Unknown parameters are ignored. */
-export function readQuery(
-  url: string,
-  schema: TObject,
-  problems: FieldProblem[] = [],
-): Record<string, unknown> {
+function readQuery(url: string, schema: TObject, problems: FieldProblem[] = []): Record<string, unknown> {
   const at = url.indexOf("?");
   const fault = (field: string, message: string) => problems.push({ in: "query", field, message });
   const given = at === -1 ? null : split(url.slice(at + 1), schema, fault);

@@ -27,7 +27,7 @@ export interface TextOptions extends SchemaOptions {
   readonly refine?: (text: string) => string | null;
 }
 
-export interface IntegerOptions extends SchemaOptions {
+interface IntegerOptions extends SchemaOptions {
   readonly minimum: number;
   readonly maximum: number;
 }

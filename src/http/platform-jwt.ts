@@ -15,7 +15,7 @@ import { readBytes } from "./body.ts";
 import type { Caller } from "./caller.ts";
 
 /** Where the platform's access tokens come from and whom they must be for. */
-export interface PlatformJwtSettings {
+interface PlatformJwtSettings {
   readonly jwksUrl: string;
   readonly issuer: string;
   readonly audience: string;
@@ -23,7 +23,7 @@ export interface PlatformJwtSettings {
   readonly appWithoutSub: boolean;
 }
 
-export interface PlatformJwtDeps {
+interface PlatformJwtDeps {
   readonly settings: PlatformJwtSettings;
   readonly store: Pick<Store, "applications" | "users">;
   readonly now: () => number;

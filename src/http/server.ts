@@ -15,7 +15,7 @@ import {
 } from "./request-context.ts";
 import { Traffic } from "./traffic.ts";
 
-export const nothingHere = new DomainError("not_found", "There is nothing at this path");
+const nothingHere = new DomainError("not_found", "There is nothing at this path");
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
@@ -82,8 +82,6 @@ export function listener(options: {
   }
   return app;
 }
-
-export type Listener = ReturnType<typeof listener>;
 
 /** The typed context of a handler that serves both listeners, whose types Elysia cannot unite. */
 export function handlerContext(context: unknown) {
@@ -153,7 +151,7 @@ function replyValue(
 const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true } });
 
 /** An app that was made by `listener`. */
-export interface ServedApp {
+interface ServedApp {
   compile(): { fetch(request: Request): Response | Promise<Response> };
   readonly decorator: { readonly listenerContext: ListenerContext };
 }

@@ -29,7 +29,7 @@ export interface Page {
 }
 
 /** Standings are taken at most so often, and are so never older than that. */
-export const refreshMs = 1_000;
+const refreshMs = 1_000;
 
 const maxPages = 2_000;
 

@@ -5,7 +5,7 @@ import { isSameOrder, type Order } from "./order.ts";
 export type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
 /** Who is live in which category, at one moment. Never changes. */
-export interface StandingsData {
+interface StandingsData {
   readonly order: Order;
   /** Categories in which somebody is live: those of the order, then those that nobody watches. */
   readonly categories: Float64Array;

@@ -53,7 +53,7 @@ export interface DeliveryStore {
 }
 
 /** A part of what is on the event stream of an application. */
-export interface StreamedDeliveries {
+interface StreamedDeliveries {
   readonly deliveries: readonly StreamedDelivery[];
   /** So many more have a body that is no longer kept. */
   readonly lost: number;

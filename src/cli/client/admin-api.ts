@@ -19,7 +19,7 @@ import { request } from "./http.ts";
 import { refusalOf } from "./refusal.ts";
 import type { Target } from "./target.ts";
 
-export interface Sent {
+interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /** Sent as JSON. */

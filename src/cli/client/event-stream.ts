@@ -12,7 +12,7 @@ export interface Streamed {
   readonly data: string;
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** The public listener, without a trailing slash. */
   readonly url: string;
   readonly token: string;
@@ -30,7 +30,7 @@ const longestSilenceMs = 45 * second;
 const longestWaitMs = 30 * second;
 
 /** The stream refuses this caller, and will again. */
-export class StreamRefused extends Error {}
+class StreamRefused extends Error {}
 
 /**
  * Follows the event stream of an application until the signal, through any interruption: it connects again and goes on

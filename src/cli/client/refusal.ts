@@ -39,7 +39,7 @@ const sameNames = [
 ];
 
 /** The option that gives a field of the API: `--scope` for `scopes`, `--set content` for `data.content`. */
-export function optionOf(field: string): string {
+function optionOf(field: string): string {
   const [, head = field, rest = ""] = /^([A-Za-z_-]+)(.*)$/s.exec(field) ?? [];
   const same = sameNames.includes(head) ? `--${head.toLowerCase().replaceAll("_", "-")}` : null;
   const option = Object.hasOwn(optionNames, head) ? optionNames[head] : same;

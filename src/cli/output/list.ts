@@ -61,7 +61,7 @@ export async function* pagesOf<T>(
   }
 }
 
-export interface ListOutput<T> {
+interface ListOutput<T> {
   readonly json: boolean;
   readonly env: Environment;
   readonly columns: readonly string[];

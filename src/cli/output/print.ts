@@ -2,7 +2,7 @@ import type { Environment } from "../../config.ts";
 import { cut, printable, type Style, terminalOn } from "../../dev/terminal.ts";
 
 /** The reader of standard output has gone, as `head` does when it has enough. */
-export class OutputClosed extends Error {
+class OutputClosed extends Error {
   override name = "OutputClosed";
 }
 

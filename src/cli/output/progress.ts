@@ -14,7 +14,7 @@ export interface Progress {
 }
 
 /** Shows a `Progress` while the work goes on. */
-export interface ProgressDisplay {
+interface ProgressDisplay {
   /** Takes the bar away; where plain lines were shown, says the last one. */
   end(): void;
 }

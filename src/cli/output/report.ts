@@ -4,7 +4,7 @@ import { print } from "./print.ts";
 
 const shownErrors = 20;
 
-export interface ReportOptions {
+interface ReportOptions {
   readonly json: boolean;
   /** It was stopped before its end. */
   readonly interrupted?: boolean;

@@ -52,7 +52,7 @@ export type NamedPerson = Static<typeof NamedPerson>;
 const hidden = Type.Null({ description: "Not told." });
 
 /** A person who chose to stay hidden: everything but `is_anonymous` is null. */
-export const AnonymousPerson = closed({
+const AnonymousPerson = closed({
   is_anonymous: Type.Literal(true, { description: "That the person is not named." }),
   user_id: hidden,
   username: hidden,
@@ -61,7 +61,6 @@ export const AnonymousPerson = closed({
   channel_slug: hidden,
   identity: hidden,
 });
-export type AnonymousPerson = Static<typeof AnonymousPerson>;
 
 /** `is_anonymous` tells which of the two it is. */
 export const PossiblyAnonymousPerson = Type.Union([Person, AnonymousPerson]);

@@ -16,7 +16,7 @@ export const readers: readonly Role[] = ["operator", "reader"];
 export const operators: readonly Role[] = ["operator"];
 
 /** Wrong keys that an address (IPv6: a /64) may send in a minute before it is told to wait. */
-export const wrongKeysPerMinute = 20;
+const wrongKeysPerMinute = 20;
 
 export interface GateOptions {
   readonly operatorKeys: OperatorKeys;

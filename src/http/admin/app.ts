@@ -32,7 +32,7 @@ import { secretRoutes } from "./secrets.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { userRoutes } from "./users.ts";
 
-export interface AdminDeps {
+interface AdminDeps {
   readonly store: Store;
   readonly engine: Engine;
   readonly data: PlatformData;

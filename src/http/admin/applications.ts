@@ -57,7 +57,7 @@ const ChangedApplication = answerOf(ApplicationSchema, {
   example: { ...exampleApplication, rate_limit: 6000 },
 });
 
-export interface ApplicationRouteOptions {
+interface ApplicationRouteOptions {
   readonly store: Store;
   readonly cursors: Cursors;
   readonly now: () => number;

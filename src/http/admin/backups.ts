@@ -126,7 +126,7 @@ const FoundBackups = answer(
   },
 );
 
-export interface BackupRouteOptions {
+interface BackupRouteOptions {
   readonly backups: Backups;
   readonly cursors: Cursors;
 }

@@ -16,7 +16,7 @@ export const adminBodyBytes = 256 * 1024;
 /** The names of the query and body parameters that the bearer plugin reads keys from: nobody can guess them. */
 const unguessable = crypto.randomUUID();
 
-export interface AdminListenerOptions extends GateOptions {
+interface AdminListenerOptions extends GateOptions {
   /** Proxies in front, whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: TrustedProxies | null;
   /** Names by which it is known, beside `localhost` and addresses. */

@@ -2,11 +2,11 @@ import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import { CategoryInput } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { about, Id } from "../../domain/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
 import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
+import { TagSchema } from "../public/categories.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
@@ -34,14 +34,10 @@ const CategoryBody = Type.Object(
   },
 );
 
-const TagRecord = Type.Object(
-  { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
-  { $id: "Tag", description: "A tag of a category.", ...noOtherFields },
-);
 const CategoryRecord = Type.Object(
   {
     ...Type.Required(CategoryInput).properties,
-    tags: Type.Array(TagRecord, { description: "Its tags." }),
+    tags: Type.Array(TagSchema, { description: "Its tags." }),
   },
   { $id: "Category", description: "A category as it is kept.", ...noOtherFields },
 );

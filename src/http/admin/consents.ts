@@ -36,7 +36,7 @@ const Consents = answer(
   },
 );
 
-export interface ConsentRouteOptions {
+interface ConsentRouteOptions {
   readonly store: Store;
   readonly now: () => number;
 }

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { DeliveryRecord } from "../../domain/delivery-log.ts";
+import { type DeliveryRecord, everything } from "../../domain/delivery-log.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf, linksTo } from "../answers.ts";
@@ -35,9 +35,6 @@ const operatorQuery = (cursors: Cursors) =>
     ...deliveryFilters,
     cursor: cursorParameter(cursors),
   });
-
-/** What an operator may see: everything. */
-export const everything = { application_id: null, broadcaster_user_id: null };
 
 const owned = <T extends { id: string }>(
   { application_id }: Pick<DeliveryRecord, "application_id">,
@@ -79,7 +76,7 @@ const Retried = answerOf(OperatorDeliverySchema, {
   example: { ...operatorExample, status: "pending", finished_at: null },
 });
 
-export interface DeliveryRouteOptions {
+interface DeliveryRouteOptions {
   readonly store: Store;
   readonly cursors: Cursors;
   readonly now: () => number;

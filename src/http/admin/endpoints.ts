@@ -86,7 +86,7 @@ function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
   };
 }
 
-export interface EndpointRouteOptions {
+interface EndpointRouteOptions {
   readonly cursors: Cursors;
   readonly store: Store;
   readonly engine: Pick<Engine, "enable">;

@@ -98,7 +98,7 @@ const KeptType = answer(
   },
 );
 
-export interface EventTypeRouteOptions {
+interface EventTypeRouteOptions {
   readonly store: Pick<Store, "eventTypes">;
   readonly catalogue: Catalogue;
   /** Those that have the catalogue, too. */

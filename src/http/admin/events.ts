@@ -56,7 +56,7 @@ const Published = answerOf(Type.Union([PublishedSchema, BatchReportSchema]), {
   example: { id: "follow-17", deliveries: 1 },
 });
 
-export interface EventRouteOptions {
+interface EventRouteOptions {
   readonly publisher: Publisher;
   readonly store: Pick<Store, "idempotency">;
   readonly now: () => number;

@@ -108,7 +108,7 @@ function shown({ id, name, role, source, prefix, created_at, expires_at, last_us
   };
 }
 
-export interface KeyRouteOptions {
+interface KeyRouteOptions {
   readonly store: Pick<Store, "operatorKeys">;
   readonly operatorKeys: OperatorKeys;
   readonly log: Log;

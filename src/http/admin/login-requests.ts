@@ -136,7 +136,7 @@ const Answered = answer(
   },
 );
 
-export interface LoginRequestRouteOptions {
+interface LoginRequestRouteOptions {
   readonly store: Store;
   readonly now: () => number;
   readonly publicUrl: () => string;

@@ -2,7 +2,7 @@ import { isInForce, isUnshown, newLastUse, type OperatorKey } from "../../domain
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 
-export interface OperatorKeyOptions {
+interface OperatorKeyOptions {
   readonly store: Pick<Store, "operatorKeys">;
   readonly now: () => number;
   /** The key that the environment sets; it replaces every generated one. */

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { everything } from "../../domain/delivery-log.ts";
 import { type Replay, replayLimits } from "../../domain/replays.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf, linksTo, noContent } from "../answers.ts";
@@ -16,7 +17,6 @@ import { unknownReplay } from "../public/replays.ts";
 import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
 import type { AdminListener } from "./base.ts";
-import { everything } from "./deliveries.ts";
 
 const owned = (replay: Replay) => {
   const { id, ...rest } = shownReplay(replay);

@@ -47,7 +47,7 @@ function newSecretAnswer<Field extends TProperties>(name: string, field: Field, 
   );
 }
 
-export interface SecretRouteOptions {
+interface SecretRouteOptions {
   readonly store: Store;
   readonly now: () => number;
 }

@@ -85,7 +85,7 @@ const Revoked = answer(
 
 const maxListedTokens = 1_000;
 
-export interface TokenRouteOptions {
+interface TokenRouteOptions {
   readonly store: Store;
   readonly now: () => number;
 }

@@ -11,7 +11,7 @@ import { type Parameters, readFields, readForm } from "./form.ts";
 /** Wrong secrets in a minute from one address that are answered as such; more of them are `rate_limited`. */
 const wrongSecrets = 60;
 
-export interface ClientGateOptions {
+interface ClientGateOptions {
   readonly store: Pick<Store, "applications">;
   readonly access: Access;
   readonly now: () => number;

@@ -48,7 +48,7 @@ export interface Sample {
 }
 
 /** What a listener says of its errors. */
-export interface ErrorWords<Code extends ErrorCode | "internal_error"> {
+interface ErrorWords<Code extends ErrorCode | "internal_error"> {
   readonly samples: Readonly<Record<Code, Sample>>;
   /** When each status comes. */
   readonly statuses: Readonly<Record<number, string>>;

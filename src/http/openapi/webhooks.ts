@@ -2,11 +2,10 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { about, Timestamp } from "../../domain/fields.ts";
-import { ulidPattern } from "../../domain/ids.ts";
+import { Ulid } from "../fields.ts";
 import type { Json } from "./components.ts";
 import { documentSchema } from "./schemas.ts";
 
-const Ulid = Type.String({ pattern: ulidPattern });
 const exampleSubscription = "01KATJ1V2GQ5Z8N1F4T7Y0XW3C";
 const timestamp = "2026-01-14T16:08:06.123Z";
 

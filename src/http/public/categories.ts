@@ -12,7 +12,7 @@ import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
-const TagSchema = Type.Object(
+export const TagSchema = Type.Object(
   { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
   { $id: "Tag", description: "A tag of a category.", ...noOtherFields },
 );

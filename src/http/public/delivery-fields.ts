@@ -19,7 +19,7 @@ import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from 
  * Deliveries as the public and the admin API show them.
  */
 
-export const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
+const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 
 export const DeliveryStatus = Type.Union(
   statuses.map((status) => Type.Literal(status)),

@@ -21,7 +21,7 @@ import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
 import { UserCache } from "./user-cache.ts";
 
-export interface PublicServerOptions {
+interface PublicServerOptions {
   readonly config: Config;
   /** Encrypts cursors and the ids of streams. */
   readonly cursorKey: string;
@@ -34,7 +34,7 @@ export interface PublicServerOptions {
 }
 
 /** The public listener, with the read models that follow changes before these are acknowledged. */
-export interface PublicServer {
+interface PublicServer {
   readonly ranking: Ranking;
   readonly users: UserCache;
   /** The engine's, with every change noted of what remembered callers are made of. */

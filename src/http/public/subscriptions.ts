@@ -3,18 +3,15 @@ import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { about, Id } from "../../domain/fields.ts";
-import { ulidPattern } from "../../domain/ids.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { answer, noContent } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, Message, noOtherFields, Ulid } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
 const path = "/public/v1/events/subscriptions";
-
-const Ulid = Type.String({ pattern: ulidPattern });
 
 export const subscriptionFields = {
   id: about(Ulid, "Id of the subscription, by which it can be deleted."),

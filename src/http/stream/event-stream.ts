@@ -12,7 +12,7 @@ export interface StreamPart {
   readonly isAll: boolean;
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly position: StreamPosition;
   /** Sent before anything else. */
   readonly opening: Uint8Array;

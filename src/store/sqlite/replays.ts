@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { DeliveryScope } from "../../domain/delivery-log.ts";
+import { type DeliveryScope, everything } from "../../domain/delivery-log.ts";
 import { once } from "../../domain/lazily.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import type { ReplayStore } from "../replays.ts";
@@ -202,8 +202,6 @@ function forgetOld(orm: BunSQLiteDatabase, { application_id, broadcaster_user_id
     keep(users, isNotNull(replays.broadcaster_user_id));
   }
 }
-
-const everything = { application_id: null, broadcaster_user_id: null };
 
 const skipColumns = {
   body_not_kept: "skipped_body",

@@ -94,7 +94,7 @@ export function missingIn(db: Database): string[] {
  * How many of the migrations were applied to a database. Throws a `StoreError` when it knows a migration that this list
  * does not (a newer version wrote it), or knows one in another wording.
  */
-export function checkMigrations(db: Database, list: readonly Migration[] = migrations): number {
+function checkMigrations(db: Database, list: readonly Migration[] = migrations): number {
   const applied = db
     .query<{ name: string; hash: string }, []>("SELECT name, hash FROM migrations ORDER BY number")
     .all();

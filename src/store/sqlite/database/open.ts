@@ -9,7 +9,7 @@ import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
 
 /** An open data directory: the database, and the lock that keeps other servers out until `close`. */
-export interface OpenDatabase {
+interface OpenDatabase {
   readonly db: Database;
   close(): void;
 }
@@ -137,7 +137,7 @@ export function settleDatabase(directory: string): string {
   return file;
 }
 
-export interface UpgradeOptions {
+interface UpgradeOptions {
   /** The index of the search is emptied and filled anew, whatever is in it. */
   readonly rebuildSearch: boolean;
   /** Told the name of each migration before it begins. */

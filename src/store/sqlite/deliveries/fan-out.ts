@@ -13,7 +13,7 @@ import { deliveryPositions } from "./positions.ts";
 import { rowInserter } from "./rows.ts";
 
 /** Keeps an event and its deliveries, inside a transaction; see `EventStore`. */
-export type Publish = (event: NewEvent, takes: (applicationId: string) => boolean) => StoredEvent;
+type Publish = (event: NewEvent, takes: (applicationId: string) => boolean) => StoredEvent;
 
 interface Receiver {
   readonly id: string;

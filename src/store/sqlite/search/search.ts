@@ -38,7 +38,7 @@ export interface IndexChange {
   readonly after: Indexed;
 }
 
-export interface UserSearch {
+interface UserSearch {
   /** Brings the index up to date with some users, each named once. */
   update(changes: Iterable<IndexChange>): void;
   /** Forgets a user as the index holds it. */

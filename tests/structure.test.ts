@@ -7,7 +7,6 @@ const files = [...new Bun.Glob("**/*.ts").scanSync(src)].filter((file) => !file.
 /** The rooms of `src` that each room may import from, besides itself; `*` stands for single files at the top. */
 const allowed: Record<string, readonly string[]> = {
   domain: [],
-  wire: [],
   ranking: ["domain"],
   store: ["domain"],
   webhooks: ["domain", "store", "*"],
@@ -15,7 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   engine: ["domain", "store", "webhooks", "threads", "*"],
   backups: ["domain", "store", "threads", "*"],
   batch: ["domain", "store", "ranking"],
-  http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "backups", "batch", "wire", "*"],
+  http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "backups", "batch", "*"],
   doctor: ["domain", "store", "threads", "webhooks", "http", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
   cli: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "http", "dev", "doctor", "*"],

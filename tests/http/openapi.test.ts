@@ -146,7 +146,7 @@ describe("the operations", () => {
     ["GET /.well-known/oauth-authorization-server", null, [200, 429, 500, 503]],
   ])("%s says who may call it and what it answers", (name, scope, statuses) => {
     const operation = find(document, name);
-    expect(operation.security).toEqual(scope === null ? [] : [{ accessToken: [scope] }]);
+    expect(operation.security).toEqual(scope === null ? [] : [{ bearerToken: [] }, { accessToken: [scope] }]);
     expect(Object.keys(operation.responses).map(Number)).toEqual(statuses);
   });
 

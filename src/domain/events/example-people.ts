@@ -1,35 +1,36 @@
+import { exampleChannel, exampleUser } from "../examples.ts";
 import type { NamedPerson, Person } from "./person.ts";
 
-/** Whose channel the examples play in. */
+/** Whose channel the examples play in. All of these people are users of the sample platform of `onair dev`. */
 export const exampleBroadcaster: Person = {
   is_anonymous: false,
-  user_id: 4820113,
-  username: "MayaPlays",
-  is_verified: true,
-  profile_picture: "https://images.example.com/users/4820113/picture.webp",
-  channel_slug: "mayaplays",
+  user_id: exampleUser.id,
+  username: exampleUser.username,
+  is_verified: exampleUser.is_verified,
+  profile_picture: `https://images.example.com/users/${exampleUser.id}/picture.webp`,
+  channel_slug: exampleChannel.slug,
   identity: null,
 };
 
 /** Who follows, chats, subscribes and gives in the examples. */
 export const exampleViewer: Person = {
   is_anonymous: false,
-  user_id: 7351942,
-  username: "quiet_otter",
-  is_verified: false,
-  profile_picture: "https://images.example.com/users/7351942/picture.webp",
-  channel_slug: "quiet-otter",
+  user_id: 1195,
+  username: "ninja_fox",
+  is_verified: true,
+  profile_picture: "https://images.example.com/users/1195/picture.webp",
+  channel_slug: "ninja-fox",
   identity: null,
 };
 
 /** Whom the viewer answers, gives to, or is moderated by in the examples. */
 export const exampleSecondViewer: Person = {
   is_anonymous: false,
-  user_id: 5098277,
-  username: "TomasR",
-  is_verified: false,
-  profile_picture: "https://images.example.com/users/5098277/picture.webp",
-  channel_slug: "tomasr",
+  user_id: 1098,
+  username: "haneul",
+  is_verified: true,
+  profile_picture: "https://images.example.com/users/1098/picture.webp",
+  channel_slug: "haneul",
   identity: null,
 };
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { exampleCategory } from "../examples.ts";
 import { about, closed, Id, text, Url } from "../fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster } from "./example-people.ts";
@@ -38,9 +39,9 @@ export const livestreamMetadataUpdated: EventType<typeof payload> = {
       language: "en",
       has_mature_content: false,
       category: {
-        id: 317,
-        name: "Deepwinter",
-        thumbnail: "https://images.example.com/categories/317/thumbnail.webp",
+        id: exampleCategory.id,
+        name: exampleCategory.name,
+        thumbnail: `https://images.example.com/categories/${exampleCategory.id}/thumbnail.webp`,
       },
     },
   },

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import { CategoryInput } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleCategory } from "../../domain/examples.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
 import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
@@ -12,15 +13,7 @@ import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
 import { keepOne, OwnId, rowOf, underId } from "./records.ts";
 
-const exampleFields = {
-  name: "Chess",
-  slug: "chess",
-  icon: null,
-  banner: null,
-  description: "",
-  tags: [{ id: 1, name: "Board game" }],
-};
-const example = { id: 56, ...exampleFields };
+const { id, ...exampleFields } = exampleCategory;
 
 const CategoryParams = Type.Object({ id: IdParameter("category") });
 
@@ -47,7 +40,7 @@ const OneCategory = answer(
   {
     name: "CategoryAnswer",
     description: "The category as it is kept.",
-    example: { category: example, message: "OK" },
+    example: { category: exampleCategory, message: "OK" },
   },
 );
 
@@ -135,7 +128,7 @@ export function categoryRoutes(
         summary: "Put Categories",
         description:
           "Makes or replaces many categories, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.",
-        ndjson: { description: "One category on each line.", example: [example] },
+        ndjson: { description: "One category on each line.", example: [exampleCategory] },
       },
     },
   );
@@ -145,7 +138,7 @@ export function categoryRoutes(
     ({ requestContext }) => replyRows(requestContext, store.categories.page, ({ id }) => id),
     {
       roles: everyRole,
-      response: { 200: ndjsonLines("All categories.", [example]) },
+      response: { 200: ndjsonLines("All categories.", [exampleCategory]) },
       detail: {
         operationId: "getCategories",
         tags: ["Categories"],

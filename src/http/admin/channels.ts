@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleChannel } from "../../domain/examples.ts";
 import { ChannelInput } from "../../domain/livestreams.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
@@ -11,8 +12,7 @@ import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
 import { keepOne, OwnId, rowOf, underId } from "./records.ts";
 
-const exampleFields = { user_id: 1001, slug: "xqcow", name: "xQcOW", profile_image: null };
-const example = { id: 1001, ...exampleFields };
+const { id, ...exampleFields } = exampleChannel;
 
 const ChannelParams = Type.Object({ id: IdParameter("channel") });
 
@@ -37,7 +37,7 @@ const OneChannel = answer(
   {
     name: "ChannelAnswer",
     description: "The channel as it is kept.",
-    example: { channel: example, message: "OK" },
+    example: { channel: exampleChannel, message: "OK" },
   },
 );
 
@@ -122,7 +122,7 @@ export function channelRoutes(
       summary: "Put Channels",
       description:
         "Makes or replaces many channels, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.",
-      ndjson: { description: "One channel on each line.", example: [example] },
+      ndjson: { description: "One channel on each line.", example: [exampleChannel] },
     },
   });
 
@@ -131,7 +131,7 @@ export function channelRoutes(
     ({ requestContext }) => replyRows(requestContext, store.channels.page, ({ id }) => id),
     {
       roles: everyRole,
-      response: { 200: ndjsonLines("All channels.", [example]) },
+      response: { 200: ndjsonLines("All channels.", [exampleChannel]) },
       detail: {
         operationId: "getChannels",
         tags: ["Channels and livestreams"],

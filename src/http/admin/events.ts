@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch } from "../../batch/apply.ts";
 import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { parseJson } from "../../domain/json.ts";
 import { TimeSlice } from "../../domain/time-slice.ts";
@@ -46,7 +47,7 @@ const example = {
   id: "follow-17",
   name: followed?.name,
   version: 1,
-  broadcaster_user_id: 1001,
+  broadcaster_user_id: exampleUser.id,
   data: followed?.example,
 };
 

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
+import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import type { Store } from "../../store/store.ts";
 import { answerOf, ndjsonLines, noContent } from "../answers.ts";
 import { bodyStream } from "../body.ts";
@@ -14,10 +15,10 @@ const LivestreamsQuery = Type.Object({
 });
 
 const example = {
-  channel_id: 1001,
-  category_id: 56,
+  channel_id: exampleChannel.id,
+  category_id: exampleCategory.id,
   viewers: 1234,
-  title: "Hello",
+  title: "Day 12: the frozen caves",
   language: "en",
   started_at: "2026-01-14T16:08:06Z",
 };

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { clientTypes } from "../../domain/applications.ts";
 import { type LoginAnswer, rejections } from "../../domain/authorizations.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { oneOf } from "../../domain/fields.ts";
 import { maxId } from "../../domain/ids.ts";
 import { mayReuseConsent } from "../../domain/redirect-uris.ts";
@@ -28,7 +29,7 @@ const UserQuery = Type.Object({
       minimum: 1,
       maximum: maxId,
       description: "Who is logged in, to be told `remembered_scopes`.",
-      examples: [1001],
+      examples: [exampleUser.id],
     }),
   ),
 });
@@ -51,7 +52,7 @@ const AcceptInput = Type.Object(
     $id: "AcceptInput",
     description: "Who logged in and what they allowed.",
     ...otherFieldsIgnored,
-    examples: [{ user_id: 1001, scopes: ["users:read"] }],
+    examples: [{ user_id: exampleUser.id, scopes: ["users:read"] }],
   },
 );
 

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { UserInput } from "../../domain/users.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, ndjsonLines, noContent } from "../answers.ts";
@@ -11,17 +12,7 @@ import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
 import { keepOne, OwnId, rowOf, underId } from "./records.ts";
 
-const exampleFields = {
-  username: "xqcow",
-  display_name: "xQcOW",
-  bio: "Streams in English.",
-  profile_picture: null,
-  followers_count: 3246298,
-  following_count: 0,
-  is_verified: true,
-  created_at: "2016-09-15T00:00:00Z",
-};
-const example = { id: 1001, ...exampleFields };
+const { id, ...exampleFields } = exampleUser;
 
 const UserParams = Type.Object({ id: IdParameter("user") });
 
@@ -43,7 +34,11 @@ const UserRecord = Type.Object(Type.Required(UserInput).properties, {
 
 const OneUser = answer(
   { user: UserRecord, message: Message },
-  { name: "UserAnswer", description: "The user as it is kept.", example: { user: example, message: "OK" } },
+  {
+    name: "UserAnswer",
+    description: "The user as it is kept.",
+    example: { user: exampleUser, message: "OK" },
+  },
 );
 
 const unknownUser = () => new DomainError("user_not_found", "There is no user with this id");
@@ -124,7 +119,7 @@ export function userRoutes(
       summary: "Put Users",
       description:
         "Makes or replaces many users, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.",
-      ndjson: { description: "One user on each line.", example: [example] },
+      ndjson: { description: "One user on each line.", example: [exampleUser] },
     },
   });
 
@@ -133,7 +128,7 @@ export function userRoutes(
     ({ requestContext }) => replyRows(requestContext, store.users.page, ({ id }) => id),
     {
       roles: everyRole,
-      response: { 200: ndjsonLines("All users.", [example]) },
+      response: { 200: ndjsonLines("All users.", [exampleUser]) },
       detail: {
         operationId: "getUsers",
         tags: ["Users"],

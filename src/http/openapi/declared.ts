@@ -6,6 +6,9 @@ import type { Json } from "./components.ts";
  * document and `complete.ts` reads it.
  */
 
+/** Where examples of routes say that the server is. The document has its real address in its place. */
+export const exampleUrl = "http://127.0.0.1:8080";
+
 /** What the OpenAPI document says of a route beside its schemas. */
 export interface RouteDetail {
   readonly operationId: string;

@@ -1,11 +1,9 @@
 import introduction from "./assets/public-introduction.md" with { type: "text" };
 import { complete, contact, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
+import { exampleUrl } from "./declared.ts";
 import { isOAuthError, oauthErrorResponses } from "./oauth-errors.ts";
 import { type PublicErrorCode, publicErrorResponses, publicHeaders } from "./public-errors.ts";
 import { webhooks } from "./webhooks.ts";
-
-/** Where examples of routes say that the server is. The document has its real address in its place. */
-const exampleUrl = "http://127.0.0.1:8080";
 
 const rules: ListenerRules = {
   headers: publicHeaders,

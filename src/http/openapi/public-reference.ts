@@ -2,10 +2,17 @@ import { type Scope, scopes } from "../../domain/tokens.ts";
 import { version } from "../../version.ts";
 import type { Reference } from "./plugin.ts";
 
-/** The name of the security scheme for access tokens. */
-export const tokenScheme = "accessToken";
+/** The security scheme for an access token that is there already, to be pasted. */
+const tokenScheme = "bearerToken";
+/** The security scheme for an access token that OAuth gives. */
+const oauthScheme = "accessToken";
 /** The name of the security scheme for the credentials of an application. */
 export const clientScheme = "clientCredentials";
+
+/** The `security` of an operation that needs an access token with a scope, however one comes by it. */
+export function tokenSecurity(scope: Scope): readonly Readonly<Record<string, readonly Scope[]>>[] {
+  return [{ [tokenScheme]: [] }, { [oauthScheme]: [scope] }];
+}
 
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
@@ -35,8 +42,14 @@ export function publicReference(url: () => string): Reference {
       components: {
         securitySchemes: {
           [tokenScheme]: {
+            type: "http",
+            scheme: "bearer",
+            description:
+              "An access token that you have, in the header `Authorization: Bearer <access_token>`. It needs the scope of the operation.",
+          },
+          [oauthScheme]: {
             type: "oauth2",
-            description: "An access token in the header: `Authorization: Bearer <access_token>`.",
+            description: "The same header, with an access token that OAuth gives.",
             flows: {
               clientCredentials: { tokenUrl, scopes: scopeTable },
               authorizationCode: {

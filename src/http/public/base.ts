@@ -12,7 +12,7 @@ import { type ClientContext, type ClientKind, clientGate } from "../oauth/client
 import type { OAuthErrorCode } from "../oauth/errors.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import type { PublicErrorCode } from "../openapi/public-errors.ts";
-import { clientScheme, tokenScheme } from "../openapi/public-reference.ts";
+import { clientScheme, tokenSecurity } from "../openapi/public-reference.ts";
 import type { RequestContext } from "../request-context.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
@@ -126,7 +126,7 @@ export function withTokens(app: PublicListener, access: Access) {
       return {
         introspect(route: InputSchemas & DescribedRoute) {
           input.introspect(route);
-          describeRoute(route, { security: [{ [tokenScheme]: [scope] }] });
+          describeRoute(route, { security: tokenSecurity(scope) });
         },
         transform: opaque(async (context: GateContext) => {
           const token = tokenOf(context.bearer, context.headers["authorization"]);

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { categoryLimits } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import { about, Count, Id } from "../../domain/fields.ts";
 import { fold } from "../../domain/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
@@ -8,6 +9,7 @@ import { answer, NotModified } from "../answers.ts";
 import { cached, replyCached } from "../cached.ts";
 import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
 import { noOtherFields, WebUrl } from "../fields.ts";
+import { exampleUrl } from "../openapi/declared.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -85,17 +87,16 @@ const CategoryId = IntegerParameter({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: "Id of the category.",
-  examples: [1],
+  examples: [exampleCategory.id],
 });
 
-const exampleCategory = {
-  id: 1,
-  name: "Just Chatting",
-  slug: "just-chatting",
-  icon: "http://127.0.0.1:8080/assets/category-icon.png",
-  banner: "http://127.0.0.1:8080/assets/category-banner.png",
-  viewers: 184213,
-  tags: [{ id: 1, name: "IRL" }],
+const examplePictures = defaultPictures(exampleUrl);
+const { description, ...exampleFields } = exampleCategory;
+const exampleListed = {
+  ...exampleFields,
+  icon: examplePictures.icon,
+  banner: examplePictures.banner,
+  viewers: 184_213,
 };
 
 const CategoryPage = answer(
@@ -106,7 +107,7 @@ const CategoryPage = answer(
   {
     name: "CategoryPage",
     description: "A page of categories.",
-    example: { categories: [exampleCategory], pagination: { cursor: "", has_more: false } },
+    example: { categories: [exampleListed], pagination: { cursor: "", has_more: false } },
     links: {
       GetCategory: {
         operationId: "getCategory",
@@ -129,15 +130,15 @@ const OneCategory = answer(
     description: "The category.",
     example: {
       category: {
-        ...exampleCategory,
-        description: "Talk about anything.",
+        ...exampleListed,
+        description,
         top_channels: [
           {
-            id: 1001,
-            name: "xQcOW",
-            slug: "xqcow",
-            profile_image: "http://127.0.0.1:8080/assets/profile-picture.png",
-            viewers: 27716,
+            id: exampleChannel.id,
+            name: exampleChannel.name,
+            slug: exampleChannel.slug,
+            profile_image: examplePictures.profile,
+            viewers: 27_716,
           },
         ],
       },

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { about, Id } from "../../domain/fields.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { answer, noContent } from "../answers.ts";
@@ -90,7 +91,7 @@ const CreateBody = Type.Object(
       {
         events: [{ name: "channel.followed", version: 1 }],
         method: "webhook",
-        broadcaster_user_id: 1001,
+        broadcaster_user_id: exampleUser.id,
       },
     ],
   },
@@ -109,7 +110,7 @@ const DeleteQuery = Type.Object({
 export const exampleSubscription = {
   id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
   app_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
-  broadcaster_user_id: 1001,
+  broadcaster_user_id: exampleUser.id,
   event: "channel.followed",
   version: 1,
   method: "webhook",

@@ -1,11 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { about, Count, Id } from "../../domain/fields.ts";
 import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { answer } from "../answers.ts";
 import { IsoTimestamp, Message, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
+import { exampleUrl } from "../openapi/declared.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
@@ -14,7 +16,7 @@ const Username = TextParameter({
   pattern: usernamePattern,
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
   description: "Looked up without regard to ASCII case.",
-  examples: ["xqcow"],
+  examples: [exampleUser.username],
 });
 
 const summaryFields = {
@@ -54,7 +56,7 @@ const SearchQuery = Type.Object({
     minLength: searchLimits.minQuery,
     maxLength: searchLimits.maxQuery,
     description: "Any part of a username or display name, regardless of case and diacritics.",
-    examples: ["game"],
+    examples: ["luna"],
     refine: longEnough,
   }),
   limit: Type.Optional(
@@ -67,18 +69,8 @@ const SearchQuery = Type.Object({
   ),
 });
 
-const exampleUser = {
-  id: 1001,
-  username: "xqcow",
-  display_name: "xQcOW",
-  bio: "Streams in English.",
-  profile_picture: "http://127.0.0.1:8080/assets/profile-picture.png",
-  followers_count: 3246298,
-  following_count: 0,
-  is_verified: true,
-  created_at: "2016-09-15T00:00:00Z",
-};
-const { bio, followers_count, following_count, created_at, ...exampleSummary } = exampleUser;
+const exampleProfile = withPicture(exampleUser, { publicUrl: () => exampleUrl });
+const { bio, followers_count, following_count, created_at, ...exampleSummary } = exampleProfile;
 
 type Pictured = Pick<PublicDeps, "publicUrl">;
 
@@ -106,7 +98,7 @@ const FoundUsers = answer(
 
 const FoundUser = answer(
   { user: UserSchema, message: Message },
-  { name: "UserAnswer", description: "The user.", example: { user: exampleUser, message: "OK" } },
+  { name: "UserAnswer", description: "The user.", example: { user: exampleProfile, message: "OK" } },
 );
 
 /** Get User and Search Users. */

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { channelFollowed } from "../../domain/events/channel-followed.ts";
 import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
 import { TextParameter, TimeParameter } from "../parameters.ts";
@@ -36,7 +37,7 @@ const exampleBody = {
   type: "channel.followed",
   version: 1,
   timestamp: "2026-01-14T16:08:06.123Z",
-  data: { broadcaster: { user_id: 1001 }, follower: { user_id: 2002 } },
+  data: channelFollowed.example,
 };
 const exampleHeaders = {
   "webhook-id": "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { readConfig } from "../../src/config.ts";
+import { openCredentials } from "../../src/dev/credentials.ts";
+import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
+import { terminalOn } from "../../src/dev/terminal.ts";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";
+import { createLog } from "../../src/log.ts";
+import { find, type OpenApiDocument } from "../support/openapi.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+// What the references show is there on the platform of `onair dev`, so that their examples can be tried as they are.
+
+const directory = temporaryDirectory();
+const data = join(directory.path, "data");
+let platform: DevPlatform;
+let document: OpenApiDocument;
+
+beforeAll(async () => {
+  const args = ["--data", data, "--port", "0", "--admin-port", "0"];
+  platform = await startDevPlatform({
+    config: readConfig(args, {}, { allowPrivateWebhooks: "true" }),
+    credentials: openCredentials(data),
+    events: false,
+    terminal: terminalOn({ write() {} }, {}),
+    log: createLog("off"),
+    now: Date.now,
+    random: Math.random,
+  });
+  document = (await (await fetch(`${platform.app.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
+});
+afterAll(async () => {
+  await platform.stop();
+  directory.remove();
+});
+
+async function ask(url: string, key: string): Promise<unknown> {
+  return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).json();
+}
+const asked = (path: string) => ask(platform.app.publicUrl + path, openCredentials(data).access_token);
+
+/** The example of a parameter and that of the answer. */
+function exampleOf(name: string) {
+  const { parameters = [], responses } = find(document, name);
+  const answer = responses["200"]?.content?.["application/json"]?.example;
+  return { parameter: (parameters[0] as { readonly example?: unknown }).example, answer };
+}
+
+describe("an example of the reference, tried on the sample platform, answers what the reference shows", () => {
+  test("the first request of the introduction", async () => {
+    const [, path = ""] =
+      /\$ACCESS_TOKEN" http:\/\/[^/]+(\/\S+)/.exec(`${document.info["description"]}`) ?? [];
+    expect(path).toBe(`/public/v1/users/${exampleUser.username}`);
+    expect(await asked(path)).toMatchObject({ user: { id: exampleUser.id } });
+  });
+
+  test("Get User", async () => {
+    const { parameter, answer } = exampleOf("GET /public/v1/users/{username}");
+    expect(await asked(`/public/v1/users/${parameter}`)).toEqual(answer);
+  });
+
+  test("Search Users", async () => {
+    const { parameter, answer } = exampleOf("GET /public/v1/users/search");
+    const { data } = (await asked(`/public/v1/users/search?query=${parameter}`)) as { data: unknown[] };
+    expect(data).toContainEqual((answer as { data: unknown[] }).data[0]);
+  });
+
+  test("Get Category, but for who is live in it", async () => {
+    const { parameter, answer } = exampleOf("GET /public/v1/categories/{id}");
+    const inFlux = { viewers: 0, top_channels: [] };
+    const shown = (found: unknown) => ({ ...(found as { category: object }).category, ...inFlux });
+    expect(shown(await asked(`/public/v1/categories/${parameter}`))).toEqual(shown(answer));
+  });
+
+  test("the records of the admin API", async () => {
+    const { adminUrl } = platform.app;
+    const record = (path: string) => ask(`${adminUrl}/admin/v1/${path}`, openCredentials(data).admin_key);
+    expect(await record(`users/${exampleUser.id}`)).toMatchObject({ user: exampleUser });
+    expect(await record(`channels/${exampleChannel.id}`)).toMatchObject({ channel: exampleChannel });
+    expect(await record(`categories/${exampleCategory.id}`)).toMatchObject({ category: exampleCategory });
+  });
+});
+
+test("the people in the examples of events are users of the sample platform, with the channels they have there", () => {
+  const people = new Map(platform.sample.people.map((person) => [person.user.id, person]));
+  let seen = 0;
+  const look = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("user_id" in value && value.user_id !== null) {
+      seen++;
+      const { user, channel } = people.get(Number(value.user_id)) ?? {};
+      expect(value).toMatchObject({
+        username: user?.username,
+        is_verified: user?.is_verified,
+        channel_slug: channel?.slug,
+      });
+    }
+    for (const inner of Object.values(value)) look(inner);
+  };
+  for (const { example } of builtInEventTypes) look(example);
+  expect(seen).toBeGreaterThan(builtInEventTypes.length);
+});

@@ -9,30 +9,30 @@ import {
 } from "@sinclair/typebox";
 
 /*
- * Schemas of answers, for `response` of a route. They hold a handler to its answer when it is compiled and describe it
- * in the OpenAPI document. They do not check answers at run time, which is more work than making them: the tests do.
+ * Schemas of answers, for the `response` of a route. They type the handler's result and document it in OpenAPI. They
+ * are not checked at run time, which would cost more than making the answer; the tests check them.
  */
 
-/** What the reference says of an answer beside its schema. */
+/** Documentation of an answer besides its schema. */
 interface AnswerAbout {
-  /** The name of its schema in the document, by which generated clients call it. */
+  /** The name of the schema in the OpenAPI document, and so in generated clients. */
   readonly name?: string;
   readonly description: string;
   readonly example: unknown;
-  /** Operations that go on from it, as the OpenAPI document has them. */
+  /** OpenAPI links from the answer to further operations. */
   readonly links?: Readonly<Record<string, Link>>;
-  /** Its headers beyond those of all answers, as the OpenAPI document has them. */
+  /** Further headers, in OpenAPI's form. */
   readonly headers?: Readonly<Record<string, unknown>>;
 }
 
-/** How an answer leads to another operation: its parameters, by expressions of OpenAPI. */
+/** An OpenAPI link to another operation, with its parameters as runtime expressions. */
 interface Link {
   readonly operationId: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Links to these operations, with what each does, by the id at this place of an answer. */
+/** Links to operations that take the id at `place` of an answer. */
 export function linksTo(operations: Readonly<Record<string, string>>, place = "/id"): Record<string, Link> {
   const links = Object.entries(operations).map(([operationId, description]) => {
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
@@ -41,7 +41,7 @@ export function linksTo(operations: Readonly<Record<string, string>>, place = "/
   return Object.fromEntries(links);
 }
 
-/** What a handler may return for a schema: lists and objects are only read. */
+/** The type that a handler may return for a schema: lists and objects are readonly. */
 type Given<Value> = Value extends readonly (infer Item)[]
   ? readonly Given<Item>[]
   : Value extends object
@@ -53,7 +53,7 @@ export function answer<Fields extends TProperties>(fields: Fields, about: Answer
   return answerOf(Type.Object(fields, { additionalProperties: false }), about);
 }
 
-/** What a schema says, which may have a name of its own in the document. */
+/** An answer with this schema, which gets a name in the document when `name` is set. */
 export function answerOf<Schema extends TSchema>(
   schema: Schema,
   { name, description, example, ...about }: AnswerAbout,
@@ -84,7 +84,7 @@ export function eventStream(description: string, example: string): TString {
   });
 }
 
-/** A stream of JSON objects, one on each line. */
+/** An NDJSON stream. */
 export function ndjsonLines(description: string, example: readonly unknown[]): TString {
   return Type.String({
     description,
@@ -94,7 +94,7 @@ export function ndjsonLines(description: string, example: readonly unknown[]): T
   });
 }
 
-/** A file of a media type, with its headers beyond those of all answers. */
+/** A file with a media type and further headers. */
 export function file(
   description: string,
   contentMediaType: string,
@@ -103,5 +103,5 @@ export function file(
   return Type.String({ description, contentMediaType, headers, noValidate: true });
 }
 
-/** The answer where nothing changed since the one whose `ETag` the client sent. */
+/** 304: the content still has the `ETag` that the client sent. */
 export const NotModified = noContent("Nothing changed since the answer whose `ETag` you sent.");

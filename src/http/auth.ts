@@ -10,8 +10,8 @@ import type { RateLimiter, RateLimitState } from "./rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "./request-context.ts";
 
 /**
- * The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1), null without that scheme.
- * @param bearer what `@elysiajs/bearer` found, which takes any scheme that begins with `Bearer`, and no other spelling
+ * The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1); null without that scheme.
+ * @param bearer what `@elysiajs/bearer` found: it accepts any scheme that begins with `Bearer`, in this case alone
  */
 export function tokenOf(bearer: string | undefined, authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.charCodeAt(6) !== 0x20) return null;
@@ -20,26 +20,26 @@ export function tokenOf(bearer: string | undefined, authorization: string | unde
   return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
 }
 
-/** Callers that are remembered. */
-const mostRemembered = 50_000;
+/** The size of the cache of callers. */
+const maxCachedCallers = 50_000;
 
-/** For so long a JWT of the platform is believed without another look at the platform's keys. */
-const jwtMemoryMs = minute;
+/** How long a verified JWT of the platform is cached. */
+const jwtCacheMs = minute;
 
-interface Remembered {
+interface CacheEntry {
   readonly caller: Caller;
-  /** Remembered until then, in milliseconds since the epoch. */
-  readonly until: number;
-  /** The count of changes before the caller was looked up. */
-  readonly goodAt: number;
+  /** When the entry expires, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** `changes.count` before the look-up; the entry is valid while the count is the same. */
+  readonly validAt: number;
 }
 
 const keyOf = (hash: Uint8Array) => hash.toBase64();
 
 /**
- * Finds out who calls, by a token of ours or, with `readJwt`, of the platform. Good tokens are remembered by their
- * SHA-256, so that no token is kept and a comparison gives nothing of one away, until something is noted in `changes`,
- * as `notedStore` does.
+ * Authenticates callers by On Air's own tokens or, with `readJwt`, by those of the platform. Valid tokens are cached by
+ * their SHA-256: no token is kept in memory, and the comparison has no timing side channel. Every change that is noted
+ * in `changes` invalidates the cache.
  */
 export function authenticator(
   store: Pick<Store, "tokens" | "applications">,
@@ -47,15 +47,15 @@ export function authenticator(
   readJwt: PlatformJwtReader | null = null,
   changes = new Changes(),
 ) {
-  const remembered = new LRUCache<string, Remembered>({ max: mostRemembered });
+  const cache = new LRUCache<string, CacheEntry>({ max: maxCachedCallers });
 
   const known = (hash: Uint8Array): Caller | null => {
-    const found = remembered.get(keyOf(hash));
-    return found && found.until > now() && found.goodAt === changes.count ? found.caller : null;
+    const found = cache.get(keyOf(hash));
+    return found && found.expiresAt > now() && found.validAt === changes.count ? found.caller : null;
   };
 
   const load = async (token: string, hash: Uint8Array): Promise<Caller | null> => {
-    const goodAt = changes.count;
+    const validAt = changes.count;
     const grant = await store.tokens.find(hash);
     const application = grant && (await store.applications.find(grant.applicationId));
     const own = grant && application && !application.disabled ? { grant, application } : null;
@@ -63,26 +63,26 @@ export function authenticator(
     if (!found || found.grant.expiresAt <= now()) return null;
     const caller = withinApplication(found, found.grant.isJwt ? null : hash);
     const { expiresAt } = found.grant;
-    const until = own ? expiresAt : Math.min(expiresAt, now() + jwtMemoryMs);
-    // A token that was revoked during the look-up is not remembered.
-    if (goodAt === changes.count) remembered.set(keyOf(hash), { caller, until, goodAt });
+    const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
+    // Not cached when a change came in during the look-up: the token may be revoked by now.
+    if (validAt === changes.count) cache.set(keyOf(hash), { caller, expiresAt: cachedUntil, validAt });
     return caller;
   };
 
   return {
-    /** The caller with a token that is remembered and still good; null: it takes `authenticate` to know. */
+    /** The cached caller of a token; null when `authenticate` has to look it up. */
     known: (token: string): Caller | null => known(secretHash(token)),
-    /** Whether a token was good the last time, whatever has changed since. */
-    wasGood: (token: string): boolean => remembered.has(keyOf(secretHash(token))),
-    /** The caller with a token; throws `invalid_token`. */
+    /** Whether the token was valid at its last look-up, whatever has changed since. */
+    wasValid: (token: string): boolean => cache.has(keyOf(secretHash(token))),
+    /** The caller of a token; throws `invalid_token`. */
     async authenticate(token: string): Promise<Caller> {
       const hash = secretHash(token);
       const caller = known(hash) ?? (await load(token, hash));
       if (caller) return caller;
-      remembered.delete(keyOf(hash));
+      cache.delete(keyOf(hash));
       throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
     },
-    /** How many changes were noted: callers that were found good before one may be so no more. */
+    /** The number of changes so far. A caller that was found before a change may no longer be valid. */
     get changeCount(): number {
       return changes.count;
     },
@@ -91,7 +91,7 @@ export function authenticator(
 
 export type Authenticator = ReturnType<typeof authenticator>;
 
-/** What was taken from the application is taken from its tokens, too. */
+/** Limits a grant to the scopes that its application still has. */
 function withinApplication(
   { grant, application }: Omit<Caller, "tokenHash">,
   tokenHash: Uint8Array | null,
@@ -100,15 +100,18 @@ function withinApplication(
   return { grant: { ...grant, scopes }, application, tokenHash };
 }
 
-/** The gate in front of the routes of the public API. */
+/** What the access checks of the public API need. */
 export interface Access {
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
-  /** Requests a minute for each application that has no limit of its own, and for each address (IPv6: /64); 0 is no limit. */
+  /**
+   * Requests a minute for each application without a limit of its own, and for each address (IPv6: /64); 0 means no
+   * limit.
+   */
   readonly defaultRateLimit: number;
 }
 
-/** Admits a request that is within the limit of its address; else throws `rate_limited`. */
+/** Admits a request within the limit of its address; else throws `rate_limited`. */
 export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
   requestContext.isAdmitted = true;
   requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
@@ -116,9 +119,9 @@ export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContex
 }
 
 /**
- * Admits a request of an application or throws, in the order 401, 429, 403. A token that was never good here takes from
- * the address before it is looked up, verified, or a key fetched for it; a good one gives that back and takes from its
- * application.
+ * Admits a request with a token, or throws in the order 401, 429, 403. A token that is not known to be valid takes from
+ * the limit of the address before it is looked up or verified. When it proves valid, that is given back, and the
+ * request takes from the limit of its application.
  */
 export async function admit(
   access: Access,
@@ -131,7 +134,7 @@ export async function admit(
     throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
   }
   const { limiter, defaultRateLimit } = access;
-  const caller = access.authenticator.known(token) ?? (await lookedUp(access, requestContext, token));
+  const caller = access.authenticator.known(token) ?? (await lookUp(access, requestContext, token));
   const { grant, application } = caller;
   requestContext.isAdmitted = true;
   requestContext.grant = grant;
@@ -143,16 +146,16 @@ export async function admit(
   return caller;
 }
 
-async function lookedUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
+async function lookUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
   const { authenticator, limiter, defaultRateLimit } = access;
-  const wasGood = authenticator.wasGood(token);
-  if (!wasGood) admitAnyone(access, requestContext);
+  const wasValid = authenticator.wasValid(token);
+  if (!wasValid) admitAnyone(access, requestContext);
   try {
     const caller = await authenticator.authenticate(token);
-    if (!wasGood) limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
+    if (!wasValid) limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
     return caller;
   } catch (error) {
-    if (wasGood) admitAnyone(access, requestContext);
+    if (wasValid) admitAnyone(access, requestContext);
     throw error;
   }
 }

@@ -4,8 +4,8 @@ import { parseJson } from "../domain/json.ts";
 import { problems } from "../domain/validation.ts";
 
 /*
- * Reads request bodies. Elysia's own parser runs before any check of the token, has no limit of depth, and tells
- * what the JSON parser said; and its schemas take `"5"` for an integer.
+ * Reads request bodies in place of Elysia's parser, which runs before the token is checked, has no limit of depth, and
+ * repeats the JSON parser's message; its schemas accept `"5"` for an integer.
  */
 
 export const publicBodyBytes = 64 * 1024;
@@ -20,7 +20,7 @@ export async function readJson<T extends TSchema>(
   return fitting(schema, parseJson(await readBytes(request, maxBytes)));
 }
 
-/** The same for a body that may be left out, with or without a Content-Type: it is then an empty object. */
+/** Reads an optional JSON body, with or without a Content-Type; a missing body is an empty object. */
 export async function readOptionalJson<T extends TSchema>(
   request: Request,
   schema: T,
@@ -38,7 +38,7 @@ function fitting<T extends TSchema>(schema: T, value: unknown): Static<T> {
   return value as Static<T>;
 }
 
-/** The media type of a request in lower case and without parameters, "" where there is none. */
+/** The media type of a request in lower case, without parameters; "" when absent. */
 export function mediaType(request: Request): string {
   const header = request.headers.get("content-type") ?? "";
   return (header.split(";")[0] ?? "").trim().toLowerCase();
@@ -52,12 +52,12 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
   );
 }
 
-/** The whole body. Stops reading as soon as it is larger than `maxBytes`. */
+/** Reads the whole body; throws as soon as it exceeds `maxBytes`. */
 export async function readBytes(message: Request | Response, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () => new DomainError("body_too_large", `The body must be at most ${maxBytes} bytes`);
   const length = message.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) throw tooLarge();
-  // Bun reads no more of a request than its length says, and a stream costs 10 µs more.
+  // Bun reads at most Content-Length bytes, and `bytes()` is cheaper than a stream.
   if (length !== null && message instanceof Request) return message.bytes().catch(hungUp);
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -69,7 +69,7 @@ export async function readBytes(message: Request | Response, maxBytes: number): 
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** The body as it arrives; one that is missing is empty. */
+/** The body as a stream; empty when there is none. */
 export async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
   if (!message.body) return;
   try {
@@ -80,14 +80,14 @@ export async function* bodyStream(message: Request | Response): AsyncGenerator<U
   }
 }
 
-/** The body of a request is not read further for one reason alone: the client has closed the connection. */
+/** Reading a request body fails for one reason only: the client closed the connection. */
 function hungUp(cause: unknown): never {
   throw new ClientClosedRequest("The client closed the connection before its request was complete", {
     cause,
   });
 }
 
-/** The connection was closed before all of a request had arrived. */
+/** The client closed the connection before its request was complete. */
 export class ClientClosedRequest extends Error {
   override name = "ClientClosedRequest";
 }

@@ -1,6 +1,6 @@
 import { type ExtraHeaders, type RequestContext, reply } from "./request-context.ts";
 
-/** The bytes of an answer, ready to be sent. */
+/** The bytes of an answer with their `ETag`. */
 export interface Cached {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
@@ -10,19 +10,19 @@ export function cached(body: Uint8Array<ArrayBuffer>): Cached {
   return { body, etag: `"${Bun.hash(body).toString(36)}"` };
 }
 
-/** Answers with bytes that the client may have already: then 304. */
+/** Answers with the bytes, or with 304 when the client already has them. */
 export function replyCached(
   requestContext: RequestContext,
   { body, etag }: Cached,
   headers: ExtraHeaders,
 ): Response {
   const all = { ...headers, etag };
-  return hasAlready(requestContext, etag)
+  return isNotModified(requestContext, etag)
     ? reply(requestContext, 304, null, all)
     : reply(requestContext, 200, body, all);
 }
 
-function hasAlready({ request }: RequestContext, etag: string): boolean {
+function isNotModified({ request }: RequestContext, etag: string): boolean {
   const known = request.headers.get("if-none-match");
   return known !== null && matches(known, etag);
 }

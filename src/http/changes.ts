@@ -1,8 +1,8 @@
-/** Counts changes of something, so that what was made of it can be told to be older than the last one. */
+/** Counts changes, so that a cache can tell whether an entry is older than the last change. */
 export class Changes {
   #count = 0;
 
-  /** To be called after a change is stored and before it is acknowledged. */
+  /** Called after a change is stored and before it is acknowledged. */
   note(): void {
     this.#count++;
   }

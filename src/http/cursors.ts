@@ -2,20 +2,20 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../domain/errors.ts";
 import { TextParameter } from "./parameters.ts";
 
-/** The longest cursor that is read, in characters. */
+/** The longest accepted cursor, in characters. */
 const maxLength = 200;
 const tagBytes = 16;
 const markBytes = 8;
-/** Positions of one list have the same length, because the number of digits would tell how large they are. */
+/** Positions are padded to blocks: their length would reveal their number of digits. */
 const blockBytes = 48;
 
-/** What says where a list or a stream goes on: numbers and ids. */
+/** The position in a list or stream: numbers and ids. */
 type Position = readonly (number | string)[];
 
 /**
- * Makes and reads the opaque positions of all lists and streams. A cursor is URL-safe and holds a position and a mark of
- * the filter that it belongs to, which also tells the lists apart. It is encrypted, because plain numbers would tell how
- * much the platform does, and authenticated. The same position gives the same cursor, so that pages can have an ETag:
+ * Makes and reads the opaque positions of all lists and streams. A cursor is URL-safe and holds a position and a hash
+ * of the filter that it belongs to, which also distinguishes the lists. It is encrypted, because plain numbers would
+ * reveal the platform's volume, and authenticated. Equal positions give equal cursors, so that pages can have an ETag:
  * the tag over the content is the initialisation vector of its encryption (SIV, as in RFC 5297, with HMAC-SHA256 and
  * AES-256-CTR).
  */
@@ -23,7 +23,7 @@ export class Cursors {
   readonly #encryptionKey: Uint8Array;
   readonly #authenticationKey: Uint8Array;
 
-  /** @param secret stays the same across restarts, so that clients can go on */
+  /** @param secret the same across restarts, so that cursors stay valid */
   constructor(secret: string) {
     this.#encryptionKey = hmac(secret, "cursor encryption");
     this.#authenticationKey = hmac(secret, "cursor authentication");
@@ -37,11 +37,11 @@ export class Cursors {
     return Buffer.concat([tag, this.#crypt(content, tag)]).toString("base64url");
   }
 
-  /** What a cursor holds; null for one that was not made here. */
+  /** The content of a cursor; null when it was not made with this secret. */
   read(cursor: string): { readonly position: Position; isFor(filter: string): boolean } | null {
     if (cursor.length > maxLength) return null;
     const bytes = Buffer.from(cursor, "base64url");
-    // Other spellings of the same bytes are refused, too.
+    // Refuses other base64url spellings of the same bytes.
     if (bytes.length <= tagBytes + markBytes || bytes.toString("base64url") !== cursor) return null;
     const tag = bytes.subarray(0, tagBytes);
     const content = this.#crypt(bytes.subarray(tagBytes), tag);
@@ -52,7 +52,7 @@ export class Cursors {
     };
   }
 
-  /** Stands for a filter of any length. */
+  /** A short hash of a filter. */
   #mark(filter: string): Buffer {
     return hmac(this.#authenticationKey, `filter ${filter}`).subarray(0, markBytes);
   }
@@ -61,7 +61,7 @@ export class Cursors {
     return hmac(this.#authenticationKey, content).subarray(0, tagBytes);
   }
 
-  /** Encrypts and decrypts. node:crypto is loaded with the first cursor: that takes a start some milliseconds. */
+  /** Encrypts and decrypts. Loads node:crypto with the first cursor to keep it out of the start. */
   #crypt(content: Uint8Array, tag: Uint8Array): Buffer {
     const { createCipheriv } = process.getBuiltinModule("node:crypto");
     return createCipheriv("aes-256-ctr", this.#encryptionKey, tag).update(content);
@@ -74,7 +74,7 @@ function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
 
 const notOurs = "is not one that this server made; take it from the previous answer";
 
-/** The parameter `cursor` of a list, which takes only what `cursors` made. */
+/** The parameter `cursor` of a list; accepts only cursors that `cursors` made. */
 export function cursorParameter(cursors: Cursors) {
   return Type.Optional(
     TextParameter({
@@ -86,7 +86,7 @@ export function cursorParameter(cursors: Cursors) {
   );
 }
 
-/** Where a page of a list ends. */
+/** The pagination part of an answer. */
 export const Pagination = Type.Object(
   {
     cursor: Type.String({
@@ -99,8 +99,8 @@ export const Pagination = Type.Object(
 );
 
 /**
- * The position in a cursor of `cursorParameter`, as it was made with this filter; null where there is none. Throws
- * `invalid_cursor` where it was made with another filter, named by `of` in the message.
+ * The position in a cursor of `cursorParameter` that was made with this filter; null without a cursor. Throws
+ * `invalid_cursor` for a cursor of another filter, which `of` names in the message.
  */
 export function positionOf<P extends Position>(
   cursors: Cursors,

@@ -4,7 +4,7 @@ import { ClientClosedRequest } from "./body.ts";
 import { clientGone, OAuthError, oauthCodeOf, oauthFields, speaksOAuth } from "./oauth/errors.ts";
 import { type ExtraHeaders, type RequestContext, reply, replyJson } from "./request-context.ts";
 
-/** The one table from codes to statuses. */
+/** The status of each error code. */
 export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
   invalid_parameter: 400,
   invalid_json: 400,
@@ -29,15 +29,15 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   internal_error: 500,
 };
 
-/** What `Retry-After` says where nothing else is known. */
+/** The default of `Retry-After`. */
 const tryAgainSeconds = 5;
 
-/** The status in the log and in the metrics of a request whose client hung up; it has no answer. As nginx has it. */
+/** The status that log and metrics show when the client closed the connection, as in nginx. No answer is sent. */
 const clientClosedRequest = 499;
 
 /**
- * Answers with an error in the one shape of the contract. What is not an error for callers is logged and not told.
- * @param set headers that the handler has set before it threw the error
+ * Answers with an error in the API's format. Unexpected errors are logged, and their message is not sent.
+ * @param set headers that the handler had set before it threw the error
  */
 export function replyError(
   requestContext: RequestContext,
@@ -80,14 +80,14 @@ const internalError = "Something went wrong on our side. The request id helps to
 interface Problem {
   readonly status: number;
   readonly code: string;
-  /** For the endpoints of OAuth. */
+  /** The error code of the OAuth endpoints. */
   readonly error: string;
   readonly message: string;
   readonly details?: ErrorDetails;
   readonly headers?: ExtraHeaders;
 }
 
-/** The one place where the body of an error is made. */
+/** Makes the body of every error answer. */
 export function replyProblem(requestContext: RequestContext, problem: Problem): Response {
   const { status, code, error, message, details, headers } = problem;
   const body = {
@@ -101,7 +101,7 @@ export function replyProblem(requestContext: RequestContext, problem: Problem): 
   return replyJson(requestContext, status, body, headers);
 }
 
-/** Without its application or its user a token, or a client, is none. */
+/** The error of a request whose application or user was deleted meanwhile: its token or client is invalid. */
 function withOwnerGone({ path, grant }: RequestContext, thrown: unknown): unknown {
   if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
   if (grant !== null) {

@@ -2,7 +2,7 @@ import { close, open, read } from "node:fs";
 import { promisify } from "node:util";
 import { DomainError } from "../domain/errors.ts";
 
-/** Bytes of a file: from `start` to before `end`. */
+/** A range of bytes: `end` is exclusive. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -11,8 +11,8 @@ interface ByteRange {
 const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
 
 /**
- * The part of a file that a request asks for (RFC 9110, section 14); null: all of it, also where it asks for several
- * parts, or for a part of another version than `etag`. Throws `range_not_satisfiable` where there is no such part.
+ * The range that a request asks for (RFC 9110, section 14). Returns null for the whole file: without a range, with
+ * several ranges, or when `If-Range` names another version than `etag`. Throws `range_not_satisfiable`.
  */
 export function rangeOf(
   asked: { readonly range: string | undefined; readonly ifRange: string | undefined },
@@ -30,8 +30,8 @@ export function rangeOf(
 const chunkBytes = 256 * 1024;
 
 /**
- * A part of a file as fast as it is taken. Other threads read it: `Bun.file` as a body is read by this one, which then
- * answers nobody (for 0.4 to 1.6 s at a time where the disk gives 20 MB a second).
+ * Streams a part of a file at the pace of the client. Reads in Node's thread pool: a `Bun.file` body is read on this
+ * thread, which blocks the event loop while a slow disk answers.
  */
 export function fileStream(path: string, range: ByteRange): ReadableStream<Uint8Array> {
   const chunks = chunksOf(path, range);
@@ -50,10 +50,10 @@ export function fileStream(path: string, range: ByteRange): ReadableStream<Uint8
   );
 }
 
-// A `FileHandle` would end the process if ever it were forgotten.
+// Not `FileHandle`: one that is garbage collected while open ends the process.
 const [openFile, readFile, closeFile] = [promisify(open), promisify(read), promisify(close)];
 
-/** Nothing is open before the first chunk is asked for. */
+/** Opens the file when the first chunk is requested. */
 async function* chunksOf(path: string, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
   const fd = await openFile(path, "r");
   try {

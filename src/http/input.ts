@@ -5,12 +5,12 @@ import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts
 import type { RequestContext } from "./request-context.ts";
 
 /*
- * Reads what a request brings by the schemas that its route gave to Elysia, before Elysia validates it. Elysia's own
- * reading breaks the contract: it takes `1e2`, ` 5 ` and `0x10` for integers, keeps the last of a repeated parameter,
- * lets through what does not decode, parses a body before the token is checked, and takes JSON of any depth.
+ * Reads parameters and bodies by the schemas of the route, before Elysia validates them. Elysia's own reading breaks
+ * the API's contract: it accepts `1e2`, ` 5 ` and `0x10` as integers, keeps the last of a repeated parameter, accepts
+ * invalid percent-encoding, parses a body before the token is checked, and accepts JSON of any depth.
  */
 
-/** The schemas of a route, as far as they are read here. */
+/** The schemas of a route that the reader uses. */
 export interface InputSchemas {
   params?: TObject;
   query?: TObject;
@@ -18,7 +18,7 @@ export interface InputSchemas {
   body?: TSchema;
 }
 
-/** The part of Elysia's context that a reader fills in. */
+/** The part of Elysia's context that the reader fills. */
 interface InputContext {
   readonly request: Request;
   params: Record<string, unknown>;
@@ -27,26 +27,26 @@ interface InputContext {
   body: unknown;
 }
 
-/** What a gate needs of Elysia's context. */
+/** The part of Elysia's context that an access check needs. */
 export interface OpenContext extends InputContext {
   readonly requestContext: RequestContext;
 }
 
-/** The same for a gate that takes a token. */
+/** The same for an access check with a token. */
 export interface GateContext extends OpenContext {
   readonly bearer: string | undefined;
 }
 
-/** Fills the context in; throws one error for all that is wrong with parameters, or with the body. */
+/** Fills the context; throws one error with all problems of the parameters, or of the body. */
 type InputReader = (context: InputContext) => Promise<void> | void;
 
 /**
- * The name of a parser that leaves the body where it is: it is read by the route's `InputReader`, behind the check of
- * the token. Not undefined, for which Elysia would go on to its own parsers.
+ * A parser that leaves the body unread: the route's `InputReader` reads it after the token is checked. It returns null,
+ * because Elysia would try its own parsers on undefined.
  */
 export const deferred = { name: "deferred", parse: () => null } as const;
 
-/** The reader of a route; null where it has nothing to read. */
+/** The reader of a route; null when the route has no input. */
 function inputReader(
   { params, query, headers, body }: InputSchemas,
   maxBodyBytes = publicBodyBytes,
@@ -63,8 +63,9 @@ function inputReader(
 }
 
 /**
- * A hook whose source Elysia cannot read. From one that passes its context on, Elysia would conclude that it uses all of
- * it, and parse cookies, too. It must be an async function, because that is known by its kind alone.
+ * Wraps a hook so that Elysia cannot analyse its source. For a hook that passes its context on, Elysia would assume
+ * that it uses all of it, and parse cookies, too. The wrapper must be an async function, which Elysia detects by its
+ * type.
  */
 export function opaque<Context>(
   hook: (context: Context) => Promise<void>,
@@ -72,7 +73,7 @@ export function opaque<Context>(
   return hook.bind(null);
 }
 
-/** The input of one route, for the macro that is its gate: learns the route's schemas, and reads by them. */
+/** Reads the input of one route, for the macro that checks its access. */
 export function routeInput(maxBodyBytes?: number) {
   let reader: InputReader | null = null;
   return {
@@ -91,7 +92,7 @@ async function readBody(context: InputContext, schema: TSchema, maxBytes: number
 
 const undecodable = { value: undefined, message: "is not valid percent-encoding" } as const;
 
-/** Reads the path parameters, which the router has decoded; null is one that does not decode. */
+/** Reads the path parameters, which the router has decoded; null marks invalid percent-encoding. */
 function readPath(given: Record<string, unknown>, schema: TObject, problems: FieldProblem[]) {
   const result: Record<string, unknown> = {};
   for (const field in schema.properties) {
@@ -104,7 +105,7 @@ function readPath(given: Record<string, unknown>, schema: TObject, problems: Fie
   return result;
 }
 
-/** Reads the headers that the schema names, in its spelling. Each may be left out. */
+/** Reads the headers that the schema names. All are optional. */
 function readHeaders(given: Headers, schema: TObject, problems: FieldProblem[]) {
   const result: Record<string, string> = {};
   for (const field in schema.properties) {
@@ -143,7 +144,7 @@ function isAbsent(schema: TSchema, [text = ""]: readonly string[]): boolean {
   return schema["allowEmptyValue"] === true && (schema["trim"] ? text.trim() : text) === "";
 }
 
-/** What says where a list or a stream goes on. */
+/** Parameters whose problems are `invalid_cursor`. */
 const cursorNames: ReadonlySet<string> = new Set(["cursor", "Last-Event-ID"]);
 
 function refused(problems: FieldProblem[]): DomainError {
@@ -173,7 +174,7 @@ function split(
   return found;
 }
 
-/** A name or value of a query; null where it does not decode. */
+/** Decodes a name or value of a query; null for invalid percent-encoding. */
 function decode(raw: string): string | null {
   const spaced = raw.replaceAll("+", " ");
   if (!raw.includes("%")) return spaced;

@@ -6,10 +6,10 @@ import type { TokenStore } from "../store/tokens.ts";
 import type { UserStore } from "../store/users.ts";
 import type { Changes } from "./changes.ts";
 
-/** Whether a verb changes what callers are made of; where its result tells, a function of it. */
+/** Whether a method changes what callers depend on; a function when its result decides. */
 type Effect<Result> = "none" | "changes" | ((result: Result) => boolean);
 
-/** Every verb has to be in the table: a new one does not compile before its effect is decided. */
+/** Every method has an entry: a new one does not compile without it. */
 type Effects<Noun> = {
   readonly [Verb in keyof Noun]: Noun[Verb] extends (...given: never[]) => Promise<infer Result>
     ? Effect<Result>
@@ -37,7 +37,7 @@ const tokens: Effects<TokenStore> = {
   revoke: (result) => result === "revoked",
   ofApplication: "none",
   removeOfApplication: "changes",
-  // What has expired is not remembered either.
+  // Expired tokens are not cached.
   removeExpired: "none",
 };
 
@@ -47,7 +47,7 @@ const users: Effects<UserStore> = {
   upsert: "none",
   find: "none",
   page: "none",
-  // With the tokens of the user.
+  // Also removes the user's tokens.
   remove: "changes",
   search: "none",
   tidySearch: "none",
@@ -56,9 +56,8 @@ const users: Effects<UserStore> = {
 };
 
 /**
- * The store as everything but the engine uses it: whatever changes an application, or ends tokens, is noted in
- * `callers` after it is stored and before it is acknowledged. So nothing that was made of an application, such as a
- * remembered caller or an open event stream, outlives the change.
+ * Wraps the store for all users but the engine: a change of an application or its tokens is noted in `callers` after it
+ * is stored and before it is acknowledged. So no cached caller or open event stream outlives the change.
  */
 export function notedStore(store: Store, callers: Changes): Store {
   return replacing(store, {
@@ -72,7 +71,7 @@ export function notedStore(store: Store, callers: Changes): Store {
 type Verb = (...given: unknown[]) => Promise<unknown>;
 
 function noted<Noun extends object>(noun: Noun, effects: Effects<Noun>, changes: Changes): Noun {
-  // The types of the tables say what is lost here: each effect is one of its verb's result.
+  // The cast loses which result belongs to which effect; the type of the tables ensures it.
   const verbs = noun as Readonly<Record<string, Verb>>;
   const changing = Object.entries(effects as Readonly<Record<string, Effect<unknown>>>).flatMap(
     ([name, effect]) => (effect === "none" ? [] : [[name, noting(verbs[name] as Verb, effect, changes)]]),
@@ -80,7 +79,7 @@ function noted<Noun extends object>(noun: Noun, effects: Effects<Noun>, changes:
   return Object.assign(Object.create(noun), Object.fromEntries(changing));
 }
 
-/** Also where the verb fails: an answer that was lost on its way says nothing of what is stored. */
+/** Notes the change also when the method fails: the change may be stored although the result was lost. */
 function noting(verb: Verb, effect: Exclude<Effect<unknown>, "none">, changes: Changes): Verb {
   return async (...given) => {
     let isChanged = true;

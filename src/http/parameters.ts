@@ -5,9 +5,9 @@ import { codePoints } from "../domain/text.ts";
 import { isoTime } from "../domain/time.ts";
 
 /*
- * Schemas of path, query and header parameters. They are kinds of their own, because Elysia replaces the integers and arrays
- * of a query by readers that take `1e2` and `[1]`, and TypeBox counts the length of a text in UTF-16 units. In the
- * OpenAPI document they are ordinary strings, integers and arrays.
+ * Schemas of path, query and header parameters. They are TypeBox kinds of their own, because Elysia replaces integers
+ * and arrays of a query by parsers that accept `1e2` and `[1]`, and TypeBox counts string length in UTF-16 units. In
+ * the OpenAPI document they are ordinary strings, integers and arrays.
  */
 
 export interface TextOptions extends SchemaOptions {
@@ -16,14 +16,14 @@ export interface TextOptions extends SchemaOptions {
   /** In Unicode code points. */
   readonly maxLength?: number;
   readonly pattern?: string;
-  /** Said where the pattern does not match. */
+  /** The message when the pattern does not match. */
   readonly errorMessage?: string;
   readonly enum?: readonly string[];
-  /** Outer white space does not count. */
+  /** Whether white space at both ends is ignored. */
   readonly trim?: boolean;
-  /** An empty value counts as absent; else it is an error. */
+  /** Whether an empty value counts as absent; else it is an error. */
   readonly allowEmptyValue?: boolean;
-  /** A further check, which only the reader of a route's input makes: what is wrong with a value, or null. */
+  /** A further check of the value: returns the problem, or null. */
   readonly refine?: (text: string) => string | null;
 }
 
@@ -38,12 +38,12 @@ export interface ListOptions extends SchemaOptions {
   readonly maxItems: number;
 }
 
-/** A text. */
+/** A string parameter. */
 export function TextParameter(options: TextOptions = {}): TUnsafe<string> {
   return Type.Unsafe<string>({ ...options, [Kind]: "TextParameter", type: "string" });
 }
 
-/** One of some words. */
+/** A parameter with a fixed set of values. */
 export function ChoiceParameter<Word extends string>(
   words: readonly Word[],
   options: TextOptions = {},
@@ -58,13 +58,15 @@ export function ChoiceParameter<Word extends string>(
   });
 }
 
-/** A time of the calendar, as ISO 8601 in UTC. */
+/** An ISO 8601 timestamp in UTC that exists in the calendar. */
 export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
   const { pattern = "", errorMessage } = Timestamp;
   return TextParameter({ ...options, pattern, errorMessage, refine: calendarDate });
 }
 
-/** What is wrong with a timestamp of the right form: `Date.parse` takes the 30th of February for the 2nd of March. */
+/**
+ * The problem of a timestamp of the right form, or null. `Date.parse` turns the 30th of February into the 2nd of March.
+ */
 export function calendarDate(text: string): string | null {
   const time = Date.parse(text);
   const isDate = !Number.isNaN(time) && isoTime(time).slice(0, 10) === text.slice(0, 10);
@@ -76,12 +78,12 @@ export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ ...options, [Kind]: "IntegerParameter", type: "integer" });
 }
 
-/** The id of a user, channel or category: `of` says of which. */
+/** The id of a user, channel or category. @param of which of them */
 export function IdParameter(of: string): TUnsafe<number> {
   return IntegerParameter({ minimum: 1, maximum: maxId, description: `Id of the ${of}.` });
 }
 
-/** Texts, given by repeating the parameter or separated by commas. */
+/** A list of strings: the parameter is repeated or has values separated by commas. */
 export function ListParameter(options: ListOptions): TUnsafe<string[]> {
   return Type.Unsafe<string[]>({ ...options, [Kind]: "ListParameter", type: "array" });
 }
@@ -97,12 +99,12 @@ TypeRegistry.Set<ListOptions>("ListParameter", ({ items, minItems, maxItems }, v
   return value.every((text) => typeof text === "string" && formProblem(items, text) === null);
 });
 
-/** What is wrong with a text, or null. */
+/** The problem of a text, or null. */
 export function textProblem(schema: TextOptions, text: string): string | null {
   return formProblem(schema, text) ?? schema.refine?.(text) ?? null;
 }
 
-/** What is wrong with the length or the form of a text, or null. */
+/** The problem of a text's length or form, or null. */
 function formProblem(schema: TextOptions, text: string): string | null {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = schema;
   const length = codePoints(text);
@@ -115,7 +117,7 @@ function formProblem(schema: TextOptions, text: string): string | null {
 
 const patterns = new Map<string, RegExp>();
 
-/** Patterns are those of schemas, so that their number is bounded. */
+/** Caches compiled patterns. They come from schemas, so their number is bounded. */
 function compiled(pattern: string): RegExp {
   let expression = patterns.get(pattern);
   if (expression === undefined) {

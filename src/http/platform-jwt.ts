@@ -14,12 +14,12 @@ import type { Store } from "../store/store.ts";
 import { readBytes } from "./body.ts";
 import type { Caller } from "./caller.ts";
 
-/** Where the platform's access tokens come from and whom they must be for. */
+/** The issuer and audience of the platform's access tokens, and the URL of their keys. */
 interface PlatformJwtSettings {
   readonly jwksUrl: string;
   readonly issuer: string;
   readonly audience: string;
-  /** Whether a token without a subject is the application's own; else it is none. */
+  /** Whether a token without `sub` belongs to the application itself; else it is refused. */
   readonly appWithoutSub: boolean;
 }
 
@@ -27,22 +27,23 @@ interface PlatformJwtDeps {
   readonly settings: PlatformJwtSettings;
   readonly store: Pick<Store, "applications" | "users">;
   readonly now: () => number;
-  /** Between two fetches of the keys because of an unknown one. */
+  /** The least time between two fetches of the keys because of an unknown key id. */
   readonly cooldownMs?: number;
 }
 
-/** Signatures that only the holder of a private key can make: never `none`, never HMAC. */
+/** Asymmetric algorithms only: neither `none` nor HMAC. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 
-/** How far the clocks of platform and server may be apart. */
+/** The accepted difference between the clocks of platform and server. */
 export const clockToleranceMs = minute;
 const fetchTimeoutMs = 5 * second;
 const maxKeySetBytes = 256 * 1024;
 const maxTokenLength = 8192;
 
 /**
- * Reads access tokens that are JWTs of the platform (RFC 9068), signed by a key of its key set, which is fetched again
- * when it is ten minutes old or lacks a key. Null: not a good token. Throws `unavailable` when the keys cannot be had.
+ * Verifies access tokens that are JWTs of the platform (RFC 9068) against its key set, which is fetched again after ten
+ * minutes or for an unknown key. Returns null for an invalid token. Throws `unavailable` when the keys cannot be
+ * fetched.
  */
 export function platformJwtReader({ settings, store, now, cooldownMs = 30 * second }: PlatformJwtDeps) {
   const keySet = createRemoteJWKSet(new URL(settings.jwksUrl), {
@@ -105,7 +106,7 @@ function isJwt(token: string): boolean {
   return token.length <= maxTokenLength && jwtForm.test(token);
 }
 
-/** Errors that say something of the token, not of the fetch of the keys. */
+/** Whether an error concerns the token, not the fetch of the keys. */
 function isVerdict(error: unknown): boolean {
   return (
     error instanceof errors.JWKSNoMatchingKey ||
@@ -115,16 +116,17 @@ function isVerdict(error: unknown): boolean {
 }
 
 /**
- * RFC 9068, section 2.1, and also the usual `JWT` and none; but no token that was made for something else. A token
- * bound to a key (`cnf`) is none for the scheme Bearer (RFC 7800).
+ * Accepts the types of RFC 9068, section 2.1, the usual `JWT`, and none; refuses tokens made for another purpose. A
+ * token bound to a key (`cnf`, RFC 7800) is not a bearer token.
  */
 function isAccessToken(typ: string | undefined): boolean {
   return typ === undefined || /^((application\/)?at\+)?jwt$/i.test(typ);
 }
 
 /**
- * The user's id; null for a token of the application itself, undefined for neither. An application is its own subject
- * (RFC 9068, section 2.2); a token that names none may be a user's whose name was left out.
+ * The user's id; null for a token of the application itself; undefined for an invalid subject. The subject of an
+ * application's own token is the application (RFC 9068, section 2.2); a token without subject may belong to a user
+ * whose name was omitted.
  */
 function userOf({ sub }: JWTPayload, clientId: unknown, appWithoutSub: boolean): number | null | undefined {
   if (sub === clientId || (sub === undefined && appWithoutSub)) return null;
@@ -132,13 +134,13 @@ function userOf({ sub }: JWTPayload, clientId: unknown, appWithoutSub: boolean):
   return id <= maxId ? id : undefined;
 }
 
-/** Those of its scopes that are scopes here (RFC 9068, section 2.2.3); the platform may have more. */
+/** The scopes of the token that On Air knows (RFC 9068, section 2.2.3). */
 function scopesOf({ scope }: JWTPayload): readonly Scope[] {
   if (typeof scope !== "string") return [];
   return [...new Set(scope.split(" ").flatMap((word) => parseScopes(word) ?? []))];
 }
 
-/** Only from the address itself and of a bounded size. */
+/** Fetches the key set without redirects and with a size limit. */
 async function fetchKeySet(url: string, options: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...options, redirect: "error" });
   const bytes = await readBytes(response, maxKeySetBytes);

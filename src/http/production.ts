@@ -1,4 +1,4 @@
-// Imported before Elysia, which decides by this at load time how much of an error it tells to the caller.
+// Imported before Elysia, which reads this at load time to decide how much detail errors reveal.
 process.env.NODE_ENV = "production";
 
 export {};

@@ -1,29 +1,32 @@
 import { LRUCache } from "lru-cache";
 
-/** What a caller has left. */
+/** The state of a rate limit after a request. */
 export interface RateLimitState {
   readonly allowed: boolean;
   /** Requests a minute. */
   readonly limit: number;
-  /** Whole requests that may follow at once. */
+  /** Requests that may follow at once. */
   readonly remaining: number;
-  /** Until the full limit is available again. */
+  /** Seconds until the full limit is available again. */
   readonly resetSeconds: number;
-  /** Until the next request is allowed; 0 when it is allowed now. */
+  /** Seconds until the next request is allowed; 0 when it is allowed now. */
   readonly retryAfterSeconds: number;
 }
 
 interface Bucket {
-  /** Requests taken and not yet refilled; another limit therefore holds from the next request on. */
+  /** Requests taken and not yet refilled, so that a changed limit applies from the next request on. */
   taken: number;
-  /** When it was taken from last, in milliseconds since the epoch. */
+  /** The time of the last request, in milliseconds since the epoch. */
   at: number;
 }
 
-/** Buckets that are kept; of more, the one left alone for longest is dropped, which is full again after a minute. */
+/**
+ * The number of buckets in memory. The least recently used one is dropped; after a minute without requests it would be
+ * full.
+ */
 const mostBuckets = 65_536;
 
-/** Token buckets, one for each key: `limit` requests at once, refilled evenly over a minute. */
+/** Token buckets by key: `limit` requests at once, refilled evenly over a minute. */
 export function rateLimiter(now: () => number) {
   const buckets = new LRUCache<string, Bucket>({ max: mostBuckets });
 
@@ -36,7 +39,7 @@ export function rateLimiter(now: () => number) {
   };
 
   return {
-    /** Takes one request from the bucket of `key`. A `limit` of 0 is none at all: null. */
+    /** Takes one request from the bucket of `key`. Returns null for a `limit` of 0, which means no limit. */
     take(key: string, limit: number): RateLimitState | null {
       if (limit === 0) return null;
       const at = now();

@@ -24,13 +24,13 @@ const undecodablePath = invalidFields([
 /** What both listeners share: the context of each request, and errors in one shape. Routes are added to it. */
 export function listener(options: {
   log: Log;
-  /** Headers that every answer carries. */
+  /** Headers of every answer. */
   headers: Readonly<Record<string, string>>;
-  /** Proxies in front, whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: TrustedProxies | null;
-  /** Where its requests are counted; a counter of its own where left out. */
+  /** Counts the requests; by default a new counter. */
   traffic?: Traffic;
-  /** Limits a request on which no route has decided: throws `rate_limited`. */
+  /** Limits a request that no route has admitted: throws `rate_limited`. */
   gate?: (requestContext: RequestContext) => void;
 }) {
   const none = null as unknown as RequestContext; // set by onRequest before anything reads it
@@ -52,9 +52,9 @@ export function listener(options: {
         return replyError(requestContext, refusal);
       }
       if (code === "NOT_FOUND") return replyError(requestContext, nothingHere);
-      // Thrown by the router itself.
+      // The router throws this for an undecodable path.
       if (error instanceof URIError) return replyError(requestContext, undecodablePath);
-      // What the reader of a route's input let pass and Elysia does not: no known request, but no fault of ours either.
+      // Passed the input reader but not Elysia's validation: still an error of the request.
       if (error instanceof ValidationError && error.type !== "response")
         return replyError(
           requestContext,
@@ -63,18 +63,19 @@ export function listener(options: {
       return replyError(requestContext, error, set.headers as ExtraHeaders);
     })
     .parser(deferred.name, deferred.parse)
-    // The one place where a handler's value becomes an answer; what is a `Response` already was made by `reply`.
+    // Makes the answer from a handler's value; a `Response` was already made by `reply`.
     .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
       responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),
     )
     .onRequest((context) => {
       const { request } = context;
       context.requestContext = newRequestContext(request, listenerContext);
-      // The router looks for the path from the eleventh character on: a shorter host would let it see another path.
+      // The router searches the path from the eleventh character of the URL on, and would miss its start behind a
+      // shorter host.
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });
-  // Also what is no route of the API, such as its document. A preflight asks for nothing yet.
+  // Also applies to paths outside the API, such as its document. A preflight is not limited.
   if (gate) {
     app.onBeforeHandle(({ requestContext, request }) => {
       if (!requestContext.isAdmitted && request.method !== "OPTIONS") gate(requestContext);
@@ -93,14 +94,14 @@ export function handlerContext(context: unknown) {
 }
 
 /**
- * Completes an app whose routes are all registered: HEAD is answered by the route of GET, a wrong method is 405 with
- * `Allow`, and OPTIONS answers, with `preflight` as further headers. HEAD gets routes of its own, because Elysia's own
- * answer to it reads the whole body for its length, which event streams and backups cannot afford; Bun drops the body.
+ * Completes an app after all routes are registered: HEAD uses the route of GET, a wrong method is 405 with `Allow`, and
+ * OPTIONS answers with the headers of `preflight`. HEAD has routes of its own, because Elysia's answer to it reads the
+ * whole body for its length, which event streams and backups cannot afford; Bun drops the body.
  */
 export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<string, string>>): void {
   const methods = new Map<string, Set<string>>();
   for (const { method, path, handler, hooks } of [...app.routes]) {
-    // A boundary: the types of a registered route are wider than those of one to register.
+    // A registered route has wider types than `route` accepts.
     if (method === "GET") app.route("HEAD", path, handler as () => unknown, hidden(hooks));
     const known = methods.get(path) ?? new Set();
     methods.set(path, known.add(method));
@@ -128,14 +129,14 @@ const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;
 
 /** A listener that accepts connections. */
 export interface Listening {
-  /** Its address as a URL without a trailing slash. */
+  /** Its URL without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Stops accepting, lets requests in flight finish for up to `graceMs`, then cuts them off. */
+  /** Stops accepting connections, waits up to `graceMs` for requests in flight, then closes them. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** What a handler returned: a value, or one with a status of its own by `status(…)`; undefined has no body. */
+/** Answers with a handler's value, or with the value and status of `status(…)`; undefined has no body. */
 function replyValue(
   requestContext: RequestContext,
   returned: unknown,
@@ -150,18 +151,18 @@ function replyValue(
 
 const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true } });
 
-/** An app that was made by `listener`. */
+/** An app made by `listener`. */
 interface ServedApp {
   compile(): { fetch(request: Request): Response | Promise<Response> };
   readonly decorator: { readonly listenerContext: ListenerContext };
 }
 
-/** A connection is closed after this time without a byte in either direction. */
+/** Bun closes a connection after this time without a byte in either direction. */
 const idleSeconds = 60;
 
 /**
- * Serves an app by `Bun.serve`. Throws when the port is taken. Bun's own size limit is off, because its answer would
- * have no body: the readers of bodies have theirs.
+ * Serves an app with `Bun.serve`. Throws when the port is taken. Bun's size limit is off, because its answer would have
+ * no body; the body readers have limits of their own.
  */
 export function listen(app: ServedApp, hostname: string, port: number): Listening {
   const { fetch } = app.compile();
@@ -196,7 +197,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: "this user may not listen on this port",
 };
 
-/** Says which address cannot be had, and why, where `serve` fails. */
+/** Runs `serve`; its error names the address and the reason. */
 function listened<T>(hostname: string, port: number, serve: () => T): T {
   try {
     return serve();
@@ -207,7 +208,7 @@ function listened<T>(hostname: string, port: number, serve: () => T): T {
   }
 }
 
-/** Where a listener is reached from this machine. */
+/** The URL of a listener on this machine. */
 export function urlOf(hostname: string, port: number): string {
   const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

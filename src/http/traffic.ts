@@ -1,11 +1,11 @@
-/** Upper bounds of the classes that durations are counted in, in seconds. */
+/** Upper bounds of the histogram's buckets, in seconds. */
 export const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
 
 /** The requests of one listener since its start. */
 export class Traffic {
   /** Answers by status. */
   readonly statuses = new Map<number, number>();
-  /** Answers by duration; the last class is that beyond all bounds. */
+  /** Answers by duration; the last bucket has no upper bound. */
   readonly durations: number[] = Array(durationBounds.length + 1).fill(0);
   totalMs = 0;
 

@@ -7,28 +7,28 @@ import { clientAddressOf, clientNetworkOf, type RequestContext } from "../reques
 import type { OperatorKeys } from "./operator-keys.ts";
 
 /*
- * Who may call a route, which says so itself by `roles`. The content of a backup is for operators alone: it holds every
- * secret.
+ * Access to the routes of the admin API, which a route states as `roles`. Only operators may read the content of a
+ * backup, because it holds every secret.
  */
 export const everyRole: readonly Role[] = ["operator", "publisher", "reader"];
 export const writers: readonly Role[] = ["operator", "publisher"];
 export const readers: readonly Role[] = ["operator", "reader"];
 export const operators: readonly Role[] = ["operator"];
 
-/** Wrong keys that an address (IPv6: a /64) may send in a minute before it is told to wait. */
+/** Wrong keys that an address (IPv6: a /64) may send in a minute before it is rate limited. */
 const wrongKeysPerMinute = 20;
 
 export interface GateOptions {
   readonly operatorKeys: OperatorKeys;
   readonly log: Log;
   readonly now: () => number;
-  /** Instead of `wrongKeysPerMinute`; 0: no limit. */
+  /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
 }
 
 /**
- * The gate of the admin API: lets a request in whose key has one of these roles, or throws, in the order 401, 429, 403.
- * A right key is always let in, whatever others at its address have sent.
+ * Checks the key of an admin request. Throws in the order 401, 429, 403. A valid key is admitted whatever the limit of
+ * its address.
  */
 export function operatorGate({
   operatorKeys,
@@ -45,7 +45,7 @@ export function operatorGate({
       const message = `Too many wrong operator keys from this address; try again in ${retryAfterSeconds} seconds`;
       return new DomainError("rate_limited", message, { retryAfterSeconds });
     }
-    // Not beyond the limit, so that the log does not grow with the guesses.
+    // Only within the limit: guessing keys must not fill the log.
     log.warn("wrong_operator_key", {
       request_id: requestContext.requestId,
       address: clientAddressOf(requestContext),

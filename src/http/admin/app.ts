@@ -43,19 +43,19 @@ interface AdminDeps {
   readonly log: Log;
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
-  /** Instead of the usual number of wrong keys a minute for each address; 0: no limit. */
+  /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  /** Names by which the listener is known, beside `localhost` and addresses; none where left out. */
+  /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
   readonly allowPrivateWebhooks: boolean;
-  /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: TrustedProxies;
-  /** Why the server should get no requests; null when it should. */
+  /** The reason why the server is not ready; null when it is ready. */
   readonly whyNotReady: () => Promise<string | null>;
   readonly publicTraffic: Traffic;
-  /** Where the public listener is reached from outside, without a trailing slash. */
+  /** The external URL of the public listener, without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Where this listener is reached, without a trailing slash. */
+  /** The URL of this listener, without a trailing slash. */
   readonly adminUrl: () => string;
 }
 

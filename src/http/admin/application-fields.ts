@@ -17,7 +17,7 @@ import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 
 /*
- * What an application looks like on its way in and out of the admin API.
+ * Schemas of an application in requests and answers of the admin API.
  */
 
 const fields = {
@@ -54,12 +54,12 @@ const fields = {
 };
 const { name, disabled, ...others } = fields;
 
-/** It is settled once, because secret and redirect URIs depend on it. */
+/** Cannot be changed later, because secret and redirect URIs depend on it. */
 const client_type = oneOf(clientTypes, {
   description: "`public` for a program on its users' devices, which can keep no secret and has none.",
 });
 
-/** What is not known is refused: a misspelt field must not make an application without what it should have. */
+/** Unknown fields are refused: a misspelt field must not create an application without the setting that it meant. */
 export const ApplicationInput = Type.Object(
   {
     name,
@@ -133,7 +133,7 @@ export const exampleApplication = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
-/** The application, or the error that there is none. */
+/** Returns the application; throws `not_found` for null. */
 export function existing<T>(found: T | null): T {
   if (found === null) throw unknownApplication();
   return found;
@@ -143,7 +143,7 @@ export function unknownApplication(): DomainError {
   return new DomainError("not_found", "There is no application with this id");
 }
 
-/** The fields of an application that are given, in the form in which they are kept; throws what is wrong with them. */
+/** Converts the given fields to the stored form; throws `invalid_parameter` with all problems. */
 export function checkFields(
   input: Static<typeof ApplicationChangesInput>,
   clientType: ClientType,
@@ -177,7 +177,7 @@ export function checkFields(
 
 type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "endpoint_generation">;
 
-/** An application as it is told: none of its secrets. */
+/** An application without its secrets, as answers show it. */
 export function shown(application: Shown) {
   const { id, name, client_type, delivery, webhook_url, scopes, redirect_uris, rate_limit } = application;
   const { subscription_limit, webhook_concurrency, disabled, created_at, updated_at } = application;

@@ -131,7 +131,7 @@ interface BackupRouteOptions {
   readonly cursors: Cursors;
 }
 
-/** Online backups: make, list, get, download and delete. */
+/** Online backups: create, list, get, download and delete. */
 export function backupRoutes(app: AdminListener, options: BackupRouteOptions): void {
   const { backups } = options;
   recordRoutes(app, options);
@@ -225,7 +225,7 @@ function contentRoute(app: AdminListener, backups: Backups): void {
         "repr-digest": `sha-256=:${digest(sha256 ?? "")}:`,
         "accept-ranges": "bytes",
       };
-      // Bun adds the length, which it leaves out before a stream.
+      // A file body, because Bun sends no Content-Length with a stream.
       if (requestContext.method === "HEAD") return reply(requestContext, 200, Bun.file(path), headers);
       const range = rangeOf({ range: Range, ifRange }, size, etag);
       const content = fileStream(path, range ?? { start: 0, end: size });
@@ -253,7 +253,7 @@ function contentRoute(app: AdminListener, backups: Backups): void {
   );
 }
 
-/** A hash in hexadecimal digits as base64. */
+/** Converts a hexadecimal hash to base64. */
 function digest(sha256: string): string {
   return Buffer.from(sha256, "hex").toString("base64");
 }

@@ -10,20 +10,20 @@ import { listener } from "../server.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
 
-/** Bodies of the admin API other than NDJSON. */
+/** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
 
-/** The names of the query and body parameters that the bearer plugin reads keys from: nobody can guess them. */
+/** Unguessable names for the query and body parameters of the bearer plugin, so that it reads the header alone. */
 const unguessable = crypto.randomUUID();
 
 interface AdminListenerOptions extends GateOptions {
-  /** Proxies in front, whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: TrustedProxies | null;
-  /** Names by which it is known, beside `localhost` and addresses. */
+  /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
 }
 
-/** The listener of the platform's own backend: a route says `roles: […]` to need a key with one of these roles, or `keyless: true`. */
+/** The admin listener. Each route names the accepted roles with `roles: […]`, or needs no key with `keyless: true`. */
 export function adminListener({ trustedProxies = null, hosts = [], ...options }: AdminListenerOptions) {
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
@@ -40,14 +40,14 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
             input.introspect(route);
             describeRoute(route, allowedTo(allowed, route));
           },
-          // At the transform stage, because everything later comes after validation: 401 and 403 go before 400.
+          // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
           transform: opaque(async (context: GateContext) => {
             admit(context.requestContext, tokenOf(context.bearer, context.headers["authorization"]), allowed);
             await input.read(context);
           }),
         };
       })
-      // Open to requests without a key, such as health checks.
+      // For routes without a key, such as health checks.
       .macro("keyless", (_: true) => {
         const input = routeInput(adminBodyBytes);
         return {
@@ -58,14 +58,14 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
           transform: opaque(async (context: GateContext) => input.read(context)),
         };
       })
-      // Errors of a route beyond those that every route of its kind has.
+      // Documents further errors of a route.
       .macro("errors", (codes: readonly AdminErrorCode[]) => ({
         introspect: (route: DescribedRoute) => describeRoute(route, { [errorCodes]: codes }),
       }))
   );
 }
 
-/** What the document says of who may call a route. */
+/** The OpenAPI description of the roles that may call a route. */
 function allowedTo(allowed: readonly Role[], { detail }: DescribedRoute) {
   const names = allowed.map((role) => `\`${role}\``);
   const last = names.pop() ?? "";

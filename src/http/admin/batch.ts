@@ -10,10 +10,10 @@ import { ChoiceParameter } from "../parameters.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
 /*
- * What all batches of the admin API share: their parameters, their report, and their way back out as NDJSON.
+ * Shared parts of the admin API's batches: query parameters, the report, and NDJSON exports.
  */
 
-/** A parameter that is true or false, and false where it is left out. */
+/** A boolean query parameter, false by default. */
 export function flag(description: string) {
   return Type.Optional(
     ChoiceParameter(["true", "false"], {
@@ -51,7 +51,6 @@ export const BatchReportSchema = Type.Object(reportFields, {
   ...noOtherFields,
 });
 
-/** Of a batch of the platform's data. */
 export const DataReportSchema = Type.Object(
   {
     ...reportFields,
@@ -63,7 +62,6 @@ export const DataReportSchema = Type.Object(
   { $id: "DataReport", description: "What became of a batch of data.", ...noOtherFields },
 );
 
-/** The answer to a batch of the platform's data. */
 export const DataReport = answerOf(DataReportSchema, {
   description: "What became of it.",
   example: {
@@ -74,7 +72,7 @@ export const DataReport = answerOf(DataReportSchema, {
   },
 });
 
-/** Keeps what a body of NDJSON brings, and reports on it. */
+/** Stores the lines of an NDJSON body and reports the result. */
 export async function appliedLines<Input>(
   request: Request,
   { read, keep, ignored }: Intake<Input>,
@@ -90,10 +88,10 @@ export function dataReport(report: BatchReport): Static<typeof DataReport> {
   return { accepted, rejected, ignored_fields, errors };
 }
 
-/** Rows that are read at a time: some 2 ms in which nobody else is answered. */
+/** Rows of one page of an export. A page blocks the event loop, so it is small. */
 const pageSize = 500;
 
-/** Answers with all rows as NDJSON, a page at a time, as fast as the client reads. */
+/** Streams all rows as NDJSON, page by page, at the pace of the client. */
 export function replyRows<Row>(
   requestContext: RequestContext,
   page: (after: number, limit: number) => Promise<readonly Row[]>,
@@ -103,7 +101,7 @@ export function replyRows<Row>(
   let after = 0;
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      await nextTurn(); // a fast reader must not keep the event loop to itself
+      await nextTurn(); // lets other requests run between two pages
       const rows = await page(after, pageSize);
       const last = rows.at(-1);
       if (last === undefined) return controller.close();

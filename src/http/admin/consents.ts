@@ -41,7 +41,7 @@ interface ConsentRouteOptions {
   readonly now: () => number;
 }
 
-/** What users have allowed applications. */
+/** Consents that users gave to applications: list and revoke. */
 export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOptions): void {
   app.get(
     "/admin/v1/users/:id/consents",
@@ -64,7 +64,7 @@ export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOp
     },
   );
 
-  // Idempotent: also ends what an application has of a user whose consent was not to be remembered.
+  // Idempotent. Also revokes the tokens of a user whose consent was not stored.
   app.delete(
     "/admin/v1/users/:id/consents/:application_id",
     async ({ params: { id, application_id }, status }) => {

@@ -90,7 +90,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Deli
       const scope = { ...everything, application_id };
       const { filter, below, limit, cursorAfter } = deliveryQuestion(query, scope, cursors);
       const page = await store.deliveries.page(filter, below, limit);
-      // What was sent to an application that is deleted now can still be told.
+      // Deliveries of a deleted application can still be listed.
       const isEmpty = page.deliveries.length === 0 && page.next === null;
       if (isEmpty && application_id !== null && !(await store.applications.find(application_id))) {
         const message = "is not an application";

@@ -92,7 +92,7 @@ interface EndpointRouteOptions {
   readonly engine: Pick<Engine, "enable">;
 }
 
-/** Endpoints that are not well, and the way back. */
+/** Endpoints that are failing or disabled: list, get and enable. */
 export function endpointRoutes(app: AdminListener, { store, engine, cursors }: EndpointRouteOptions): void {
   const list = idList("endpoints", cursors);
   const endpointOf = async (id: string) => shown((await store.endpoints.find(id)) ?? newEndpoint(id));

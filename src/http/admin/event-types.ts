@@ -101,11 +101,11 @@ const KeptType = answer(
 interface EventTypeRouteOptions {
   readonly store: Pick<Store, "eventTypes">;
   readonly catalogue: Catalogue;
-  /** Those that have the catalogue, too. */
+  /** Also updates the catalogue in memory. */
   readonly now: () => number;
 }
 
-/** Register, list and delete event types beside those that are built in. */
+/** Registered event types: create, list and delete. */
 export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptions): void {
   const { store, catalogue, now } = options;
 

@@ -20,10 +20,10 @@ import { IdempotencyHeaders, type IdOf, type KeyedAnswer, once, replayedHeader }
 const json = "application/json";
 const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
 
-/** A batch with an `Idempotency-Key`, which is held in memory as a whole. */
+/** The size limit of a batch with an `Idempotency-Key`, which is buffered whole. */
 const keyedBatchBytes = 8 * 1024 * 1024;
 
-/** As `EventInput`, but saying that the payload has fields. */
+/** `EventInput` with a documented object as its payload. */
 const DocumentedEvent = Type.Object(
   {
     ...EventInput.properties,
@@ -75,7 +75,7 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Event
         ? publishOne(publisher, await readBytes(request, adminBodyBytes))
         : publishMany(publisher, bodyStream(request), atomic);
     }
-    // What is compared by its fingerprint must be there as a whole.
+    // The fingerprint needs the whole body.
     const body = await readBytes(request, isOne ? adminBodyBytes : keyedBatchBytes);
     return once(store, { key, request: body, now: now() }, (idOf) =>
       isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], atomic, idOf),
@@ -133,7 +133,7 @@ async function* chunks(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>)
   yield* stream;
 }
 
-/** The event with this id, unless it has one of its own. */
+/** Sets the id of an event that has none. */
 function withId(event: unknown, id: string | undefined): unknown {
   if (id === undefined || typeof event !== "object" || event === null || Array.isArray(event)) return event;
   return "id" in event ? event : { ...event, id };
@@ -143,7 +143,7 @@ async function publishTogether(publisher: Publisher, events: readonly unknown[])
   return (await publisher.publishAll(events)).map(() => null);
 }
 
-/** Without waiting for one after the other, so that they share commits. */
+/** Publishes all events concurrently, so that they share commits. */
 async function publishEach(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
   const under: Promise<PromiseSettledResult<unknown>[]>[] = [];
   const slice = new TimeSlice();

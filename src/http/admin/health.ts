@@ -11,8 +11,8 @@ function says<Status extends string>(name: string, status: Status) {
 }
 
 /**
- * `/healthz`: the process answers. `/readyz`: the server should get requests; 503 with the reason otherwise. No key
- * needed.
+ * `/healthz`: 200 while the process answers. `/readyz`: 200 when the server should get requests, else 503 with the
+ * reason. Neither needs a key.
  */
 export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<string | null>): void {
   app.get("/healthz", () => ({ status: "ok" as const }), {

@@ -1,10 +1,9 @@
 import { DomainError } from "../../domain/errors.ts";
 
 /**
- * Whether a `Host` header names this listener. A page of another site can have its name point here (DNS rebinding), and
- * then reads what it likes, as long as the listener answers to that name. An address or `localhost` cannot be pointed
- * anywhere, so these are accepted with any port, also through a tunnel or a forwarded port; other names are those in
- * `names`. Only requests that this process makes of itself have no such header.
+ * Checks the `Host` header against DNS rebinding, by which a page of another site makes its name resolve to this
+ * listener and reads its answers. IP addresses and `localhost` cannot be rebound, so these are accepted with any port;
+ * other names must be in `names`. A request without the header is accepted: only this process sends such requests.
  */
 export function knownHosts(names: readonly string[]): (host: string | null) => boolean {
   const known = new Set(names.map((name) => name.toLowerCase()));
@@ -22,10 +21,10 @@ const isAddress = (name: string) => /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f
 
 const isLocal = (name: string) => name === "localhost" || name.endsWith(".localhost");
 
-/** What is open for whoever watches over the process, by whatever name: it says nothing but that. */
+/** Paths that answer to every host name. They reveal only the health of the process. */
 const openToEveryHost: readonly string[] = ["/healthz", "/readyz"];
 
-/** Refuses a request whose `Host` is unknown. */
+/** Throws `forbidden` for an unknown `Host`. */
 export function requireKnownHost(
   isKnown: (host: string | null) => boolean,
   path: string,

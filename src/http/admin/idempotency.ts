@@ -17,19 +17,19 @@ export const IdempotencyHeaders = Type.Object({
   ),
 });
 
-/** The header of an answer that was given before: nothing was done now. */
+/** Set on an answer that repeats an earlier one. */
 export const replayedHeader = "idempotent-replayed";
 
-/** What a request was answered, now or before. */
+/** The answer to a request with a key; `isReplayed` when it repeats an earlier one. */
 export type KeyedAnswer = KnownAnswer & { readonly isReplayed?: boolean };
 
-/** Gives the same id for the same place in the same request, also after a crash. */
+/** Returns the id of the event at an index. Deterministic for one request and key, also after a crash. */
 export type IdOf = (index: number) => string;
 
 /**
- * Does a request once for each key. What it publishes has ids that follow from the key, so that one whose answer was
- * never noted, because the process ended before, is safely done again: what was kept then is known by its id.
- * A request that is refused as a whole is forgotten, so that it may come again corrected.
+ * Runs a request once for each key. Event ids are derived from the key, so a request whose answer was not stored,
+ * because the process ended first, is safe to run again: the store recognises events that it has. A request that is
+ * refused as a whole is forgotten, so that the caller may correct it.
  */
 export async function once(
   { idempotency }: Pick<Store, "idempotency">,

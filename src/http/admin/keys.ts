@@ -115,7 +115,7 @@ interface KeyRouteOptions {
   readonly now: () => number;
 }
 
-/** List, create and revoke the keys of this API. */
+/** Operator keys: list, create and revoke. */
 export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }: KeyRouteOptions): void {
   app.get("/admin/v1/keys", () => ({ data: operatorKeys.list().map(shown), message: "OK" }), {
     roles: readers,

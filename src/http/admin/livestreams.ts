@@ -28,7 +28,7 @@ const LivestreamsReport = answerOf(DataReportSchema, {
   example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [] },
 });
 
-/** Who is live, in which category, with how many viewers. */
+/** Livestreams as the platform reports them: put, end and export. */
 export function livestreamRoutes(
   app: AdminListener,
   { store, data }: { readonly store: Store; readonly data: PlatformData },

@@ -143,7 +143,7 @@ interface LoginRequestRouteOptions {
   readonly publicUrl: () => string;
 }
 
-/** Users who are about to log in and consent at the platform: what is asked for, and the platform's answer. */
+/** Login requests: the platform reads what an application asks of a user, and accepts or rejects it. */
 export function loginRequestRoutes(app: AdminListener, options: LoginRequestRouteOptions): void {
   const { store } = options;
   const { find, keep } = requests(options);

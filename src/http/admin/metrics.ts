@@ -13,9 +13,7 @@ interface MetricDeps {
 
 type Labels = Readonly<Record<string, string>>;
 
-/**
- * `/metrics`: counts and gauges in the text format of Prometheus, version 0.0.4. No key needed; it names nobody.
- */
+/** `/metrics` in the text format of Prometheus, version 0.0.4. Needs no key: it holds no personal data. */
 export function metricRoutes(
   app: AdminListener,
   { engine, log, whyNotReady }: MetricDeps,
@@ -54,7 +52,7 @@ export function metricRoutes(
     ].join("\n");
     return reply(requestContext, 200, text, { "content-type": "text/plain; version=0.0.4" });
   };
-  // Its form is Prometheus's, which the document has nothing to say about.
+  // Hidden, because the document does not describe the Prometheus format.
   app.get("/metrics", answer, { keyless: true, detail: { hide: true } });
 }
 
@@ -80,7 +78,9 @@ function counters(
   return [...head(name, help, "counter"), ...samples];
 }
 
-/** By the names that Prometheus has for them; none where the system does not tell. */
+/**
+ * Metrics of open file descriptors, under Prometheus's standard names; empty where the system does not provide them.
+ */
 function descriptors(): string[] {
   const [open, limit] = [openDescriptors(), descriptorLimit()];
   if (open === null || limit === null) return [];
@@ -114,7 +114,7 @@ function histogram(name: string, labels: Labels, { durations, totalMs }: Traffic
   return [...buckets, sample(`${name}_sum`, labels, totalMs / 1000), sample(`${name}_count`, labels, sum)];
 }
 
-/** Labels are words of ours, so nothing in them needs quoting. */
+/** Label values are constants of this program, so they need no quoting. */
 function sample(name: string, labels: Labels, value: number): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${text}"`);
   return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}`;

@@ -5,16 +5,16 @@ import type { Store } from "../../store/store.ts";
 interface OperatorKeyOptions {
   readonly store: Pick<Store, "operatorKeys">;
   readonly now: () => number;
-  /** The key that the environment sets; it replaces every generated one. */
+  /** The key from the environment; it replaces every generated one. */
   readonly environment?: string | null;
-  /** A key for the requests of this process alone; it is in no list. */
+  /** A key for requests of this process itself; not listed. */
   readonly own?: string | null;
 }
 
 /** The id of the key that the environment sets. */
 export const environmentKeyId = "environment";
 
-/** The keys that open the admin API, in memory: those of the store and the one of the environment. */
+/** The operator keys in memory: those of the store and the one from the environment. */
 export class OperatorKeys {
   readonly #options: OperatorKeyOptions;
   readonly #environment: OperatorKey | null;
@@ -35,7 +35,7 @@ export class OperatorKeys {
     return this.#environment !== null;
   }
 
-  /** Reads the keys of the store; to be called after each change of them, before that is acknowledged. */
+  /** Loads the keys from the store. Called after each change of them, before it is acknowledged. */
   async load(): Promise<void> {
     const keys = await this.#options.store.operatorKeys.all();
     const isReplaced = ({ source }: OperatorKey) => this.hasEnvironmentKey && source === "generated";
@@ -45,17 +45,17 @@ export class OperatorKeys {
     for (const id of this.#lastUses.keys()) if (!ids.has(id)) this.#lastUses.delete(id);
   }
 
-  /** Every key but those that nobody can have, expired ones too. */
+  /** All keys, expired ones too, except generated keys that were never shown. */
   list(): OperatorKey[] {
     const keys = this.#environment === null ? this.#stored : [this.#environment, ...this.#stored];
     return keys.map((key) => ({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }));
   }
 
-  /** The key that is this secret; null where there is none or it has expired. */
+  /** The key with this secret; null when it is unknown or expired. */
   find(secret: string): OperatorKey | null {
     const hash = secretHash(secret);
     let found: OperatorKey | null = null;
-    // All of them are compared, each in constant time.
+    // Compares all keys, each in constant time.
     for (const key of [this.#own, this.#environment, ...this.#stored]) {
       const own = key && this.#hashes.get(key);
       if (own && crypto.timingSafeEqual(own, hash)) found = key;
@@ -63,14 +63,14 @@ export class OperatorKeys {
     return found !== null && isInForce(found, this.#options.now()) ? found : null;
   }
 
-  /** Notes that a key was used, on disk at most once an hour. */
+  /** Records the use of a key, on disk at most once an hour. */
   used(key: OperatorKey): void {
     const { store, now } = this.#options;
     const at = newLastUse({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }, now());
     if (at === null) return;
     this.#lastUses.set(key.id, at);
     if (key === this.#environment || key === this.#own) return;
-    // A use that cannot be noted, as on a full disk, is no reason to refuse the request.
+    // A failed write, as on a full disk, must not fail the request.
     store.operatorKeys.noteUse(key.id, at).catch(() => {});
   }
 

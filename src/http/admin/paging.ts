@@ -4,7 +4,7 @@ import { IntegerParameter } from "../parameters.ts";
 
 const defaultResults = 25;
 
-/** A list in the order of ids, of things that are called `what`. */
+/** Query, cursor and page of a list in the order of ids. @param what the name of its items */
 export function idList(what: string, cursors: Cursors) {
   const query = Type.Object({
     limit: Type.Optional(
@@ -19,12 +19,12 @@ export function idList(what: string, cursors: Cursors) {
   });
   return {
     query,
-    /** What a request asks for: how many, and behind which id, "" for the beginning. */
+    /** The requested number of items, and the id after which the page begins; "" for the first page. */
     asked({ limit = defaultResults, cursor }: Static<typeof query>) {
       const [after = ""] = positionOf<[string]>(cursors, cursor, what, "another list") ?? [];
       return { limit, after };
     },
-    /** The page of what was found, of which one more than `limit` was asked for. */
+    /** Builds the page from `found`, which was read with one item more than `limit`. */
     page<T>(found: readonly T[], limit: number, idOf: (one: T) => string) {
       const rows = found.slice(0, limit);
       const last = rows.at(-1);

@@ -4,15 +4,15 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { maxId } from "../../domain/ids.ts";
 
 /*
- * What users, categories and channels share: one record, which the platform reads and puts by its id.
+ * Shared parts of users, categories and channels, which the platform reads and puts by id.
  */
 
-/** The id in the body of a record whose path has it. */
+/** The optional id in a body whose path has the id. */
 export const OwnId = Type.Optional(
   Type.Integer({ minimum: 1, maximum: maxId, description: "May be left out; else that of the path." }),
 );
 
-/** A body under the id of its path; one of its own must be the same. */
+/** Sets the id of the path on the body; throws when the body has a different one. */
 export function underId<Body extends { readonly id?: number }>(
   id: number,
   body: Body,
@@ -21,13 +21,13 @@ export function underId<Body extends { readonly id?: number }>(
   throw invalidFields([{ in: "body", field: "id", message: "must be the id of the path" }]);
 }
 
-/** Keeps one record; throws `conflict` where another one has what must be unique. */
+/** Stores one record; throws `conflict` when a unique value is taken. */
 export async function keepOne<Input>({ keep }: Intake<Input>, input: Input): Promise<void> {
   const [refused] = await keep([input]);
   if (refused) throw new DomainError("conflict", refused);
 }
 
-/** Rows by ascending id, of which the first have an id above `after`. */
+/** Reads rows by ascending id, above `after`. */
 type Pages<Row> = { page(after: number, limit: number): Promise<readonly Row[]> };
 
 /** The row with this id; throws `missing` where there is none. */

@@ -36,7 +36,7 @@ const Replays = answer(
   { name: "ReplayList", description: "The replays.", example: { data: [operatorExample], message: "OK" } },
 );
 
-/** Replays of all applications: make, list, get and cancel. */
+/** Replays of all applications: create, list, get and cancel. */
 export function replayRoutes(app: AdminListener, { store, now }: { store: Store; now: () => number }): void {
   app.post(
     "/admin/v1/replays",

@@ -31,7 +31,7 @@ const RotationInput = Type.Object(
 
 const secret = Type.String({ description: "Shown only here." });
 
-/** The answer of a rotation, with the secret as a field. */
+/** The answer schema of a rotation, with the new secret in the named field. */
 function newSecretAnswer<Field extends TProperties>(name: string, field: Field, example: object) {
   const { id } = ApplicationSchema.properties;
   const overlap_until = Type.Union([IsoTimestamp, Type.Null()], {

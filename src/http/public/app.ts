@@ -24,8 +24,8 @@ import { testRoute } from "./test.ts";
 import { userRoutes } from "./users.ts";
 
 /**
- * All routes of the public listener, by who may call them. Those without a token come first: what `withTokens` adds
- * holds for the routes that follow it.
+ * All routes of the public listener, grouped by access. Routes without a token come first: the hooks of `withTokens`
+ * apply to the routes registered after it.
  */
 export function publicApp(
   deps: PublicDeps & {
@@ -40,13 +40,13 @@ export function publicApp(
   const { access, cursors, publicUrl } = deps;
 
   const open = publicListener(deps);
-  // Anyone, without limit: the pictures below /assets.
+  // No authentication, no limit: the pictures below /assets.
   assetRoutes(open);
-  // Anyone, limited by address: /public/v1/categories, …/categories/{id}
+  // No authentication, limited by address: /public/v1/categories, …/categories/{id}
   categoryRoutes(open, deps, deps.ranking, cursors);
   // /public/v1/events/types, /public/v1/public-key, …/public-key/standard-webhooks
   eventRoutes(open, deps, deps.publicKey);
-  // /oauth/token, /oauth/revoke, /oauth/introspect, for applications, which authenticate themselves
+  // Authenticated applications: /oauth/token, /oauth/revoke, /oauth/introspect
   tokenRoute(open, deps);
   revokeRoute(open, deps);
   introspectRoute(open, deps);

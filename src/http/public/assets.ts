@@ -13,7 +13,7 @@ const paths = {
 
 const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
 
-/** Addresses of the pictures that stand in where the platform gave none. */
+/** URLs of the default pictures. */
 type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
 
 let latest: { readonly publicUrl: string; readonly pictures: DefaultPictures } | null = null;

@@ -18,19 +18,18 @@ import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
 import type { UserCache } from "./user-cache.ts";
 
-/** What the routes of the public listener are made from. */
+/** The dependencies of the public routes. */
 export interface PublicDeps {
   readonly store: Store;
   readonly access: Access;
   readonly catalogue: Catalogue;
   readonly users: UserCache;
   readonly log: Log;
-  /** Proxies in front, whose `X-Forwarded-For` is believed; none where left out. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: TrustedProxies | null;
-  /** Where requests are counted. */
   readonly traffic?: Traffic;
   readonly now: () => number;
-  /** Where the listener is reached from outside, without a trailing slash. */
+  /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;
   /** The platform's login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
@@ -49,7 +48,7 @@ const exposed = [
   "Onair-Search-Complete",
 ];
 
-/** Browsers of any origin may call the API and read these headers; cookies are never involved. */
+/** CORS: browsers of any origin may call the API and read these headers; cookies are not used. */
 const crossOrigin = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": exposed.join(", "),
@@ -61,10 +60,10 @@ export const preflight = {
 };
 
 /**
- * The listener with the gates that take no token. A route says `anyone: true` to be limited by address, as is a route
- * that says nothing and a path that does not exist; only `unlimited: true` is not. One that says `client: "any"` or
- * `"confidential"` is called with a form by an application that authenticates itself: the `client` of its handler. The input that a route declares is
- * read behind its gate, so that 401, 429 and 403 go before 400.
+ * The public listener with the access checks that take no token. `anyone: true` limits a route by address; so is a
+ * route without an option and an unknown path. `unlimited: true` has no limit. `client: "any"` or `"confidential"`
+ * takes a form from an application that authenticates itself, which the handler gets as `client`. Input is read after
+ * the access check, so that 401, 429 and 403 come before 400.
  */
 export function publicListener(
   options: Pick<PublicDeps, "store" | "access" | "log" | "now" | "trustedProxies" | "traffic">,
@@ -102,7 +101,7 @@ export function publicListener(
           requestContext.isAdmitted = true;
         },
       }))
-      // Errors of a route beyond those that every route of its kind has.
+      // Documents further errors of a route.
       .macro("errors", (codes: readonly (PublicErrorCode | OAuthErrorCode)[]) => ({
         introspect: (route: DescribedRoute) => describeRoute(route, { [errorCodes]: codes }),
       }))
@@ -111,12 +110,12 @@ export function publicListener(
 
 export type PublicListener = ReturnType<typeof publicListener>;
 
-/** The names of the query and body parameters that the bearer plugin reads tokens from: they cannot be guessed. */
+/** Unguessable names for the query and body parameters of the bearer plugin, so that it reads the header alone. */
 const unguessable = crypto.randomUUID();
 
 /**
- * The same listener for the routes behind a token. A route says `scope: "users:read"` to need a token with that scope,
- * and its handler gets the `caller`. Only routes that are registered from here on have their headers read for a token.
+ * Adds the access check for routes with a token. `scope: "users:read"` requires a token with that scope, and the
+ * handler gets the `caller`. The token is read only for routes registered after this call.
  */
 export function withTokens(app: PublicListener, access: Access) {
   return app

@@ -146,12 +146,12 @@ const OneCategory = answer(
   },
 );
 
-// With the second that a snapshot may be old, a cached answer is at most 2 seconds behind.
+// A snapshot may be one second old, so a cached answer is at most 2 seconds old.
 const fresh = { "cache-control": "public, max-age=1" };
 
 /**
- * Get Categories and Get Category, answered from the ranking in memory. Pages are kept with the snapshot that they were
- * made from, by what was asked for.
+ * Get Categories and Get Category, answered from the ranking in memory. Pages are cached with the snapshot that they
+ * were made from.
  */
 export function categoryRoutes(
   app: PublicListener,
@@ -212,7 +212,7 @@ export function categoryRoutes(
       const kept = snapshot.pages.get(key);
       if (kept) return replyCached(requestContext, kept, fresh);
       const { order, page } = list(limit, cursor, filter);
-      // Pages of an older order are not kept: asking for one is what keeps the order.
+      // Pages of an older order are not cached: each request has to renew the order's time.
       return replyCached(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },
     {

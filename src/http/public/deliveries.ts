@@ -19,7 +19,7 @@ import {
 
 const path = "/public/v1/events/deliveries";
 
-/** What can be done with the delivery whose id is at this place of an answer. */
+/** OpenAPI links to operations on the delivery with the id at this place of an answer. */
 const linksTo = (id: string) => ({
   GetDelivery: {
     operationId: "getDelivery",
@@ -81,14 +81,17 @@ const Retried = answer(
   },
 );
 
-/** Whose deliveries a caller may see: of its application, and with a user token only of events of that user. */
+/**
+ * The deliveries that a caller may see: those of its application, and with a user token only those of events of that
+ * user.
+ */
 export function scopeOf({ grant }: Caller) {
   return { application_id: grant.applicationId, broadcaster_user_id: grant.userId };
 }
 
 export const unknownDelivery = () => new DomainError("not_found", "There is no delivery with this id");
 
-/** "Was it sent?": list, get and retry deliveries. */
+/** Deliveries: list, get and retry. */
 export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, cursors: Cursors): void {
   app.get(
     path,

@@ -16,7 +16,7 @@ import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
 
 /*
- * Deliveries as the public and the admin API show them.
+ * Schemas of deliveries, for the public and the admin API.
  */
 
 const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
@@ -92,13 +92,13 @@ const sent = { $id: "SentDelivery", description: "A delivery with what was sent.
 export const DeliverySchema = Type.Object(fields, named);
 export const SentDeliverySchema = Type.Object({ ...fields, request }, sent);
 
-/** For operators, who see those of all applications. */
+/** For operators, with the application of each delivery. */
 const { id, ...rest } = fields;
 const ofApplication = { id, app_id: Type.String({ description: "The application it is for." }), ...rest };
 export const OperatorDeliverySchema = Type.Object(ofApplication, named);
 export const OperatorSentDeliverySchema = Type.Object({ ...ofApplication, request }, sent);
 
-/** Which deliveries a list shows. */
+/** The filters of a list of deliveries. */
 export const deliveryFilters = {
   subscription_id: Type.Optional(
     TextParameter({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
@@ -151,16 +151,16 @@ export const DeliveryId = Type.Object({
   }),
 });
 
-/** What a request asks of the log. */
+/** The query of the delivery log that a request makes. */
 interface DeliveryQuestion {
   readonly filter: DeliveryFilter;
   readonly below: number | null;
   readonly limit: number;
-  /** The cursor that goes on after a page. */
+  /** The cursor after a page. */
   cursorAfter(page: DeliveryPage): string;
 }
 
-/** What the query of a list of deliveries asks for, within a scope. */
+/** Reads the query of a list of deliveries, within a scope. */
 export function deliveryQuestion(
   query: Static<ReturnType<typeof deliveryQuery>>,
   scope: DeliveryScope,
@@ -184,7 +184,7 @@ export function deliveryQuestion(
   };
 }
 
-/** A delivery as its developer sees it. */
+/** A delivery as answers show it. */
 export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
   const { id, subscription_id, event_id, type, version, sequence, status } = delivery;
   return {
@@ -203,7 +203,7 @@ export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliveryS
   };
 }
 
-/** With the request of its last attempt. */
+/** A delivery with the request of its last attempt. */
 export function shownSentDelivery(delivery: SentDelivery): Static<typeof SentDeliverySchema> {
   const { id, subscription_id, event_id, type, version, sequence, attempts, body } = delivery;
   const event = { id: event_id, name: type, version };

@@ -14,7 +14,7 @@ const EventTypeSchema = Type.Object(
     schema: Type.Record(Type.String(), Type.Unknown(), {
       description: "JSON Schema of the payload (`data`).",
     }),
-    // An object, as each type's own schema has it.
+    // An object that fits the type's own schema.
     example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
   },
   { $id: "EventType", description: "An event that can be subscribed to.", ...noOtherFields },
@@ -70,7 +70,7 @@ const StandardWebhooksKey = answer(
   },
 );
 
-/** The catalogue of events, and the key that verifies their signatures. */
+/** The event types, and the key that verifies signatures. */
 export function eventRoutes(
   app: PublicListener,
   { catalogue }: Pick<PublicDeps, "catalogue">,
@@ -129,7 +129,7 @@ function shown({ name, version, description, payload, example }: EventType) {
   return { name, version, description, schema: plainSchema(payload), example };
 }
 
-/** A schema without the keywords that only our own checks understand: strict validators refuse unknown ones. */
+/** Removes the keywords that only On Air's checks use: strict validators refuse unknown ones. */
 function plainSchema(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === "errorMessage" ? undefined : value)));
 }

@@ -122,7 +122,7 @@ export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
 }
 
 function healthOf(endpoint: Endpoint, application: Application) {
-  // A stream cannot fail.
+  // Without a webhook there is no endpoint to fail.
   if (usesOnlyStream(application)) return { status: "enabled", disabled_reason: null } as const;
   if (application.webhook_url === null)
     return { status: "disabled", disabled_reason: "no_webhook_url" } as const;

@@ -10,7 +10,7 @@ import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 
 /*
- * Replays as the public and the admin API take and show them.
+ * Schemas of replays, for the public and the admin API.
  */
 
 const time = (description: string) => Type.String({ ...Timestamp, description });
@@ -41,7 +41,7 @@ export const ReplayInput = Type.Object(fields, {
   examples: [exampleReplayInput],
 });
 
-/** For operators, who name the application. */
+/** For operators, with the application. */
 export const OperatorReplayInput = Type.Object(
   {
     application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
@@ -143,7 +143,7 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   };
 }
 
-/** The replay that an operator asks for. */
+/** The replay of an operator's request. */
 export async function newOperatorReplay(
   { application_id, ...input }: Static<typeof OperatorReplayInput>,
   store: Store,
@@ -154,7 +154,7 @@ export async function newOperatorReplay(
   return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);
 }
 
-/** The replay that is asked for, of deliveries of one application, or of those of one broadcaster. */
+/** The replay of a request, of the deliveries of one application or of one broadcaster. */
 export async function newReplay(
   input: Static<typeof ReplayInput>,
   scope: Pick<NewReplay, "application_id" | "broadcaster_user_id">,
@@ -183,11 +183,11 @@ function wrong(field: string, message: string): DomainError {
   return invalidFields([{ in: "body", field, message }]);
 }
 
-/** How long an answer waits for a dry run to be through, and how often it looks. */
+/** How long the answer to a dry run waits for its end, and how often it checks. */
 const longestWaitMs = second;
 const lookMs = 20;
 
-/** Makes a replay. The answer to a dry run waits up to a second for its end, so that a small one is answered at once. */
+/** Creates a replay. A dry run is awaited for up to a second, so that the answer to a small one has the result. */
 export async function startReplay(store: Store, replay: NewReplay): Promise<Replay> {
   let current = await store.replays.create(replay);
   const until = performance.now() + longestWaitMs;

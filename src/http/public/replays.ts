@@ -47,7 +47,7 @@ const Replays = answer(
 
 export const unknownReplay = () => new DomainError("not_found", "There is no replay with this id");
 
-/** Make, list, get and cancel replays. */
+/** Replays: create, list, get and cancel. */
 export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): void {
   app.post(
     path,

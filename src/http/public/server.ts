@@ -23,7 +23,7 @@ import { UserCache } from "./user-cache.ts";
 
 interface PublicServerOptions {
   readonly config: Config;
-  /** Encrypts cursors and the ids of streams. */
+  /** The key of cursors and stream ids. */
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
@@ -33,22 +33,22 @@ interface PublicServerOptions {
   readonly now: () => number;
 }
 
-/** The public listener, with the read models that follow changes before these are acknowledged. */
+/** The public listener and its caches, which are updated before a change is acknowledged. */
 interface PublicServer {
   readonly ranking: Ranking;
   readonly users: UserCache;
-  /** The engine's, with every change noted of what remembered callers are made of. */
+  /** The engine's store, wrapped by `notedStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
-  /** Where it is reached from outside, without a trailing slash. */
+  /** The external URL, without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Begins to accept connections. Throws when the port is taken. */
+  /** Starts to accept connections. Throws when the port is taken. */
   listen(): Listening;
-  /** Ends event streams, and lets requests in flight finish for up to `graceMs`. */
+  /** Ends event streams and waits up to `graceMs` for requests in flight. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Makes everything by which the requests of the public listener are answered. */
+/** Creates the public listener with its caches. */
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { config, cursorKey, engine, catalogue, log, now } = options;
   const callers = new Changes();
@@ -63,7 +63,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   ranking.putLive(await store.livestreams.all());
   const users = new UserCache(store.users);
   const traffic = new Traffic();
-  // Read when they are first needed, because loading node:crypto delays the first answer.
+  // Read on first use, because loading node:crypto delays the first answer.
   const keys = lazily({
     signing: () => readSigningKey(options.signingKey),
     public: () => publicKeyForms(options.signingKey),
@@ -112,14 +112,14 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
       return listening;
     },
     async stop(graceMs) {
-      // A listener waits for the answers under way, and these would never end by themselves.
+      // The listener waits for open answers, and a stream does not end by itself.
       streams.close();
       await listening?.stop(graceMs);
     },
   };
 }
 
-/** Loads the library for JWTs only where the platform's tokens are accepted. */
+/** Loads the JWT library only when the platform's tokens are accepted. */
 async function jwtReader(
   { jwksUrl, jwtIssuer, jwtAudience, jwtAppWithoutSub: appWithoutSub }: Config,
   store: Store,

@@ -118,7 +118,7 @@ export const exampleSubscription = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
-/** What can be done with the subscription whose id is at this place of an answer. */
+/** OpenAPI links to operations on the subscription with the id at this place of an answer. */
 const linksTo = (id: string) => ({
   GetSubscription: {
     operationId: "getSubscription",
@@ -171,7 +171,7 @@ const [listStart, comma, listEnd] = ['{"data":[', ",", '],"message":"OK"}'].map(
 
 type Item = Static<typeof SubscribedItemSchema>;
 
-/** Get, create and delete event subscriptions. */
+/** Event subscriptions: list, create and delete. */
 export function subscriptionRoutes(
   app: TokenListener,
   { store, now, catalogue }: PublicDeps,
@@ -269,7 +269,7 @@ export function subscriptionRoutes(
   );
 }
 
-/** Why an application cannot subscribe to an event, as far as it can be told without the store. */
+/** The reason why an application cannot subscribe to an event, as far as it is known without the store. */
 function refusal(
   name: string,
   version: number,

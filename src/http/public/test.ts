@@ -12,7 +12,10 @@ import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
 
-/** For each application, for its users together, and for each of these: no user can use up what others have. */
+/**
+ * Test requests a minute for each application, for all of its users together, and for each user, so that no user takes
+ * the share of others.
+ */
 const testsPerMinute = { application: 10, users: 10, user: 3 };
 const defaultEvent = "channel.followed";
 
@@ -102,7 +105,7 @@ const Tested = answer(
   },
 );
 
-/** Sends a sample to the webhook of the calling application and answers with the whole exchange. */
+/** Sends a sample to the caller's webhook and answers with request and response. */
 export function testRoute(
   app: TokenListener,
   { access, catalogue }: PublicDeps,
@@ -138,7 +141,7 @@ export function testRoute(
   );
 }
 
-/** Throws `rate_limited` where there were too many within a minute. */
+/** Takes from the limits of a test; throws `rate_limited`. */
 function takeTest(limiter: RateLimiter, applicationId: string, userId: number | null): void {
   const own = `tests of ${applicationId}`;
   const shares: [string, number][] =

@@ -2,12 +2,12 @@ import { LRUCache } from "lru-cache";
 import type { User } from "../../domain/users.ts";
 import type { UserStore } from "../../store/users.ts";
 
-/** Users that are kept, which takes some 20 MB. */
+/** The size of the cache. */
 const mostUsers = 50_000;
 
 /**
- * The users that were asked for most recently, in front of the store. Whoever changes users calls `forget` after the
- * change is stored and before it is acknowledged, so that no acknowledged change is hidden by an older entry.
+ * An LRU cache of users in front of the store. Code that changes users calls `forget` after the change is stored and
+ * before it is acknowledged, so that no older entry hides the change.
  */
 export class UserCache {
   readonly #names = new Map<number, string>();
@@ -27,7 +27,7 @@ export class UserCache {
     if (kept) return kept;
     const user = await this.store.find(name);
     if (user) {
-      // A renamed user leaves no entry under the former name.
+      // Removes the entry under the former name of a renamed user.
       this.forget([user.id]);
       this.#users.set(name, user);
       this.#names.set(user.id, name);

@@ -44,7 +44,7 @@ const UserSchema = Type.Object(
   { $id: "User", description: "The public profile of a user.", additionalProperties: false },
 );
 
-/** Accents count for nothing, so a query needs three characters without them. */
+/** Search ignores diacritics, so a query needs three characters without them. */
 function longEnough(query: string): string | null {
   if (codePoints(fold(query)) >= searchLimits.minQuery) return null;
   return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
@@ -74,7 +74,7 @@ const { bio, followers_count, following_count, created_at, ...exampleSummary } =
 
 type Pictured = Pick<PublicDeps, "publicUrl">;
 
-/** A user without a picture has the default one. */
+/** Sets the default picture for a user without one. */
 function withPicture<User extends { profile_picture: string | null }>(user: User, { publicUrl }: Pictured) {
   return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
 }

@@ -3,30 +3,30 @@ import type { StreamPosition } from "./stream-position.ts";
 /** Why a stream ended. */
 export type Ending = "client" | "stalled" | "not_allowed" | "failed" | "stopping";
 
-/** A part of a stream, and where it leads to. */
+/** A part of a stream and the position after it. */
 export interface StreamPart {
-  /** null where there is nothing to send. */
+  /** null when there is nothing to send. */
   readonly bytes: Uint8Array | null;
   readonly position: StreamPosition;
-  /** Whether there was nothing behind it. */
+  /** Whether the part reaches the end of the log. */
   readonly isAll: boolean;
 }
 
 interface EventStreamOptions {
   readonly position: StreamPosition;
-  /** Sent before anything else. */
+  /** The first bytes of the stream. */
   readonly opening: Uint8Array;
-  /** What comes behind the position; a heartbeat at least where it is reminded. null: nothing more may be sent. */
+  /** The part after a position; with `isReminded` at least a heartbeat. null: the stream must end. */
   next(position: StreamPosition, isReminded: boolean): Promise<StreamPart | null>;
   /** Called once. */
   ended(reason: Ending): void;
 }
 
-/** One open stream. Only when its reader has taken a part, the next one is made: it never holds more than one. */
+/** One open stream. It makes the next part when the reader has taken the last one, so it never holds more than one. */
 export class EventStream {
   readonly readable: ReadableStream<Uint8Array>;
-  /** When it last gave its reader something, by `performance.now()`. */
-  gaveAt = performance.now();
+  /** When the reader was last given bytes, by `performance.now()`. */
+  sentAt = performance.now();
   readonly #options: EventStreamOptions;
   #position: StreamPosition;
   #opening: Uint8Array | null;
@@ -53,18 +53,18 @@ export class EventStream {
     );
   }
 
-  /** Whether its reader has taken everything that it was given. */
+  /** Whether the reader has taken all bytes. */
   get isTaken(): boolean {
     return this.#isPulled;
   }
 
-  /** There may be something new. */
+  /** Wakes the stream: the log may have new deliveries. */
   wake(): void {
     this.#isBehind = true;
     this.#waiting?.();
   }
 
-  /** Something is to be sent, if only a heartbeat. */
+  /** Makes the stream send at least a heartbeat. */
   remind(): void {
     this.#isReminded = true;
     this.#waiting?.();
@@ -88,7 +88,7 @@ export class EventStream {
       const bytes = this.#opening ?? (await this.#found());
       this.#opening = null;
       if (bytes === null || this.#isEnded) return;
-      this.gaveAt = performance.now();
+      this.sentAt = performance.now();
       this.#controller?.enqueue(bytes);
     } catch {
       this.end("failed");
@@ -97,7 +97,7 @@ export class EventStream {
     }
   }
 
-  /** Waits until there is something to send; null: the stream has ended. */
+  /** Waits for bytes to send; null when the stream has ended. */
   async #found(): Promise<Uint8Array | null> {
     while (!this.#isEnded) {
       if (!this.#isBehind && !this.#isReminded) {

@@ -22,47 +22,47 @@ interface EventStreamsOptions {
   readonly log: Log;
   readonly now: () => number;
   readonly places: StreamPlaces;
-  /** For so long everything is kept that a stream can go back to. */
+  /** How long deliveries are kept, and so how far back a stream can start. */
   readonly keptMs: number;
-  /** A stream with nothing to say says so after this time. */
+  /** The time after which an idle stream sends a heartbeat. */
   readonly heartbeatMs?: number;
-  /** A reader that takes nothing for so long is cut off. */
+  /** The time after which a reader that takes nothing is disconnected. */
   readonly stalledMs?: number;
 }
 
-/** Who opens a stream, and from where. */
+/** The caller and starting point of a new stream. */
 interface StreamRequest {
   readonly caller: Caller;
   /** The header `Last-Event-ID`. */
   readonly lastId: string | null;
-  /** Without an id it begins with what was published then or later; null begins now. */
+  /** The publishing time to begin with when there is no id; null begins now. */
   readonly after: number | null;
-  /** It is asked again for its token before anything is sent. */
+  /** Verified again before each part is sent. */
   readonly token: string;
-  /** Has the connection closed soon, although its peer does not take what was sent. */
+  /** Closes the connection soon, although its peer does not read. */
   cut(): void;
 }
 
-/** What was read for the streams of an application that stand at one place. */
+/** What was read for all streams of an application at one position. */
 interface StreamRead {
   readonly owner: StreamOwner;
   readonly deliveries: readonly StreamedDelivery[];
-  /** What is missing before them. */
+  /** The range of time that retention has removed before them. */
   readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
   readonly position: StreamPosition;
   readonly isAll: boolean;
-  /** Its frames by the secrets that sign them. */
+  /** Its frames, by the secrets that sign them. */
   readonly signed: Map<string, Uint8Array>;
 }
 
-/** Applications whose streams go on in one turn of the event loop, some 60 µs for each: requests go in between. */
+/** Applications whose streams are served in one turn of the event loop; requests run in between. */
 const wokenAtOnce = 32;
 const encoder = new TextEncoder();
 
 /**
- * All open event streams. Each holds its position and nothing else: what is new is read from the log when there is
- * something new and the reader has taken what it was given before, so that a slow one costs no memory. Streams of one
- * application that stand at the same place share what is read and signed for them.
+ * All open event streams. Each holds only its position: new deliveries are read from the log when the reader has taken
+ * the previous ones, so that a slow reader costs no memory. Streams of one application at the same position share what
+ * is read and signed for them.
  */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
@@ -71,9 +71,9 @@ export class EventStreams {
   #count = 0;
   #isClosed = false;
   #changeCount = 0;
-  /** Applications that have something new. */
+  /** Applications with new deliveries. */
   readonly #toWake = new Set<string>();
-  /** What is being read in this turn of the event loop. */
+  /** Reads of this turn of the event loop, by position. */
   #reads = new Map<string, Promise<StreamRead>>();
 
   constructor(options: EventStreamsOptions) {
@@ -84,14 +84,15 @@ export class EventStreams {
     this.#timer.unref();
   }
 
-  /** How many are open. */
+  /** The number of open streams. */
   get count(): number {
     return this.#count;
   }
 
   /**
-   * Opens a stream. Throws `stream_disabled` where the application does not use it, `invalid_cursor` for an id that is
-   * not one of this stream, `rate_limited` where the application has too many open, `unavailable` while the server stops.
+   * Opens a stream. Throws `stream_disabled` when the application does not use the stream, `invalid_cursor` for an id
+   * of another stream, `rate_limited` when the application has too many streams open, `unavailable` while the server
+   * stops.
    */
   async open(asked: StreamRequest): Promise<ReadableStream<Uint8Array>> {
     const { caller, token, cut } = asked;
@@ -117,7 +118,7 @@ export class EventStreams {
     return stream.readable;
   }
 
-  /** These applications have something new. */
+  /** Wakes the streams of applications with new deliveries. */
   wake(applicationIds: readonly string[]): void {
     const isWaking = this.#toWake.size > 0;
     for (const id of applicationIds) if (this.#open.has(id)) this.#toWake.add(id);
@@ -125,7 +126,7 @@ export class EventStreams {
   }
 
   #wakeSome(): void {
-    // What was read before may lack what is new.
+    // Earlier reads may lack the new deliveries.
     this.#reads.clear();
     let count = 0;
     for (const id of this.#toWake) {
@@ -136,7 +137,7 @@ export class EventStreams {
     if (this.#toWake.size > 0) setImmediate(() => this.#wakeSome());
   }
 
-  /** Ends all streams, and takes no more. */
+  /** Ends all streams and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -168,19 +169,19 @@ export class EventStreams {
   #check(heartbeatMs: number, stalledMs: number): void {
     const now = performance.now();
     const { changeCount } = this.#options.authenticator;
-    // With its next look at the log each stream has one at its token.
+    // Each woken stream verifies its token again.
     if (changeCount !== this.#changeCount) this.wake([...this.#open.keys()]);
     this.#changeCount = changeCount;
-    // Those that were opened together are not reminded together for ever.
+    // At most a tenth at a time, so that streams opened together spread out.
     let mayRemind = Math.ceil(this.#count / 10);
     for (const stream of this.#all()) {
-      const quietMs = now - stream.gaveAt;
+      const quietMs = now - stream.sentAt;
       if (!stream.isTaken && quietMs >= stalledMs) stream.end("stalled");
       else if (stream.isTaken && quietMs >= heartbeatMs && mayRemind-- > 0) stream.remind();
     }
   }
 
-  /** Where a stream begins, and the frames that say so. */
+  /** The first position of a stream, and the frames that state it. */
   async #start(asked: StreamRequest): Promise<{ position: StreamPosition; frames: string }> {
     const { store, cursors, keptMs, now: clock } = this.#options;
     const { grant } = asked.caller;
@@ -188,9 +189,9 @@ export class EventStreams {
     const last = await store.deliveries.last();
     const known = asked.lastId === null ? null : positionOfId(cursors, asked.lastId, grant);
     const keptSince = now - keptMs;
-    // A number that was not given yet is of a database that was since restored from a backup.
+    // A number above the last one comes from a database that was since restored from a backup.
     if (known && known.seq <= last) {
-      // Long ago is not too long ago where nothing was removed since.
+      // An old position is valid when nothing after it was removed.
       const isKept =
         known.at >= keptSince || (await store.deliveries.lastRemoved(grant.applicationId)) <= known.seq;
       if (isKept) return { position: known, frames: opening };
@@ -203,12 +204,12 @@ export class EventStreams {
     return { position, frames: opening + gapFrame(idOf(cursors, position, grant), from, at) };
   }
 
-  /** What comes behind a position; null where nothing more may be sent. */
+  /** The part after a position; null when the stream must end. */
   async #next(token: string, from: StreamPosition, isReminded: boolean): Promise<StreamPart | null> {
     const asked = await this.#allowed(token);
     if (!asked) return null;
     const read = await this.#readShared(asked.grant, from);
-    // Once more: what has changed during the read holds for what is sent now.
+    // Checked again: access may have changed during the read.
     const caller = await this.#allowed(token);
     if (!caller) return null;
     const { position, isAll } = read;
@@ -216,7 +217,7 @@ export class EventStreams {
     return { bytes: bytes ?? (isReminded ? encoder.encode(heartbeat) : null), position, isAll };
   }
 
-  /** The caller as it is now; null where it may not read the stream any more. */
+  /** The current caller; null when it may no longer read the stream. */
   async #allowed(token: string): Promise<Caller | null> {
     const caller = await this.#options.authenticator.authenticate(token).catch(() => null);
     if (!caller?.grant.scopes.includes("events:subscribe")) return null;
@@ -245,7 +246,7 @@ export class EventStreams {
         userId,
       );
       const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
-      // Only where retention has overtaken a reader that was on its way.
+      // Only when retention removed deliveries that the reader had not reached.
       const gap = lost > 0 ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
       return { owner, deliveries, gap, position: { seq: upTo, at }, isAll, signed: new Map() };
     } catch (error) {
@@ -254,7 +255,7 @@ export class EventStreams {
     }
   }
 
-  /** The frames of what was read; null where there are none. */
+  /** The signed frames of a read; null when there are none. */
   #signed({ owner, deliveries, gap, signed }: StreamRead, application: Application): Uint8Array | null {
     if (deliveries.length === 0 && !gap) return null;
     const { cursors, signingKey, now: clock } = this.#options;

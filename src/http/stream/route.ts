@@ -55,7 +55,7 @@ const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: $
 
 const streamed = {
   "content-type": "text/event-stream",
-  // Proxies that gather answers before they pass them on would hold it back.
+  // nginx must not buffer the stream.
   "x-accel-buffering": "no",
 };
 
@@ -64,7 +64,7 @@ export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "ope
   app.get(
     "/public/v1/events/stream",
     async ({ query: { after }, headers, bearer, caller, requestContext, request }) => {
-      // HEAD must not hold a stream open, and says as little of its length as GET.
+      // HEAD gets the headers of GET without a stream.
       if (requestContext.method === "HEAD") return reply(requestContext, 200, new ReadableStream(), streamed);
       const stream = await streams.open({
         caller,
@@ -73,7 +73,7 @@ export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "ope
         token: tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "",
         cut: () => requestContext.listener.server?.timeout(request, 1),
       });
-      // Otherwise the listener's idle timeout would end a quiet stream.
+      // Without this, the idle timeout would close a quiet stream.
       requestContext.listener.server?.timeout(request, 0);
       return reply(requestContext, 200, stream, streamed);
     },

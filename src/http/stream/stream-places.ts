@@ -1,20 +1,20 @@
 import { DomainError } from "../../domain/errors.ts";
 
-/** Whose events a stream has: those of an application, or with the token of a user those for that user. */
+/** The owner of a stream: an application, or with a user token one of its users. */
 export interface StreamOwner {
   readonly applicationId: string;
-  /** null: the application's own. */
+  /** null for the application's own stream. */
   readonly userId: number | null;
 }
 
-/** Open at the same time, of all applications. */
+/** Open streams of all applications. */
 const mostOpen = 10_000;
 export const tryAgainLater = { retryAfterSeconds: 5 };
 
-/** Of the streams that the users of an application may have together, one user may have such a part. */
+/** The part of the users' streams of an application that one user may have. */
 const partOfOneUser = 0.05;
 
-/** A number of streams that must not become too great. */
+/** A bounded number of streams. */
 interface Share {
   readonly key: string;
   readonly limit: number;
@@ -22,8 +22,8 @@ interface Share {
 }
 
 /**
- * Places for the event streams of the process. An application has as many as `limit` says for itself, and its users have
- * as many together, so that no user can take the application's, nor those of all other users.
+ * Limits the open event streams of the process. An application has `limit` streams for itself, and its users have as
+ * many together, so that no user takes those of the application or of all other users.
  */
 export class StreamPlaces {
   readonly #open = new Map<string, number>();
@@ -31,7 +31,10 @@ export class StreamPlaces {
 
   constructor(readonly limit: number) {}
 
-  /** Throws `rate_limited` where the owner has too many open, `unavailable` where there are too many in all. */
+  /**
+   * Takes a place. Throws `rate_limited` when the owner has too many streams open, `unavailable` when there are too
+   * many in all.
+   */
   take(owner: StreamOwner): void {
     const shares = this.#sharesOf(owner);
     const full = shares.find(({ key, limit }) => this.#openOf(key) >= limit);

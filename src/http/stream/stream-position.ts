@@ -2,7 +2,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Cursors } from "../cursors.ts";
 import type { StreamOwner } from "./stream-places.ts";
 
-/** A place in the event stream of an application: it has everything up to a delivery, as of a time. */
+/** A position in the event stream of an application: all deliveries up to `seq` were sent. */
 export interface StreamPosition {
   /** The number of the delivery. */
   readonly seq: number;
@@ -10,17 +10,17 @@ export interface StreamPosition {
   readonly at: number;
 }
 
-/** Names the stream of an owner. */
+/** The name of an owner's stream. */
 export function streamOf({ applicationId, userId }: StreamOwner): string {
   return `stream ${applicationId} ${userId ?? "all"}`;
 }
 
-/** The `id` of a place in the stream of an owner. */
+/** The `id` of a position in an owner's stream. */
 export function idOf(cursors: Cursors, { seq, at }: StreamPosition, owner: StreamOwner): string {
   return cursors.make([seq, at], streamOf(owner));
 }
 
-/** The place behind which a stream goes on; throws `invalid_cursor` where `lastId` is none of this stream. */
+/** The position after which a stream continues; throws `invalid_cursor` when `lastId` is not an id of this stream. */
 export function positionOfId(cursors: Cursors, lastId: string, owner: StreamOwner): StreamPosition {
   const found = cursors.read(lastId);
   if (!found?.isFor(streamOf(owner))) throw unknownId();

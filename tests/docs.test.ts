@@ -1,8 +1,64 @@
 import { expect, test } from "bun:test";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const read = (path: string) => Bun.file(join(root, path)).text();
+
+const pages = ["README.md", ...new Bun.Glob("docs/*.md").scanSync(root)].sort();
+
+/** The name by which GitHub links to a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+test.each(pages)("every link of %s leads to a file and a heading", async (page) => {
+  const broken: string[] = [];
+  for (const [, target = ""] of (await read(page)).matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)) {
+    const [path = "", anchor] = target.split("#");
+    const file = path === "" ? page : join(dirname(page), path);
+    if (!(await Bun.file(join(root, file)).exists())) broken.push(target);
+    else if (anchor !== undefined) {
+      const headings = (await read(file)).matchAll(/^#+ (.+)$/gm);
+      if (![...headings].some(([, heading = ""]) => anchorOf(heading) === anchor)) broken.push(target);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+/** The help of each command, by its name. */
+async function helpOfCommands(): Promise<Map<string, string>> {
+  const named = (await read("src/main.ts")).matchAll(
+    /^ {2}"?([a-z-]+)"?: async .*import\("(.+)"\)\)\.(\w+)/gm,
+  );
+  const helps = [...named].map(async ([, name = "", file = "", exported = ""]) => {
+    const module: Readonly<Record<string, { readonly help: string }>> = await import(join(root, "src", file));
+    return [name, module[exported]?.help ?? ""] as const;
+  });
+  return new Map(await Promise.all(helps));
+}
+
+test("every option of a command in the docs is in the help of that command", async () => {
+  const helps = await helpOfCommands();
+  expect(helps.size).toBeGreaterThan(12);
+  const unknown: string[] = [];
+  let count = 0;
+  for (const page of pages) {
+    for (const [, command = "", rest = ""] of (await read(page)).matchAll(
+      /\bonair ([a-z-]+)\b([^\n`#|>]*)/g,
+    )) {
+      for (const [option] of rest.matchAll(/(?<=\s)--[a-z-]+/g)) {
+        count++;
+        const isKnown =
+          option === "--help" || new RegExp(`${option}(?![a-z-])`).test(helps.get(command) ?? "");
+        if (!isKnown) unknown.push(`${page}: onair ${command} ${option}`);
+      }
+    }
+  }
+  expect(unknown).toEqual([]);
+  expect(count).toBeGreaterThan(40);
+});
 
 test("every test that docs/public-api.md names exists", async () => {
   const rows = (await read("docs/public-api.md")).matchAll(/^\|.*\| (\S+\.test\.ts) › (.+?) *\|$/gm);

@@ -76,7 +76,7 @@ const fieldOptions = [
   "webhook-concurrency",
 ] as const;
 
-/** What an action takes beside its target. */
+/** The options of each action, besides the target's. */
 const actions = {
   list: ["limit", "all", "cursor"],
   show: [],
@@ -97,7 +97,7 @@ export const apps: Command = {
     const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);
-    // "get" is what "show" was called before.
+    // "get" is a former name of "show".
     const action = readWord("action", word === "get" ? "show" : word, actionNames, mistakes);
     if (action === undefined) throw new UsageError(mistakes.join("\n"));
     const takesId = action !== "list" && action !== "create";
@@ -116,7 +116,7 @@ export const apps: Command = {
       if (json) await print(JSON.stringify(answer));
       else if (action === "delete") await print(`${id} is deleted`);
       else await print(recordLines(forPeople(answer), screen(env)));
-      if (action === "change" && values.enable) await tellOfEndpoint(api, id ?? "", target);
+      if (action === "change" && values.enable) await noteEndpointState(api, id ?? "", target);
       const hasSecret = "client_secret" in answer || "webhook_secret" in answer;
       if (hasSecret && !json) note("Secrets are shown only now.");
     });
@@ -160,7 +160,7 @@ function rotationOf({ overlap }: Values, mistakes: string[]): Record<string, unk
   return seconds === undefined || seconds === null ? {} : { overlap_seconds: seconds };
 }
 
-/** The number of an option; null for the server's default. */
+/** The limit of an option; null for the server's default. */
 function limitOf(name: string, text: string | undefined, mistakes: string[]): number | null | undefined {
   if (text === undefined) return undefined;
   if (text === "default") return null;
@@ -169,7 +169,7 @@ function limitOf(name: string, text: string | undefined, mistakes: string[]): nu
 
 const collection = "/admin/v1/applications";
 
-/** Does one thing to one application. */
+/** Runs an action on one application. */
 async function perform(
   api: AdminApi,
   action: Exclude<Action, "list">,
@@ -201,8 +201,8 @@ async function perform(
   }
 }
 
-/** To enable an application leaves its endpoint as it is, which may not be what was meant. */
-async function tellOfEndpoint(api: AdminApi, id: string, { option }: Target): Promise<void> {
+/** Notes the state of the endpoint, which enabling an application does not change. */
+async function noteEndpointState(api: AdminApi, id: string, { option }: Target): Promise<void> {
   const path = `${collection}/${encodeURIComponent(id)}/endpoint`;
   const endpoint = await api.json<Endpoint>({ method: "GET", path });
   if (endpoint.status !== "disabled") return;

@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { checkArguments, didYouMean } from "../arguments.ts";
 import { UsageError } from "./command.ts";
 
-/** Reads the words and options of a command; throws `UsageError`. */
+/** Parses the arguments of a command; throws `UsageError`. */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: Options,
@@ -13,7 +13,8 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
 }
 
 /**
- * The word among the known ones, for what `what` names, as "action"; undefined, with a mistake noted, where it is none.
+ * Returns the word when it is a known one; else adds a mistake that names `what`, such as "action", and returns
+ * undefined.
  */
 export function readWord<Word extends string>(
   what: string,
@@ -28,13 +29,13 @@ export function readWord<Word extends string>(
   return undefined;
 }
 
-/** Notes words that the command does not take. */
+/** Adds a mistake for each superfluous word. */
 export function noMore(words: readonly (string | undefined)[], mistakes: string[]): void {
   const [word] = words;
   if (word !== undefined) mistakes.push(`"${word}" is not expected here`);
 }
 
-/** The number of an option; undefined where it is left out or, with a mistake noted, none. */
+/** The number of an option; undefined when it is absent or, with a mistake added, invalid. */
 export function readNumber(
   option: string,
   text: string | undefined,

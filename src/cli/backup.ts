@@ -31,7 +31,7 @@ const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "b
 
 const path = "/admin/v1/backups";
 
-/** As the admin API shows it. */
+/** A backup in the admin API's form. */
 interface Backup {
   readonly id: string;
   readonly status: "running" | "done" | "failed";
@@ -56,7 +56,7 @@ export const backup: Command = {
     const took = stopwatch();
     await withAdminApi(target, async (api) => {
       const made = await makeBackup(api);
-      if (file !== null) await bring(api, made, file);
+      if (file !== null) await download(api, made, file);
       if (file === "-") return;
       const told = { ...made, ...(file !== null && { file }) };
       if (json) return print(JSON.stringify(told));
@@ -79,7 +79,7 @@ function misuse(file: string | null, force: boolean, json: boolean): string[] {
 const firstLookMs = 20;
 const longestPauseMs = 1_000;
 
-/** Makes a backup and waits for its end. Throws where it failed. */
+/** Makes a backup and waits for its end. Throws when it fails. */
 async function makeBackup(api: AdminApi): Promise<Backup> {
   let current = (await (await api.send({ method: "POST", path })).json()) as Backup;
   const progress = { bytes: 0, totalBytes: null as number | null, rows: null };
@@ -102,8 +102,8 @@ async function makeBackup(api: AdminApi): Promise<Backup> {
   throw new Error(`The backup failed. ${current.error}`);
 }
 
-/** Brings the content of a backup into a file, or to standard output. Throws where it is not what was made. */
-async function bring(api: AdminApi, { id, sha256, size_bytes }: Backup, file: string): Promise<void> {
+/** Downloads a backup into a file or to standard output. Throws when the content does not match its hash. */
+async function download(api: AdminApi, { id, sha256, size_bytes }: Backup, file: string): Promise<void> {
   const { body } = await api.send({ method: "GET", path: `${path}/${id}/content` });
   const progress: Progress = { bytes: 0, totalBytes: size_bytes, rows: null };
   const display = showProgress(progress);

@@ -4,25 +4,25 @@ import { ConfigError, type Environment } from "../config.ts";
 export const ok = 0;
 export const failed = 1;
 export const wrongUsage = 2;
-/** That of a shell for a program that wrote to a reader that has gone, as to `head` when it has enough. */
+/** A shell's exit code for a program that wrote to a closed pipe, such as that to `head`. */
 const outputClosed = 141;
 
 /** A subcommand of the executable. */
 export interface Command {
-  /** A few words for the list of commands. */
+  /** A short description for the list of commands. */
   readonly summary: string;
-  /** What `--help` prints. */
+  /** The output of `--help`. */
   readonly help: string;
   /** Returns the exit code; throws `UsageError` or `ConfigError` for wrong usage, anything else for a failure. */
   run(args: readonly string[], env: Environment): Promise<number>;
 }
 
-/** The command line is wrong; the message says how. */
+/** An invalid command line; the message states the problem. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** Runs a command, or prints its help, and gives the exit code; what goes wrong is told on standard error. */
+/** Runs a command or prints its help, and returns the exit code; errors go to standard error. */
 export async function runCommand(
   name: string,
   command: Command,
@@ -41,9 +41,9 @@ export async function runCommand(
       return wrongUsage;
     }
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
-    // Not at the top: no start of a server waits for what only failures need.
-    const { inWords } = await import("./client/faults.ts");
-    process.stderr.write(`onair: ${inWords(error)}\n`);
+    // Imported here to keep it out of the server's start.
+    const { describeError } = await import("./client/faults.ts");
+    process.stderr.write(`onair: ${describeError(error)}\n`);
     return failed;
   }
 }

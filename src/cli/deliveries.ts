@@ -72,7 +72,7 @@ type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 const actions = ["list", "show", "retry", "replay"] as const;
 type Action = (typeof actions)[number];
 
-/** Which of the options an action takes, beside those of all. */
+/** The options of each action, besides the common ones. */
 const taken: Readonly<Record<Action, readonly string[]>> = {
   list: ["application", "subscription", "status", "type", "after", "before", "limit", "all", "cursor"],
   show: [],
@@ -153,7 +153,7 @@ async function show(api: AdminApi, id: string, { json }: Values, env: Environmen
   await printDelivery(delivery, env);
 }
 
-/** What to replay, or the replay that is meant, which is ended where that is asked for. */
+/** The replay to start or to show; cancels it when requested. */
 async function asked(api: AdminApi, id: string | undefined, values: Values) {
   const { from, to, "dry-run": dry_run = false, cancel } = values;
   if (id === undefined) return { range: { ...filtersOf(values), from, to, dry_run } };

@@ -38,10 +38,10 @@ ${settingsHelp({ ...defaults })}
     const { config, notes } = freePorts(args, env);
     if (config.logFile !== null)
       throw new UsageError("onair dev writes its log to the terminal; --log-file is for onair serve");
-    // SIGHUP: the terminal is closed.
+    // SIGHUP: the terminal was closed.
     const terminated = onTermination(["SIGTERM", "SIGINT", "SIGHUP"]);
     onSignals(["SIGUSR1", "SIGUSR2"], () => {});
-    // Whoever read the first line may have gone; the platform goes on without its audience.
+    // The platform keeps running when the reader of standard output has closed it.
     process.stdout.on("error", () => {});
     const output = heldBack(process.stdout);
     const terminal = terminalOn(output, env);
@@ -79,10 +79,7 @@ function dotEnv(directory: string): Environment {
   }
 }
 
-/**
- * The settings. A default port that is taken gives way to a free one, which a note tells; one that was asked for
- * does not.
- */
+/** The settings. A default port that is taken is replaced by a free one, with a note; a requested port is not. */
 function freePorts(args: readonly string[], env: Environment): { config: Config; notes: string[] } {
   const asked = readConfig(args, env, defaults, ownOptions);
   const port =

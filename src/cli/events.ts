@@ -10,7 +10,7 @@ import { type Command, UsageError } from "./command.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { stopwatch } from "./output/format.ts";
 import { print, screen, table } from "./output/print.ts";
-import { tellReport } from "./output/report.ts";
+import { printReport } from "./output/report.ts";
 import { readAssignment } from "./set-path.ts";
 import { registeredTypes, type TriggerOptions, trigger } from "./trigger.ts";
 
@@ -64,7 +64,7 @@ export const events: Command = {
     const mistakes: string[] = [];
     const action = readWord("action", actionWord, actions, mistakes);
     noMore(more, mistakes);
-    // The built-in types need nobody, so what the environment names is only asked where it can be.
+    // The built-in types need no server: the one of the environment is used only when a key is set, too.
     const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
     const isNamed = values.url !== undefined || values.data !== undefined;
     const isAsked = isNamed || Boolean(ONAIR_URL && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
@@ -86,7 +86,7 @@ export const events: Command = {
     }
     if (action === "publish" && word === undefined) mistakes.push("the file is missing");
     if (mistakes.length > 0 || word === undefined) throw new UsageError(mistakes.join("\n"));
-    sizeOf(word); // throws where it cannot be read
+    sizeOf(word); // throws when it is unreadable
     const key = values["idempotency-key"];
     const headers = key === undefined ? {} : { "idempotency-key": key };
     const took = stopwatch();
@@ -95,7 +95,7 @@ export const events: Command = {
       const answer = await api.send({ method: "POST", path: "/admin/v1/events", lines, headers });
       const report = (await answer.json()) as BatchReport;
       const alreadySent = answer.headers.get("idempotent-replayed") === "true";
-      await tellReport(report, { json: values.json ?? false, alreadySent, took: took() });
+      await printReport(report, { json: values.json ?? false, alreadySent, took: took() });
       return report.rejected === 0 ? 0 : 1;
     });
   },
@@ -149,7 +149,7 @@ async function types(
     await print(JSON.stringify(shown));
   } else if (name === undefined) {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
-    // Not cut to the terminal: a description is there to be read.
+    // Full descriptions, not cut to the terminal.
     const on = { ...screen(env), columns: null };
     await print(table(["NAME", "VERSION", "DESCRIPTION"], rows, on));
   } else {

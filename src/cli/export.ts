@@ -51,7 +51,7 @@ export const exportCommand: Command = {
 
 const newline = 0x0a;
 
-/** Hands on a stream, as fast as it is taken; gives the number of its lines. */
+/** Copies a stream at the pace of its reader; returns the number of lines. */
 async function copy(
   stream: ReadableStream<Uint8Array> | null,
   put: (chunk: Uint8Array) => Promise<unknown>,

@@ -13,11 +13,11 @@ import { type Command, UsageError } from "./command.ts";
 import { isTyped, sizeOf, streamOf } from "./input.ts";
 import { megabytes, stopwatch } from "./output/format.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
-import { tellReport } from "./output/report.ts";
+import { printReport } from "./output/report.ts";
 
-/** Rows that share a transaction where no server has to answer between them. */
+/** Rows of one transaction when no server runs meanwhile. */
 const groupSize = 5_000;
-/** The exit code of a shell for a program that was stopped by Ctrl-C. */
+/** A shell's exit code for a program that Ctrl-C stopped. */
 const stoppedExitCode = 130;
 
 const help = `Usage: onair import <kind> <file> [options]
@@ -70,7 +70,7 @@ export const importCommand: Command = {
         ? importThrough(options, progress, input)
         : importInto(options, input));
       display.end();
-      await tellReport(report, { json: options.json, interrupted: stopped.signal.aborted, took: took() });
+      await printReport(report, { json: options.json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedExitCode;
       return report.rejected === 0 ? 0 : 1;
     } catch (error) {
@@ -114,20 +114,20 @@ async function* counted(
   }
 }
 
-/** A snapshot was stopped before its end. */
+/** A snapshot was interrupted. */
 class SnapshotStopped extends Error {
   constructor() {
     super("Stopped. What the file had named so far is taken, and no livestream was ended.");
   }
 }
 
-/** Breaks off where it was stopped: half a snapshot must not look like a whole one. */
+/** Throws at the signal: half a snapshot must not look complete. */
 async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): AsyncGenerator<Uint8Array> {
   yield* input;
   if (stopped.aborted) throw new SnapshotStopped();
 }
 
-/** Into a directory that this process has to itself. */
+/** Imports into a data directory that no other process uses. */
 async function importInto(options: Options, input: AsyncIterable<Uint8Array>): Promise<BatchReport> {
   const store = openStore(options.target.data);
   try {
@@ -144,7 +144,7 @@ async function importInto(options: Options, input: AsyncIterable<Uint8Array>): P
   }
 }
 
-/** Through the admin API of a running server; the body is read only as fast as the server takes it. */
+/** Imports through the admin API of a running server; the body is read at the server's pace. */
 async function importThrough(
   { kind, snapshot, target }: Options,
   progress: Readonly<Progress>,

@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { UsageError } from "./command.ts";
 
 /**
- * The size of a file in bytes; null for a pipe and for "-", standard input. Throws where the file cannot be read,
- * before anything else has begun.
+ * The size of a file in bytes; null for a pipe and for "-", standard input. Throws when the file cannot be read, so
+ * that this is known before any work.
  */
 export function sizeOf(file: string): number | null {
   if (file === "-") return null;
@@ -15,18 +15,18 @@ export function sizeOf(file: string): number | null {
   return stats.isFile() ? stats.size : null;
 }
 
-/** Whether a person types the input, whose terminal no progress may be drawn on. */
+/** Whether the input is typed on the terminal, on which no progress may be drawn then. */
 export function isTyped(file: string): boolean {
   return file === "-" && process.stdin.isTTY === true;
 }
 
-/** The bytes of a file, or of standard input for "-". */
+/** A stream of a file, or of standard input for "-". */
 export function streamOf(file: string): ReadableStream<Uint8Array> {
   if (file === "-") {
     if (isTyped(file)) process.stderr.write("Reading from the terminal; Ctrl-D ends the input.\n");
     return Bun.stdin.stream();
   }
   if (statSync(file).isFile()) return Bun.file(file).stream();
-  // Bun's own streams cannot wait for devices such as /dev/null. Node's type of a stream lacks what only Bun's has.
+  // Bun's own streams fail on devices such as /dev/null. Node's type of a stream lacks Bun's extensions.
   return Readable.toWeb(createReadStream(file)) as unknown as ReadableStream<Uint8Array>;
 }

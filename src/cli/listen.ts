@@ -61,10 +61,10 @@ export const listen: Command = {
     const stop = new AbortController();
     const { signal } = stop;
     void onTermination().then(() => stop.abort());
-    // A reader that has enough, like `head`, ends it too.
+    // A closed standard output, as after `head`, also ends the command.
     process.stdout.on("error", () => stop.abort());
     const publicKey = await platformKey(url);
-    // Notices go beside the lines of JSON, not among them.
+    // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
     if (forwardUrl && settings.isSecretNew) {
       terminal.print(`Forwards to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
@@ -125,7 +125,7 @@ function httpUrl(text: string, option: string, mistakes: string[]): string {
   return "";
 }
 
-/** The key that verifies the platform's own signatures, for which no secret is needed. */
+/** The platform's public key, which verifies signatures without a secret. */
 async function platformKey(url: string): Promise<KeyObject> {
   const response = await request(`${url}/public/v1/public-key`);
   const answer = (await response.json().catch(() => null)) as { data?: { public_key?: string } } | null;
@@ -134,7 +134,7 @@ async function platformKey(url: string): Promise<KeyObject> {
   return readPublicKey(key);
 }
 
-/** What an event of the stream turned out to be. */
+/** An event of the stream by its kind. */
 type Received =
   | { readonly kind: "delivery"; readonly delivery: StreamedDelivery }
   | { readonly kind: "gap"; readonly from: string; readonly to: string }

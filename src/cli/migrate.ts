@@ -76,7 +76,7 @@ interface Planned {
   readonly rebuildSearch: boolean;
 }
 
-/** @returns the form in which the database was before */
+/** @returns the schema state before the upgrade */
 async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<SchemaState> {
   const lock = lockDirectory(data);
   let before: SchemaState;
@@ -120,7 +120,7 @@ async function withProgress(
   }).finally(() => display.end());
 }
 
-/** Each migration as a program reads it; `migrated` are those that were applied just now. */
+/** The migrations as JSON; `migrated` are those applied by this run. */
 function asJson({ applied, pending, isSearchReady, users }: SchemaState, planned: Planned, dryRun: boolean) {
   const isIndexed = isSearchReady && !planned.rebuildSearch;
   return {

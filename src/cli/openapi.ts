@@ -62,7 +62,7 @@ export const openapi: Command = {
   },
 };
 
-/** As "onair serve" would read them; what else is set does not matter here. */
+/** Reads the addresses in the way of "onair serve" and ignores other settings. */
 function readAddresses(values: Readonly<Record<string, string | boolean | undefined>>, env: Environment) {
   const given = Object.keys(addressOptions).filter((name) => values[name] !== undefined);
   const { ONAIR_HOST, ONAIR_PORT, ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT, ONAIR_PUBLIC_URL } = env;
@@ -82,7 +82,7 @@ function addressOf(admin: boolean, config: Config, mistakes: string[]): string {
   return admin ? urlOf(adminHost, adminPort) : urlOf(host, port);
 }
 
-/** Stands for all that only requests need. Every part of it is the same, and whoever calls it hears of it. */
+/** A placeholder for dependencies that only requests use; any access throws. */
 const absent: never = new Proxy(
   () => {
     throw new Error("This app only knows what its routes say of themselves");
@@ -93,7 +93,7 @@ const absent: never = new Proxy(
 function publicRoutes(url: string) {
   return publicApp({
     store: absent,
-    // The document itself is limited by address, and this command is not.
+    // No limit: on the server the document is limited by address.
     access: { authenticator: absent, limiter: rateLimiter(Date.now), defaultRateLimit: 0 },
     users: absent,
     ranking: absent,
@@ -130,7 +130,7 @@ function adminRoutes(url: string) {
   });
 }
 
-/** Asked for as a client of a server would, so that it is the same to the byte. */
+/** Requests the document like a client, so that it is byte-identical to the server's. */
 async function documentOf(app: ReturnType<typeof publicRoutes> | ReturnType<typeof adminRoutes>) {
   const { fetch } = app.compile();
   const answer = await fetch(new Request(`http://onair.invalid${openApiPath}`));

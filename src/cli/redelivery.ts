@@ -9,7 +9,7 @@ import { showProgress } from "./output/progress.ts";
 const firstLookMs = 50;
 const longestPauseMs = 1_000;
 
-/** A job that sends a range of deliveries again, as the admin API shows it. */
+/** A replay in the admin API's form. */
 interface Replay {
   readonly id: string;
   readonly app_id: string;
@@ -25,13 +25,13 @@ interface RedeliveryOptions {
   readonly api: AdminApi;
   readonly env: Environment;
   readonly json: boolean;
-  /** Wait for what becomes of it. */
+  /** Whether to wait for the result. */
   readonly wait: boolean;
-  /** Options that name the same server or directory to another command. */
+  /** Options that name the same server or directory, to suggest another command. */
   readonly option: string;
 }
 
-/** Sends a delivery again. Returns whether it failed, as far as that is known. */
+/** Sends a delivery again. Returns whether it failed, as far as known. */
 export async function retry(
   id: string,
   { api, env, json, wait, option }: RedeliveryOptions,
@@ -41,7 +41,7 @@ export async function retry(
   const before = delivery.attempts.length;
   const isUnderWay = () => delivery.status === "pending" && delivery.attempts.length <= before;
   if (wait) {
-    await looking(isUnderWay, async () => {
+    await poll(isUnderWay, async () => {
       delivery = await api.json<Delivery>({ method: "GET", path });
     });
   }
@@ -52,7 +52,7 @@ export async function retry(
   return wait && delivery.status !== "delivered";
 }
 
-/** Makes a replay, or looks at one, and shows how far it is. Returns whether it was canceled while it was waited for. */
+/** Creates or shows a replay and its progress. Returns whether it was canceled while waiting. */
 export async function replay(
   asked: { readonly id: string } | { readonly range: Readonly<Record<string, unknown>> },
   { api, env, json, wait, option }: RedeliveryOptions,
@@ -65,7 +65,7 @@ export async function replay(
     const share = { nouns: "deliveries", share: 0 };
     const progress = { bytes: 0, totalBytes: null, rows: 0, counted: share };
     const display = showProgress(progress);
-    await looking(
+    await poll(
       () => current.state === "running",
       async () => {
         current = await get(current.id);
@@ -94,8 +94,8 @@ function noteReplay({ id, app_id, state, queued }: Replay, option: string): void
     );
 }
 
-/** Looks again and again, less and less often, for as long as something is under way. */
-async function looking(isUnderWay: () => boolean, look: () => Promise<void>): Promise<void> {
+/** Polls with growing intervals while the operation is under way. */
+async function poll(isUnderWay: () => boolean, look: () => Promise<void>): Promise<void> {
   for (let pause = firstLookMs; isUnderWay(); pause = Math.min(longestPauseMs, pause * 1.5)) {
     await Bun.sleep(pause);
     await look();

@@ -17,7 +17,7 @@ import type { Command } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
-  // Only made for whoever asks: a start does not wait for it.
+  // Built on demand to keep it out of the start.
   get help() {
     return `Usage: onair serve [options]
 
@@ -35,7 +35,8 @@ SIGUSR2 are ignored.
   },
   async run(args: readonly string[], env: Environment) {
     const config = readConfig(args, env);
-    // Before anything else, because Bun takes a moment to install the handlers, and the ready line invites signals.
+    // First, because Bun needs a moment to install the handlers, and callers may send a signal once the ready line
+    // appears.
     const terminated = onTermination();
     const log = logOf(config);
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
@@ -43,7 +44,7 @@ SIGUSR2 are ignored.
     warnOfExposure(config, log);
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
     const app = await startApp({ config, log, showAdminKey }).catch(async (error) => {
-      // Standard error has it anyway.
+      // Standard error has it in any case.
       if (config.logFile !== null) log.error("start_failed", errorFields(error));
       await log.flush();
       throw error;
@@ -59,7 +60,7 @@ SIGUSR2 are ignored.
   },
 };
 
-/** Not on standard error, which carries the log. */
+/** Printed on standard output: standard error carries the log. */
 function printKey(secret: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const line = `Operator key, shown only this once: ${secret}\n`;
@@ -67,7 +68,10 @@ function printKey(secret: string): Promise<void> {
   });
 }
 
-/** The log of the settings, whose file SIGHUP opens again; signals that mean nothing here no longer end the process. */
+/**
+ * The log that the settings name; SIGHUP reopens its file. Also ignores signals without a meaning here, which would end
+ * the process.
+ */
 function logOf({ logLevel, logFile }: Config): Log {
   const output = new LogOutput(logFile === null ? {} : { open: fileLines(logFile) });
   const log = createLog(logLevel, Date.now, output);
@@ -79,7 +83,10 @@ function logOf({ logLevel, logFile }: Config): Log {
   return log;
 }
 
-/** The admin API gives full control to every caller with the key, and health and metrics without one. */
+/**
+ * Warns when the admin listener is reachable from other machines: it gives full control to every caller with the key,
+ * and health and metrics without one.
+ */
 function warnOfExposure({ adminHost }: Config, log: Log): void {
   if (isThisMachineAlone(adminHost)) return;
   const message =

@@ -2,7 +2,7 @@ import { UsageError } from "./command.ts";
 
 /** One `--set path=value`. */
 export interface Assignment {
-  /** Names of fields, and places in lists. */
+  /** Field names and list indexes. */
   readonly path: readonly (string | number)[];
   readonly value: unknown;
 }
@@ -10,8 +10,8 @@ export interface Assignment {
 const pathForm = /^[^.[\]=]+(\.[^.[\]=]+|\[(0|[1-9][0-9]{0,5})\])*$/;
 
 /**
- * Reads `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is JSON is what it says,
- * and any other is text; text that looks like JSON is put in quotes: `content="5"`. Throws `UsageError`.
+ * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is taken as
+ * JSON, any other as text; quote text that looks like JSON: `content="5"`. Throws `UsageError`.
  */
 export function readAssignment(text: string): Assignment {
   const equals = text.indexOf("=");
@@ -35,8 +35,8 @@ function readValue(text: string): unknown {
 }
 
 /**
- * A copy of `sample` with the values at their paths. The last part of a path may be a new field, or the place behind the
- * end of a list; everything before it must be there. Throws `UsageError`.
+ * A copy of `sample` with the values at their paths. The last part of a path may be a new field or the index after the
+ * last item; everything before it must exist. Throws `UsageError`.
  */
 export function withAssignments(sample: unknown, assignments: readonly Assignment[]): unknown {
   const copy: unknown = structuredClone(sample);
@@ -53,7 +53,7 @@ function assign(root: unknown, path: readonly (string | number)[], value: unknow
       const why = typeof part === "number" ? "it is no list that is so long" : "the sample has no such field";
       throw new UsageError(`--set ${shownPath(path)}: there is no ${shown}, ${why}`);
     }
-    // Defined and not assigned, so that no field is a setter, whatever its name.
+    // `defineProperty`, so that a name such as `__proto__` calls no setter.
     if (isLast) {
       const property = { value, writable: true, enumerable: true, configurable: true };
       Object.defineProperty(target, part, property);

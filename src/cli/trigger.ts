@@ -11,9 +11,9 @@ import { type Assignment, withAssignments } from "./set-path.ts";
 
 export interface TriggerOptions {
   readonly name: string;
-  /** The newest where left out. */
+  /** The newest by default. */
   readonly version?: number | undefined;
-  /** Whose channel it happens in; somebody's where left out. */
+  /** The broadcaster's user id; any user by default. */
   readonly broadcaster?: number | undefined;
   readonly assignments: readonly Assignment[];
   readonly json: boolean;
@@ -21,7 +21,7 @@ export interface TriggerOptions {
 
 type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
 
-/** Publishes the example of an event type as the platform would. */
+/** Publishes the example of an event type like the platform. */
 export async function trigger(target: Target, options: TriggerOptions): Promise<void> {
   const { name, assignments, json } = options;
   await withAdminApi(target, async (api) => {
@@ -49,7 +49,7 @@ interface SampleType {
   readonly example: unknown;
 }
 
-/** The version that was asked for, or else the newest. */
+/** The requested version, by default the newest. */
 async function findType(api: AdminApi, { name, version }: TriggerOptions): Promise<SampleType> {
   const builtIn = builtInEventTypes.filter((type) => type.name === name);
   const versions: SampleType[] =
@@ -68,7 +68,7 @@ async function findType(api: AdminApi, { name, version }: TriggerOptions): Promi
   throw new UsageError(`There is no ${what}.${meant} "onair events types" lists what there is.`);
 }
 
-/** The types that the platform registered. */
+/** The registered event types. */
 export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
   const path = "/admin/v1/event-types";
   return (await api.json<{ data: RegisteredEventType[] }>({ method: "GET", path })).data;
@@ -79,7 +79,7 @@ function assignedBroadcaster(assignments: readonly Assignment[]): number | undef
   return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? id : undefined;
 }
 
-/** The user of this id, or else the first that the platform has reported. */
+/** The user with this id, by default the first user of the platform. */
 async function findBroadcaster(api: AdminApi, id: number | undefined): Promise<Broadcaster> {
   if (id !== undefined) {
     const asked = { method: "GET", path: `/admin/v1/users/${id}` } as const;
@@ -91,7 +91,7 @@ async function findBroadcaster(api: AdminApi, id: number | undefined): Promise<B
   return JSON.parse(line) as Broadcaster;
 }
 
-/** Of a long answer no more is read. */
+/** The first line of an answer; the rest is not read. */
 async function firstLine({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -102,7 +102,7 @@ async function firstLine({ body }: Response): Promise<string> {
   return text.split("\n", 1)[0] ?? "";
 }
 
-/** The example, with its broadcaster the one in whose channel it happens. */
+/** The example with this user as its broadcaster. */
 function inChannelOf({ id, username, is_verified, profile_picture }: Broadcaster, example: unknown): unknown {
   const { broadcaster, ...rest } = example as { broadcaster?: unknown };
   if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return example;

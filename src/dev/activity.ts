@@ -12,23 +12,23 @@ import type { SamplePerson } from "./sample-person.ts";
 
 interface ActivityOptions {
   readonly app: Pick<App, "store" | "data" | "publisher">;
-  /** Where the public listener is reached, for the pictures that it serves. */
+  /** The URL of the public listener, which serves the pictures. */
   readonly publicUrl: string;
   readonly sample: SampleData;
-  /** Whether anything happens beside the viewer counts. */
+  /** Whether events happen besides changing viewer counts. */
   readonly events: boolean;
   readonly now: () => number;
   readonly random: Random;
 }
 
-/** Seconds between two events that somebody has subscribed to, and between two channels going on or off the air. */
+/** Seconds between two events with a subscriber, and between two changes of a channel's live status. */
 const eventEvery = [2, 5] as const;
 const changeEvery = [10, 30] as const;
 
 /**
- * Keeps the sample platform alive: each second the viewer counts move, and now and then something happens, to the
- * sample users alone. It keeps nothing of its own: what the store has is where it goes on, also after a restart and
- * after changes from outside.
+ * Simulates the sample platform: viewer counts change every second, and events happen to sample users from time to
+ * time. It has no state of its own: it continues from the state of the store, also after a restart and after changes
+ * from outside.
  */
 export function activity({ app, publicUrl, sample, events, now, random }: ActivityOptions): Service {
   const { store, data, publisher } = app;
@@ -51,7 +51,7 @@ export function activity({ app, publicUrl, sample, events, now, random }: Activi
     await data.livestreams.keep(moved);
   };
 
-  /** What subscriptions of all applications ask for, as far as it can be made up. */
+  /** The subscribed events of all applications that can be generated. */
   const wanted = async (live: ReadonlyMap<number, Livestream>) => {
     const applications = await store.applications.all();
     const lists = await Promise.all(applications.map(({ id }) => store.subscriptions.ofApplication(id)));

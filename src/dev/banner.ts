@@ -1,29 +1,29 @@
 import { version } from "../version.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What somebody needs who wants to use a platform that runs. */
+/** The facts that a developer needs to use a running platform. */
 export interface Welcome {
   readonly data: string;
   readonly isNew: boolean;
   readonly publicUrl: string;
   readonly adminUrl: string;
   readonly receiverUrl: string;
-  /** Where a browser can sign in to the application as a sample user. */
+  /** The URL where a browser signs in to the application as a sample user. */
   readonly signInUrl: string;
-  /** null: the operator has set it and knows it. */
+  /** null when the operator has set the key. */
   readonly adminKey: string | null;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly accessToken: string;
   readonly webhookSecret: string;
-  /** Usernames and words to try out. */
+  /** A username and search terms for the examples. */
   readonly username: string;
   readonly query: string;
-  /** What is worth knowing before all else, for example that a port was taken. */
+  /** Notes to show first, for example that a port was taken. */
   readonly notes: readonly string[];
 }
 
-/** One screen of 80 by 24 with everything to get going. Each curl command is one line, to be copied whole. */
+/** The welcome text, which fits 80 by 24 characters. Each curl command is one line, to be copied whole. */
 export function banner(welcome: Welcome, { style }: Pick<Terminal, "style">): string {
   const { data, isNew, publicUrl, adminUrl, receiverUrl, signInUrl, notes } = welcome;
   const heading = (text: string) => style("bold", text);

@@ -1,7 +1,7 @@
-/** Numbers from 0 up to 1, as `Math.random` gives them. */
+/** A source of numbers from 0 (inclusive) to 1 (exclusive), like `Math.random`. */
 export type Random = () => number;
 
-/** The same row of numbers for the same seed (mulberry32). */
+/** A generator with the same sequence for the same seed (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,17 +12,17 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** An integer from `low` to `high`, both included. */
+/** A random integer from `low` to `high`, both included. */
 export function between(random: Random, low: number, high: number): number {
   return low + Math.floor(random() * (high - low + 1));
 }
 
-/** One of the items; all are equally likely. Throws a `RangeError` when there is none. */
+/** A random item; all are equally likely. Throws a `RangeError` for an empty list. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   return weighted(random, items, () => 1);
 }
 
-/** One of the items, the more likely the more it weighs. Throws a `RangeError` when all weigh nothing. */
+/** A random item by weight. Throws a `RangeError` when all weights are 0. */
 export function weighted<T>(random: Random, items: readonly T[], weight: (item: T) => number): T {
   const possible = items.filter((item) => weight(item) > 0);
   let rest = random() * possible.reduce((sum, item) => sum + weight(item), 0);
@@ -30,13 +30,13 @@ export function weighted<T>(random: Random, items: readonly T[], weight: (item: 
     rest -= weight(item);
     if (rest < 0) return item;
   }
-  // Sums of fractions are not exact: what is left over belongs to the last.
+  // Rounding errors leave a remainder, which the last item takes.
   const last = possible.at(-1);
   if (last === undefined) throw new RangeError("there is nothing to choose from");
   return last;
 }
 
-/** From about -3 to 3, mostly near 0: a normal distribution, near enough. */
+/** A number from about -3 to 3, approximately normally distributed. */
 export function bell(random: Random): number {
   return (random() + random() + random() + random() - 2) * Math.sqrt(3);
 }

@@ -16,18 +16,21 @@ const DevCredentials = Type.Object({
   client_secret: Secret,
   access_token: Secret,
   webhook_secret: Secret,
-  /** Where the local receiver listened last; 0: nowhere yet. */
+  /** The last port of the local receiver; 0 before its first start. */
   receiver_port: Type.Integer({ minimum: 0, maximum: 65_535 }),
 });
 
-/** What stays the same over restarts of `onair dev` on a data directory, so that scripts and tabs keep working. */
+/**
+ * Values that stay the same over restarts of `onair dev` on a data directory, so that scripts and browser tabs keep
+ * working.
+ */
 export type DevCredentials = Readonly<Static<typeof DevCredentials>>;
 
 const fileName = "dev.json";
 
 /**
- * The credentials of a data directory; a new one gets its own, before anything else is in it, and so belongs to
- * `onair dev`. Throws for the directory of a server, whose users must not meet invented data.
+ * The credentials of a data directory. A new directory gets them before anything else, which marks it as one of `onair
+ * dev`. Throws for the directory of a server, whose users must not mix with invented data.
  */
 export function openCredentials(directory: string): DevCredentials {
   const file = join(directory, fileName);
@@ -38,7 +41,7 @@ export function openCredentials(directory: string): DevCredentials {
     );
   }
   const isNew = makeDirectory(directory);
-  // Everything in it is secret or can be made again: it does not belong in anybody's repository.
+  // All of it is secret or can be made again, so git ignores the directory.
   if (isNew) writeFileSync(join(directory, ".gitignore"), "*\n", { mode: 0o600 });
   const credentials: DevCredentials = {
     admin_key: newSecret("onair_admin_"),
@@ -52,7 +55,7 @@ export function openCredentials(directory: string): DevCredentials {
   return credentials;
 }
 
-/** Whether the directory did not exist. */
+/** Creates the directory; returns whether it was missing. */
 function makeDirectory(directory: string): boolean {
   try {
     return mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
@@ -62,7 +65,7 @@ function makeDirectory(directory: string): boolean {
   }
 }
 
-/** Replaces the file as a whole, readable for its owner alone. */
+/** Replaces the file atomically, readable only for its owner. */
 export function saveCredentials(directory: string, credentials: DevCredentials): void {
   const file = join(directory, fileName);
   const temporary = `${file}.${process.pid}`;

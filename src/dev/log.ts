@@ -5,16 +5,13 @@ interface DevLogOptions {
   readonly terminal: Terminal;
   readonly level: LogLevel;
   readonly now: () => number;
-  /** The Dev app: its receiver prints what arrives, so that only what does not is printed here. */
+  /** The Dev app. Its receiver prints each delivery that arrives, so the log prints only the others. */
   readonly applicationId: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * A log for the eyes of a developer: one line for each request and delivery, cut to the terminal, and whatever goes
- * wrong in full.
- */
+/** A log for developers: one line for each request and delivery, cut to the terminal, and errors in full. */
 export function devLog({ terminal, level, now, applicationId }: DevLogOptions): Log {
   const least = logLevels.indexOf(level);
   const shows = (one: LogLevel) => logLevels.indexOf(one) >= least;

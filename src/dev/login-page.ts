@@ -3,8 +3,8 @@ import { escapeHtml, htmlPage } from "../http/oauth/browser.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
 /*
- * The login and consent page of a platform, as short as it can be: On Air sends browsers here with a challenge, the
- * page asks the admin API what is wanted, tells it the answer, and sends the browser to the address that it gets back.
+ * A minimal login and consent page of a platform: On Air redirects browsers here with a challenge, the page reads the
+ * login request from the admin API, posts the answer, and redirects the browser to the URL that it gets back.
  */
 
 export const loginPath = "/login";
@@ -12,11 +12,11 @@ export const loginPath = "/login";
 interface LoginPageOptions {
   readonly adminUrl: () => string;
   readonly adminKey: string;
-  /** Who can be picked. */
+  /** The users to choose from. */
   readonly people: readonly SamplePerson[];
 }
 
-/** What `GET /admin/v1/login-requests/{challenge}` answers. */
+/** The answer of `GET /admin/v1/login-requests/{challenge}`. */
 interface LoginRequest {
   readonly application: { readonly name: string };
   readonly redirect_uri: string;
@@ -30,7 +30,7 @@ const meanings: Readonly<Record<Scope, string>> = {
 
 const shownPeople = 50;
 
-/** Answers `GET /login?login_challenge=…` with the page, and the form that it sends. */
+/** Answers `GET /login?login_challenge=…` with the page, and handles its form. */
 export function loginPage({ adminUrl, adminKey, people }: LoginPageOptions) {
   const callAdmin = (method: string, challenge: string, rest = "", body?: object) =>
     fetch(`${adminUrl()}/admin/v1/login-requests/${encodeURIComponent(challenge)}${rest}`, {
@@ -83,10 +83,12 @@ function consentForm(
 </form><p>Then you go to <code>${escapeHtml(redirect_uri)}</code></p>`;
 }
 
-/** Addresses of these pages carry challenges and codes. */
+/** The URLs of these pages carry challenges and codes. */
 const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store" };
 
-/** A page of the sample platform. No `form-action`: browsers hold it against where the form's answer leads, too. */
+/**
+ * A page of the sample platform. It sets no `form-action`, which browsers also apply to the redirect after the form.
+ */
 export function html(status: number, title: string, body: string): Response {
   return new Response(htmlPage(title, body), {
     status,

@@ -17,35 +17,35 @@ import { between, pick, type Random, weighted } from "./chance.ts";
 import { newLivestream } from "./livestreams.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
-/** Where an event is made up: one broadcaster's channel at one moment. */
+/** The setting of a generated event: one broadcaster's channel at one moment. */
 export interface Scene {
   readonly broadcaster: SamplePerson;
-  /** null: the broadcaster is not live. */
+  /** null when the broadcaster is not live. */
   readonly live: Livestream | null;
-  /** Who may chat, follow, give; somebody other than the broadcaster is among them. */
+  /** The people who may chat, follow and give; they include more than the broadcaster. */
   readonly people: readonly SamplePerson[];
   readonly categories: readonly Pick<Category, "id" | "name">[];
-  /** What payloads show, because sample users and categories have no pictures of their own. */
+  /** Pictures for payloads, because sample users and categories have none. */
   readonly pictures: { readonly profile: string; readonly icon: string };
-  /** An id that nothing else has, for a message or redemption. */
+  /** A unique id for a message or redemption. */
   readonly id: string;
   readonly now: number;
   readonly random: Random;
 }
 
-/** What happens: the payload, and what becomes of the broadcaster's livestream, which is changed first. */
+/** A generated event: its payload, and the change of the broadcaster's livestream, which is applied first. */
 export interface MadeUp {
   readonly data: object;
   readonly livestream?: LivestreamInput | "ended";
 }
 
 interface Kind {
-  /** How often it happens, against the others. */
+  /** The weight of the event against the others. */
   readonly weight: (live: boolean) => number;
   readonly make: (scene: Scene) => MadeUp;
 }
 
-/** The type is there for the compiler, which then checks that the payload is one of its. */
+/** The type parameter makes the compiler check the payload against the event's schema. */
 function kind<Type extends EventType>(
   _type: Type,
   weight: Kind["weight"],
@@ -137,7 +137,7 @@ const kindsByName: Readonly<Record<string, Kind>> = {
   ),
   [livestreamStatusUpdated.name]: kind(
     livestreamStatusUpdated,
-    // Who has left comes back soon: a channel that is subscribed to is mostly live.
+    // Going live has a high weight, so that a subscribed channel is mostly live.
     (live) => (live ? 2 : 20),
     (scene) => statusChange(scene),
   ),
@@ -200,29 +200,29 @@ const kindsByName: Readonly<Record<string, Kind>> = {
   ),
 };
 
-/** By name; a map, because names come from outside. */
+/** By name. A map, because names come from outside. */
 const kinds: ReadonlyMap<string, Kind> = new Map(Object.entries(kindsByName));
 
-/** An event that somebody has subscribed to, and whether its broadcaster is live. */
+/** A subscribed event, and whether its broadcaster is live. */
 interface Wanted {
   readonly event: string;
   readonly live: boolean;
 }
 
-/** Which of these happens next; null when none of them can be made up. */
+/** The next event; null when none of them can be generated. */
 export function nextEvent<T extends Wanted>(wanted: readonly T[], random: Random): T | null {
   const weight = ({ event, live }: T) => kinds.get(event)?.weight(live) ?? 0;
   return wanted.some((one) => weight(one) > 0) ? weighted(random, wanted, weight) : null;
 }
 
-/** Makes up what happens. Throws a `RangeError` for an event that `nextEvent` never chooses. */
+/** Generates an event. Throws a `RangeError` for an event that `nextEvent` never chooses. */
 export function makeUp(event: string, scene: Scene): MadeUp {
   const known = kinds.get(event);
   if (!known) throw new RangeError(`there is no way to make up ${event}`);
   return known.make(scene);
 }
 
-/** The broadcaster goes live, or off the air. */
+/** A livestream that starts or ends. */
 function statusChange(scene: Scene) {
   const { broadcaster, live, now, random } = scene;
   const livestream = live ? ("ended" as const) : newLivestream(broadcaster, now, random);

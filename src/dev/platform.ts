@@ -17,7 +17,7 @@ import type { Terminal } from "./terminal.ts";
 interface DevPlatformOptions {
   readonly config: Config;
   readonly credentials: DevCredentials;
-  /** Whether events are made up. */
+  /** Whether events are generated. */
   readonly events: boolean;
   readonly terminal: Terminal;
   readonly log: Log;
@@ -25,21 +25,21 @@ interface DevPlatformOptions {
   readonly random: Random;
 }
 
-/** A running platform to develop against. */
+/** A running development platform. */
 export interface DevPlatform {
   readonly app: App;
   readonly sample: SampleData;
   readonly adminKey: string;
   readonly receiverUrl: string;
-  /** Where a browser can sign in to the Dev app. */
+  /** The URL where a browser signs in to the Dev app. */
   readonly signInUrl: string;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
-  /** Lets deliveries under way arrive, then ends everything. */
+  /** Waits for deliveries under way, then stops everything. */
   stop(): Promise<void>;
 }
 
-/** What the Dev app has subscribed to when it is new, and for how many of the best known users. */
+/** The events that a new Dev app subscribes to, and for how many of the best known users. */
 const subscribedEvents = [
   "chat.message.sent",
   "channel.followed",
@@ -50,15 +50,15 @@ const subscribedEvents = [
 ] as const;
 const subscribedBroadcasters = 5;
 
-/** Marks a data directory whose sample data are all in. */
+/** Marks a data directory with complete sample data. */
 const completeKey = "dev_sample_data";
 
-/** Starts a server with everything around it that a developer needs. Throws what `startApp` throws. */
+/** Starts a server with sample data, receiver, login page and application. Throws the errors of `startApp`. */
 export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
   const { config, credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
   const adminKey = config.adminKey ?? credentials.admin_key;
-  // Before the server, which sends at once what is still to be delivered.
+  // Before the server, which sends pending deliveries at once.
   const receiver = startReceiver({
     port: credentials.receiver_port,
     secret: credentials.webhook_secret,
@@ -115,8 +115,8 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
 }
 
 /**
- * The Dev app; its deliveries follow the receiver to another port, unless its developer has sent them elsewhere, and
- * its redirect URI follows the sample application.
+ * Creates or updates the Dev app: webhook URL and redirect URI follow the ports of receiver and sample application,
+ * unless the developer has changed them.
  */
 async function keepApplication(
   store: Store,
@@ -154,7 +154,7 @@ async function keepApplication(
   if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
 }
 
-/** The access token, which stays the same also when it expired while nothing ran. */
+/** The access token, which is renewed under the same value when it has expired. */
 async function keepToken(
   store: Store,
   { client_id, access_token }: DevCredentials,

@@ -1,4 +1,4 @@
-/** The first of these ports that nobody listens on; 0, which has the system pick one, where all are taken. */
+/** The first free port of these; 0, for a port of the system's choice, when all are taken. */
 export function firstFree(hostname: string, ports: readonly number[]): number {
   return ports.find((port) => isFree(hostname, port)) ?? 0;
 }
@@ -9,12 +9,12 @@ function isFree(hostname: string, port: number): boolean {
     void probe.stop(true);
     return true;
   } catch {
-    // Whatever else is wrong with the address, starting the server on it says it better.
+    // Other problems are reported by the server's start.
     return false;
   }
 }
 
-/** A port and others to fall back on, ten apart, so that several platforms side by side have ports that go together. */
+/** A port and its alternatives, ten apart, so that the ports of one platform share an offset. */
 export function withAlternatives(port: number): number[] {
   return Array.from({ length: 10 }, (_, i) => port + 10 * i);
 }

@@ -3,16 +3,16 @@ import { firstFree, withAlternatives } from "./ports.ts";
 import { summaryOf } from "./summary.ts";
 import { clockTime, printable, type Terminal } from "./terminal.ts";
 
-/** A receiver of webhooks as a developer would write one. */
+/** A sample receiver of webhooks. */
 export interface DevReceiver {
   readonly port: number;
-  /** Where deliveries go. */
+  /** The webhook URL. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 interface DevReceiverOptions {
-  /** Where it listened last; 0: anywhere. */
+  /** The last port; 0 for any. */
   readonly port: number;
   readonly secret: string;
   readonly terminal: Terminal;
@@ -26,12 +26,12 @@ const maxBodyBytes = 1024 * 1024;
 const path = "/onair-dev";
 const urlForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/onair-dev$/;
 
-/** Whether a URL is that of such a receiver, whatever its port. */
+/** Whether a URL belongs to such a receiver, whatever its port. */
 export function isReceiverUrl(url: string): boolean {
   return urlForm.test(url);
 }
 
-/** Why a delivery was refused, for people. */
+/** The reasons for refusing a delivery, for people. */
 export const verdictReasons: Readonly<Record<Exclude<Verdict, "ok">, string>> = {
   missing_header: "a webhook header is missing",
   bad_timestamp: "webhook-timestamp is no number",
@@ -41,8 +41,8 @@ export const verdictReasons: Readonly<Record<Exclude<Verdict, "ok">, string>> = 
 };
 
 /**
- * Listens on loopback, verifies the signature of each delivery and prints a line for it: 204 for a genuine one,
- * 401 for any other.
+ * Listens on loopback, verifies the signature of each delivery and prints a line for it: 204 for a valid one, 401 for
+ * any other.
  */
 export function startReceiver({ port, secret, terminal, now }: DevReceiverOptions): DevReceiver {
   const { style } = terminal;

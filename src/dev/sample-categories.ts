@@ -1,6 +1,6 @@
 import type { CategoryInput } from "../domain/categories.ts";
 
-/** The categories of the sample platform, all made up; those at the front are watched most. */
+/** The made-up categories of the sample platform, the most watched first. */
 export const sampleCategories: readonly Omit<CategoryInput, "id">[] = [
   category(
     "Talk & Tea",

@@ -4,8 +4,7 @@ import { escapeHtml } from "../http/oauth/browser.ts";
 import { html } from "./login-page.ts";
 
 /*
- * A third-party application as a developer would write one: it sends the browser to sign in, and exchanges the code
- * that comes back.
+ * A sample third-party application: it redirects the browser to sign in and exchanges the returned code.
  */
 
 export const startPath = "/";
@@ -20,9 +19,9 @@ interface SampleClientOptions {
 
 const maxStarted = 100;
 
-/** Answers `/` by going to sign in, and `/callback` with the tokens and a request to try them with. */
+/** Answers `/` with a redirect to sign in, and `/callback` with the tokens and a sample request. */
 export function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: SampleClientOptions) {
-  /** The code verifiers of sign-ins that have begun, by state. */
+  /** Code verifiers of sign-ins under way, by state. */
   const started = new Map<string, string>();
 
   const start = (): Response => {

@@ -1,10 +1,10 @@
-/** What people who speak a language are called and say on the sample platform. All of it is made up. */
+/** Names and texts of a language's speakers on the sample platform. All of it is made up. */
 export interface SampleLanguage {
   /** ISO 639-1. */
   readonly code: string;
-  /** How many of the users speak it, against the others. */
+  /** The weight of the language among the users. */
   readonly weight: number;
-  /** A username to build on, and the display name. */
+  /** A base of usernames, with the display name. */
   readonly names: readonly (readonly [username: string, displayName: string])[];
   readonly bios: readonly string[];
   readonly titles: readonly string[];
@@ -47,7 +47,7 @@ export const english: SampleLanguage = {
   ],
 };
 
-/** English is spoken by those with a made-up handle; the others have names of their language. */
+/** English speakers have generated handles; the others have names of their language. */
 export const languages: readonly SampleLanguage[] = [
   english,
   {
@@ -256,7 +256,7 @@ export const languages: readonly SampleLanguage[] = [
   },
 ];
 
-/** The best known streamers: the first ones are live at the start and are what examples show. */
+/** The best known streamers: they are live at the start, and examples use them. */
 export const stars: readonly {
   readonly username: string;
   readonly displayName: string;

@@ -3,17 +3,17 @@ import { firstFree, withAlternatives } from "./ports.ts";
 import { callbackPath, sampleClient, startPath } from "./sample-client.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
-/** The pages of `onair dev` for a browser: the platform's login page, and an application to sign in to. */
+/** The pages of `onair dev` for a browser: the platform's login page, and a sample application. */
 export interface SignIn {
   readonly loginUrl: string;
-  /** Where to begin. */
+  /** The URL to start at. */
   readonly startUrl: string;
   readonly redirectUri: string;
   stop(): Promise<void>;
 }
 
 interface SignInOptions {
-  /** The addresses of the server, which starts later. */
+  /** The URLs of the server, which starts later. */
   readonly publicUrl: () => string;
   readonly adminUrl: () => string;
   readonly adminKey: string;
@@ -28,12 +28,12 @@ const maxBodyBytes = 16 * 1024;
 
 const redirectUriForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/callback$/;
 
-/** Whether a redirect URI is that of such an application, whatever its port. */
+/** Whether a redirect URI belongs to the sample application, whatever its port. */
 export function isSampleRedirectUri(uri: string): boolean {
   return redirectUriForm.test(uri);
 }
 
-/** Serves both on one port of loopback. */
+/** Serves both on one loopback port. */
 export function startSignIn(options: SignInOptions): SignIn {
   let origin = "";
   const platform = loginPage(options);

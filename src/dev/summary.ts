@@ -42,16 +42,16 @@ const summaries: { readonly [Name in keyof Payloads]: (data: Payloads[Name]) => 
   "kicks.gifted": ({ sender, gift }) => `${sender.username} gave ${gift.amount} Kicks (${gift.name})`,
 };
 
-/** What a delivery says, for a person. */
+/** The summary of a delivery, for people. */
 interface Summary {
   readonly type: string;
-  /** Username of the broadcaster, "" where there is none. */
+  /** The username of the broadcaster, "" when absent. */
   readonly broadcaster: string;
   /** For example `ninja_fox said "hello"`; "" for a type that is not in the catalogue. */
   readonly text: string;
 }
 
-/** Reads the body of a delivery. A body that is none gives a summary of nothing. */
+/** Summarises the body of a delivery; an invalid body gives an empty summary. */
 export function summaryOf(body: string): Summary {
   const { type, version, data } = parsed(body);
   const name = typeof type === "string" ? type : "";

@@ -11,24 +11,24 @@ const codes: Readonly<Record<Style, readonly [on: number, off: number]>> = {
   cyan: [36, 39],
 };
 
-/** Where lines for a person are written. */
+/** An output for people. */
 export interface Terminal {
-  /** The text in a style, where styles can be seen. */
+  /** Styles a text when the output supports it. */
   style(style: Style, text: string): string;
-  /** Prints a line; a person's terminal gets no more of it than fits its width. */
+  /** Prints a line, cut to the width of a terminal. */
   line(text: string): void;
-  /** Prints a text as it is. */
+  /** Prints a text unchanged. */
   print(text: string): void;
 }
 
-/** What a terminal needs of standard output. */
+/** The part of standard output that a terminal needs. */
 interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** Keeps what is written until it is released, so that something else can be the first. */
+/** Buffers the output until it is released, so that other output can come first. */
 export function heldBack(output: Output): Output & { release(): void } {
   let held: string[] | null = [];
   return {
@@ -47,7 +47,7 @@ export function heldBack(output: Output): Output & { release(): void } {
   };
 }
 
-/** Colours and widths are for terminals alone, and colours not for who set `NO_COLOR` (https://no-color.org). */
+/** Colours and widths apply only to terminals, and colours only without `NO_COLOR` (https://no-color.org). */
 export function terminalOn(output: Output, env: Environment): Terminal {
   const coloured = output.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {
@@ -63,16 +63,16 @@ export function terminalOn(output: Output, env: Environment): Terminal {
   };
 }
 
-/** Cuts a line to a width; wide characters count twice, colours not at all. */
+/** Cuts a line to a width; wide characters count twice, escape sequences not at all. */
 export function cut(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text;
   const fitting = Bun.sliceAnsi(text, 0, columns - 1);
-  // A wide character that begins in the last column is not left out by itself.
+  // A wide character in the last column does not fit.
   const overlaps = Bun.stringWidth(fitting) >= columns;
   return `${overlaps ? Bun.sliceAnsi(text, 0, columns - 2) : fitting}…`;
 }
 
-/** A text that came from elsewhere on one line, unable to steer the terminal. */
+/** Makes an untrusted text safe for the terminal: one line, without control characters. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }

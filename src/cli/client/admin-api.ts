@@ -29,22 +29,24 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The admin API of a target: the same routes, whether over HTTP or in this process. */
+/** The admin API of a target, over HTTP or in this process. */
 export interface AdminApi {
-  /** The answer, which is a good one; else an error is thrown that says what the API said. */
+  /** Sends a request; throws the API's error message for an error answer. */
   send(request: Sent): Promise<Response>;
-  /** The same, read as JSON. */
+  /** Sends a request and parses the answer as JSON. */
   json<T>(request: Sent): Promise<T>;
 }
 
-/** Opens the admin API of a target for `work`. Throws where it cannot be had, or there is no such data. */
+/**
+ * Opens the admin API of a target for `work`. Throws when it cannot be reached, or the data directory has no database.
+ */
 export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => Promise<T>): Promise<T> {
   const { server } = target;
   if (server) {
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
     return work(adminApi(server.url.origin, base, server.key, request));
   }
-  // A link that leads nowhere is there, too, and nothing to begin anew beside.
+  // `lstat`, because a dangling link counts as a database.
   if (!lstatSync(join(target.data, "onair.db"), { throwIfNoEntry: false })) {
     throw new UsageError(
       `There is no data in ${target.data}; name its directory with --data, or a server with --url`,
@@ -89,7 +91,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
 
 const inProcess = "http://in-process.invalid";
 
-/** Instead of a log: what an internal error was, which an answer does not tell, is told to whoever runs the command. */
+/** Collects internal errors in place of a log, because an answer does not describe them. */
 class Faults {
   last: string | null = null;
   readonly log: Log = {
@@ -100,7 +102,7 @@ class Faults {
   };
 }
 
-/** @param origin of the server; null: it is this process */
+/** @param origin the server's; null for this process */
 function adminApi(
   origin: string | null,
   base: string,
@@ -122,7 +124,7 @@ function adminApi(
         },
         body,
       });
-      // Every answer of On Air has one.
+      // Every answer of On Air has this header.
       if (response.ok && response.headers.has("x-request-id")) return response;
       if (response.ok) throw new Error(`${origin} is not the admin listener of an On Air server`);
       throw new Error((response.status === 500 && faults?.last) || (await refusalOf(response, origin)));

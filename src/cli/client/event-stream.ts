@@ -1,13 +1,13 @@
 import { second } from "../../domain/time.ts";
-import { inWords } from "./faults.ts";
+import { describeError } from "./faults.ts";
 import { request } from "./http.ts";
 import { readError } from "./refusal.ts";
 import { type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
 
-/** One thing that came of the event stream of an application. */
+/** An event of an application's event stream. */
 export interface Streamed {
   readonly type: string;
-  /** Where to go on behind it. */
+  /** The position to continue from. */
   readonly id: string;
   readonly data: string;
 }
@@ -16,25 +16,25 @@ interface EventStreamOptions {
   /** The public listener, without a trailing slash. */
   readonly url: string;
   readonly token: string;
-  /** Begin behind this id; null: now. */
+  /** The id to begin after; null begins now. */
   readonly lastId: string | null;
   readonly signal: AbortSignal;
-  /** Told of every connection. */
+  /** Called at each connection. */
   connected(): void;
-  /** Told why there is none, and when it is tried again. */
+  /** Called when the connection breaks, with the time until the next attempt. */
   interrupted(reason: string, retryMs: number): void;
 }
 
-/** The server breaks a silence after 15 seconds; after three times that nobody is there. */
+/** The server sends a heartbeat every 15 seconds; after three missing ones the connection counts as dead. */
 const longestSilenceMs = 45 * second;
 const longestWaitMs = 30 * second;
 
-/** The stream refuses this caller, and will again. */
+/** The server refuses the stream permanently. */
 class StreamRefused extends Error {}
 
 /**
- * Follows the event stream of an application until the signal, through any interruption: it connects again and goes on
- * where it was. Throws `StreamRefused` where the server refuses it for good.
+ * Follows the event stream of an application until the signal. After an interruption it connects again and continues at
+ * its position. Throws `StreamRefused` when the server refuses permanently.
  */
 export async function* followStream(options: EventStreamOptions): AsyncGenerator<Streamed> {
   const { signal } = options;
@@ -51,7 +51,7 @@ export async function* followStream(options: EventStreamOptions): AsyncGenerator
       }
     } catch (error) {
       if (error instanceof StreamRefused) throw error;
-      reason = inWords(error);
+      reason = describeError(error);
     }
     if (signal.aborted) return;
     const waitMs = Math.min(retryMs * 2 ** failures++, longestWaitMs);
@@ -60,11 +60,11 @@ export async function* followStream(options: EventStreamOptions): AsyncGenerator
   }
 }
 
-/** Where to go on. */
+/** The position of a reader. */
 interface Place {
   /** "" before the first event. */
   lastId: string;
-  /** When the first connection was made, by the clock of the server: from then on nothing is to be missed. */
+  /** The time of the first connection, by the server's clock: events from then on must not be missed. */
   since: number | null;
 }
 
@@ -86,7 +86,7 @@ async function* connection(options: EventStreamOptions, place: Place): AsyncGene
   }
 }
 
-/** Calls `notice` for each part, comments included, which are no events. */
+/** Calls `notice` for each chunk, comments included. */
 async function* noticed(parts: AsyncIterable<Uint8Array>, notice: () => void): AsyncGenerator<Uint8Array> {
   for await (const part of parts) {
     notice();

@@ -1,5 +1,5 @@
-/** What went wrong, in words; what the system or Bun says of it is only shown where there are no words for it. */
-export function inWords(error: unknown): string {
+/** Describes an error for people; falls back on the message of the system or of Bun. */
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined) return error.message;
@@ -54,7 +54,7 @@ const faults: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
 };
 
-/** Why a request got no answer, or not a whole one. */
+/** Describes why a request got no answer, or an incomplete one. */
 export function connectionFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, name, message } = error as NodeJS.ErrnoException;

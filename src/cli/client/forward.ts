@@ -3,28 +3,28 @@ import { version } from "../../version.ts";
 import { sign } from "../../webhooks/signature.ts";
 import { connectionFault } from "./faults.ts";
 
-/** A delivery as the event stream gives it. */
+/** A delivery of the event stream. */
 export interface StreamedDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What the local program said to a delivery. */
+/** The answer of the local program to a delivery. */
 export interface Forwarded {
-  /** null where there was no answer. */
+  /** null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** The first bytes of its answer, or why there was none. */
+  /** The first bytes of the answer, or the reason why there was none. */
   readonly answer: string;
 }
 
-/** As long as a webhook may take. */
+/** The time limit of a webhook. */
 const timeoutMs = 15 * second;
 const shownBytes = 1024;
 
 /**
- * Sends a delivery to a local program as its webhook would have come. `v1` is made anew with a secret of this program's
- * choice; `v1a`, the platform's own, stays as it was and holds still, because id, time and body are the same.
+ * Sends a delivery to a local program in the form of its webhook. The `v1` signature is made with a secret of this
+ * program's choice; the platform's own `v1a` stays valid, because id, time and body are the same.
  */
 export async function forward(
   { headers, body }: StreamedDelivery,

@@ -11,16 +11,16 @@ export class Unreachable extends Error {
     super(`${origin} cannot be reached: ${connectionFault(cause)}`);
   }
 
-  /** The connection was there, and broke off. */
+  /** Whether the connection broke after it was established. */
   get isBrokenOff(): boolean {
     return this.cause instanceof Error && "code" in this.cause && this.cause.code === "ECONNRESET";
   }
 }
 
 /**
- * Sends a request to an On Air server: the one way in which commands do. It is not redirected and has no time limit of
- * its own, and what is meant for this machine goes to no proxy of the environment, which would see the key or token.
- * Throws `Unreachable`, or what the body throws.
+ * Sends a request to an On Air server; all commands use it. It follows no redirect and has no time limit. Requests to
+ * this machine bypass the proxy of the environment, which would see the key or token. Throws `Unreachable`, or the
+ * error of the body.
  */
 export async function request(url: URL | string, init: BunFetchRequestInit = {}): Promise<Response> {
   const { origin, hostname } = new URL(url);
@@ -32,7 +32,7 @@ export async function request(url: URL | string, init: BunFetchRequestInit = {})
       timeout: false,
       ...(isLoopback(hostname) && { proxy: false }),
       ...init,
-      ...(isStream(body) && { body: noting(body, source) }),
+      ...(isStream(body) && { body: recordingErrors(body, source) }),
     });
   } catch (error) {
     if (init.signal?.aborted) throw init.signal.reason;
@@ -43,8 +43,8 @@ export async function request(url: URL | string, init: BunFetchRequestInit = {})
 const isStream = (body: unknown): body is AsyncIterable<Uint8Array> =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body && !(body instanceof Blob);
 
-/** Notes what goes wrong in the source, which else could not be told from a broken connection. */
-async function* noting(
+/** Records an error of the body's source, to distinguish it from a broken connection. */
+async function* recordingErrors(
   input: AsyncIterable<Uint8Array>,
   source: { failure: unknown },
 ): AsyncGenerator<Uint8Array> {

@@ -1,10 +1,10 @@
-/** What an error answer of an API says. */
+/** The content of an error answer. */
 interface ErrorAnswer {
   readonly message: string | null;
   readonly errors: readonly { readonly in?: string; readonly field: string; readonly message: string }[];
 }
 
-/** Fields of the API that an option of another name gives. */
+/** Options whose name differs from the API's field. */
 const optionNames: Readonly<Record<string, string>> = {
   application_id: "--application",
   subscription_id: "--subscription",
@@ -16,7 +16,7 @@ const optionNames: Readonly<Record<string, string>> = {
   id: "the id",
 };
 
-/** Fields of the API that an option of the same name gives. */
+/** Fields whose option has the same name. */
 const sameNames = [
   "after",
   "before",
@@ -38,18 +38,18 @@ const sameNames = [
   "webhook_url",
 ];
 
-/** The option that gives a field of the API: `--scope` for `scopes`, `--set content` for `data.content`. */
+/** The option for a field of the API: `--scope` for `scopes`, `--set content` for `data.content`. */
 function optionOf(field: string): string {
   const [, head = field, rest = ""] = /^([A-Za-z_-]+)(.*)$/s.exec(field) ?? [];
   const same = sameNames.includes(head) ? `--${head.toLowerCase().replaceAll("_", "-")}` : null;
   const option = Object.hasOwn(optionNames, head) ? optionNames[head] : same;
   if (option === undefined || option === null) return field;
   if (head === "data") return rest === "" ? option : `${option} ${rest.replace(/^\./, "")}`;
-  // The place within a list says nothing to whoever repeats an option.
+  // An index has no meaning for an option that is repeated.
   return option;
 }
 
-/** Reads an error answer; null where it is none of an On Air server. */
+/** Parses an error answer; null when it does not come from an On Air server. */
 export function readError(text: string): ErrorAnswer | null {
   try {
     const { message, errors = [] } = JSON.parse(text) as Partial<ErrorAnswer>;
@@ -59,7 +59,7 @@ export function readError(text: string): ErrorAnswer | null {
   }
 }
 
-/** What an answer that is not a good one says, for people; fields have the names of options. */
+/** Describes an error answer for people; fields have the names of options. */
 export async function refusalOf(response: Response, origin: string | null): Promise<string> {
   const text = await response.text().catch(() => "");
   const answer = readError(text);
@@ -67,7 +67,7 @@ export async function refusalOf(response: Response, origin: string | null): Prom
     const separator = /^[A-Z]/.test(message) ? ": " : " ";
     return optionOf(field) + separator + message;
   });
-  const message = fields.length > 0 ? fields.join("\n") : (answer?.message ?? whatElse(response, text));
+  const message = fields.length > 0 ? fields.join("\n") : (answer?.message ?? foreignAnswer(response, text));
   if (origin === null) return message;
   const isElsewhere = response.status === 404 && (!answer || message === "There is nothing at this path");
   const hint = isElsewhere ? " --url must name the admin listener." : keyHint(response.status);
@@ -76,8 +76,8 @@ export async function refusalOf(response: Response, origin: string | null): Prom
 
 const keyHint = (status: number) => (status === 401 ? " ONAIR_ADMIN_KEY must hold the operator key." : "");
 
-/** Of an answer that no On Air server gave. */
-function whatElse({ headers }: Response, text: string): string {
+/** Describes an answer that does not come from an On Air server. */
+function foreignAnswer({ headers }: Response, text: string): string {
   const location = headers.get("location");
   if (location) return `it leads to ${location}, and is not followed there.`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not steer the terminal

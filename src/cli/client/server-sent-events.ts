@@ -1,21 +1,21 @@
-/** One event of a stream of them. */
+/** A server-sent event. */
 export interface ServerSentEvent {
-  /** `message` where none was named. */
+  /** `message` by default. */
   readonly type: string;
-  /** null for a frame without any, which is no event but may carry an id. */
+  /** null for a frame without data, which is not an event but may carry an id. */
   readonly data: string | null;
-  /** The last id that the stream has given, "" before the first. */
+  /** The last id of the stream so far, "" before the first. */
   readonly lastId: string;
-  /** How long to wait before connecting again; null where nothing was said. */
+  /** The time to wait before connecting again; null when unspecified. */
   readonly retryMs: number | null;
 }
 
-/** A line longer than that is no event of ours. */
+/** The longest accepted frame, in characters. */
 const longestFrame = 8 * 1024 * 1024;
 
 /**
- * Reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6), and frames
- * without data, too. Throws where one is longer than 8 Mi characters.
+ * Parses server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6), and frames
+ * without data, too. Throws when a frame exceeds 8 Mi characters.
  */
 export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let lastId = "";
@@ -36,16 +36,16 @@ export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): Asyn
   }
 }
 
-/** The lines of each frame; the last one counts only if a blank line ends it. */
+/** The lines of each frame; a last frame without a blank line is dropped. */
 async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
-  const decoder = new TextDecoder(); // takes a byte order mark away
+  const decoder = new TextDecoder(); // removes a byte order mark
   let rest = "";
   let lines: string[] = [];
   for await (const bytes of stream) {
     rest += decoder.decode(bytes, { stream: true });
     for (;;) {
       const end = /\r\n|\n|\r/.exec(rest);
-      // A CR at the end may be half of a CRLF.
+      // A CR at the end may be the first half of a CRLF.
       if (!end || (end[0] === "\r" && end.index === rest.length - 1)) break;
       const line = rest.slice(0, end.index);
       rest = rest.slice(end.index + end[0].length);

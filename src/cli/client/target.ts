@@ -1,14 +1,14 @@
 import { type Environment, readConfig, readSecret } from "../../config.ts";
 
-/** What a command works on: a running server, or a data directory that no server uses. */
+/** The target of a command: a running server, or a data directory that no server uses. */
 export interface Target {
   readonly server: { readonly url: URL; readonly key: string } | null;
-  /** Without a server: the data directory. */
+  /** The data directory, used when there is no server. */
   readonly data: string;
   readonly allowPrivateWebhooks: boolean;
-  /** Of a data directory: backups that are kept. */
+  /** The number of backups to keep in the data directory. */
   readonly keepBackups: number;
-  /** The option that names it to another command, with a space before it; "" where the environment does. */
+  /** The option that names the target to another command, with a space before it; "" when the environment names it. */
   readonly option: string;
 }
 
@@ -20,7 +20,7 @@ export const targetHelp = `  --url URL      the admin listener of a running serv
   --data DIR     instead: the data directory, as of "onair serve" (ONAIR_DATA, where ONAIR_URL is
                  not set; default: onair-data); refused while a server uses it`;
 
-/** Reads what a command works on, and notes what is wrong with it in `mistakes`. */
+/** Reads the target of a command, and adds problems to `mistakes`. */
 export function readTarget(
   given: { readonly url?: string | undefined; readonly data?: string | undefined },
   env: Environment,
@@ -47,7 +47,7 @@ export function readTarget(
   return { server: url && key ? { url, key } : null, data, allowPrivateWebhooks, keepBackups, option };
 }
 
-/** The key for requests to a server; undefined where there is none. */
+/** The key for requests to a server; undefined when there is none. */
 function adminKeyOf(env: Environment, mistakes: string[]): string | undefined {
   try {
     return readSecret(env, "ONAIR_ADMIN_KEY");

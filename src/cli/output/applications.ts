@@ -2,7 +2,7 @@ import type { Environment } from "../../config.ts";
 import type { AdminApi } from "../client/admin-api.ts";
 import { type Page, type Paging, pagesOf, printList } from "./list.ts";
 
-/** An application, as the admin API shows it. */
+/** An application in the admin API's form. */
 export interface Application {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface Application {
   readonly disabled: boolean;
 }
 
-/** The endpoint of an application, as the admin API shows it. */
+/** An endpoint in the admin API's form. */
 export interface Endpoint {
   readonly app_id: string;
   readonly status: "enabled" | "failing" | "disabled";
@@ -21,7 +21,7 @@ export interface Endpoint {
   readonly last_failure: { readonly error: string | null } | null;
 }
 
-/** Why an endpoint is disabled. */
+/** Reasons why an endpoint is disabled. */
 export const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" } as const;
 
 type Listed = Application & { readonly endpoint: Pick<Endpoint, "status" | "disabled_reason"> };
@@ -32,7 +32,7 @@ export async function listApplications(
   paging: Paging,
   { json, env }: { readonly json: boolean; readonly env: Environment },
 ): Promise<void> {
-  const unwell = await unwellEndpoints(api);
+  const unwell = await failingEndpoints(api);
   const get = async (query: string): Promise<Page<Listed>> => {
     const path = `/admin/v1/applications?${query}`;
     const { data, pagination } = await api.json<Page<Application>>({ method: "GET", path });
@@ -54,8 +54,8 @@ export async function listApplications(
   });
 }
 
-/** The endpoints that are failing or disabled; all others are well. */
-async function unwellEndpoints(api: AdminApi): Promise<Map<string, Endpoint>> {
+/** The endpoints that are failing or disabled. */
+async function failingEndpoints(api: AdminApi): Promise<Map<string, Endpoint>> {
   const everything = { limit: Number.POSITIVE_INFINITY, cursor: "" };
   const found = new Map<string, Endpoint>();
   const get = (query: string) =>
@@ -73,7 +73,7 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
   return disabled_reason === null ? status : `${status} (${disabled_reason})`;
 }
 
-/** An answer with the state of an endpoint in one line. */
+/** An answer for people, with the endpoint's state in one line. */
 export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { last_failure, endpoint, ...rest } = answer;
   if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as Endpoint) };

@@ -2,7 +2,7 @@ import type { Environment } from "../../config.ts";
 import { note } from "./list.ts";
 import { print, recordLines, type Screen, screen, table } from "./print.ts";
 
-/** A delivery, as the admin API shows it. */
+/** A delivery in the admin API's form. */
 export interface Delivery {
   readonly id: string;
   readonly app_id: string;
@@ -23,7 +23,7 @@ interface Attempt {
   readonly response: string;
 }
 
-/** How a delivery is shown in a list. */
+/** The columns of a list of deliveries. */
 export const deliveryColumns = ["ID", "PUBLISHED", "STATUS", "TYPE", "ATTEMPTS", "LAST", "APPLICATION"];
 
 export function deliveryCells({ id, created_at, status, type, attempts, app_id }: Delivery): string[] {
@@ -31,7 +31,7 @@ export function deliveryCells({ id, created_at, status, type, attempts, app_id }
   return [id, created_at, status, type, String(attempts.length), last ? outcomeOf(last) : "-", app_id];
 }
 
-/** A delivery with its attempts, and the request as it was sent last where that is known. */
+/** Prints a delivery with its attempts, and the last request when it is known. */
 export async function printDelivery(
   { attempts, request, ...delivery }: Delivery,
   env: Environment,
@@ -51,7 +51,7 @@ function attemptTable(attempts: readonly Attempt[], on: Screen): string {
     one.error ?? "",
     one.response.slice(0, longestAnswer),
   ]);
-  // Not cut to the terminal: why an attempt failed is what is looked for.
+  // Not cut to the terminal, so that errors stay complete.
   return table(["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER"], rows, { ...on, columns: null });
 }
 
@@ -59,7 +59,7 @@ const longestAnswer = 80;
 
 const outcomeOf = ({ status, outcome }: Attempt) => (status === null ? outcome : String(status));
 
-/** Says what became of the last attempt, and what follows. */
+/** Notes the outcome of the last attempt and the next step. */
 export function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {
   const last = attempts.at(-1);
   const why = last?.error ? `: ${last.error}` : "";

@@ -3,7 +3,7 @@ export function counted(count: number): string {
   return Math.round(count).toLocaleString("en");
 }
 
-/** `1 row`, `2,000 rows`; a noun whose plural is not made by an s brings it. */
+/** `1 row`, `2,000 rows`; pass an irregular plural as `plural`. */
 export function countOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${counted(count)} ${count === 1 ? noun : plural}`;
 }
@@ -13,14 +13,14 @@ export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
 }
 
-/** How long something takes, in whole seconds. */
+/** A duration in whole seconds. */
 export function duration(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds < 100) return `${seconds} s`;
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
-/** A clock that starts now and says how long something took, as in `in 1.2 s`. */
+/** A stopwatch that starts now; returns the elapsed time as in `in 1.2 s`. */
 export function stopwatch(): () => string {
   const startedAt = performance.now();
   return () => {

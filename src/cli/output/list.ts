@@ -14,16 +14,16 @@ export const pagingHelp = `  --limit N      for list: how many at most (default:
                  for list: go on behind the list that named this cursor`;
 
 const defaultLimit = 25;
-/** What one request may ask for. */
+/** The largest page that one request may ask for. */
 const longestPage = 100;
 
-/** Which part of a list was asked for. */
+/** The requested part of a list. */
 export interface Paging {
   readonly limit: number;
   readonly cursor: string;
 }
 
-/** Reads which part of a list is asked for, and notes what is wrong with it in `mistakes`. */
+/** Reads the requested part of a list, and adds problems to `mistakes`. */
 export function readPaging(
   values: {
     readonly limit?: string | undefined;
@@ -38,13 +38,13 @@ export function readPaging(
   return { limit: all ? Number.POSITIVE_INFINITY : (number ?? defaultLimit), cursor };
 }
 
-/** One page, as the admin API gives it. */
+/** A page of the admin API. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
 
-/** The pages of what was asked for, following cursors. */
+/** The requested pages, following cursors. */
 export async function* pagesOf<T>(
   { limit, cursor: from }: Paging,
   fetchPage: (query: string) => Promise<Page<T>>,
@@ -66,11 +66,11 @@ interface ListOutput<T> {
   readonly env: Environment;
   readonly columns: readonly string[];
   cells(item: T): readonly string[];
-  /** What is said where there is nothing. */
+  /** The note for an empty list. */
   readonly empty: string;
 }
 
-/** Prints a list page by page: as one JSON object, or as a table, with a note where it is empty or goes on. */
+/** Prints a list page by page, as one JSON object or as a table, with a note when it is empty or has more pages. */
 export async function printList<T>(
   pages: AsyncIterable<Page<T>>,
   { json, env, columns, cells, empty }: ListOutput<T>,
@@ -93,7 +93,7 @@ export async function printList<T>(
   else if (count === 0) note(empty);
 }
 
-/** Says something beside what is printed. */
+/** Prints a note on standard error. */
 export function note(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }

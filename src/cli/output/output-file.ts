@@ -1,10 +1,7 @@
 import { renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/**
- * Notes why a file cannot be written in place of what is there. A device is never replaced: it is no file that could be
- * had back.
- */
+/** Adds a mistake when a file must not be replaced. A device is never replaced, because it could not be restored. */
 export function checkOutputFile(
   file: string,
   { force }: { readonly force: boolean },
@@ -22,7 +19,7 @@ export function checkOutputFile(
   else if (!force) mistakes.push(`${file} exists; --force replaces it`);
 }
 
-/** Has a file written beside, which takes the place of `file` when it is whole: it is there as a whole or not at all. */
+/** Writes a temporary file next to `file` and renames it when it is complete, so that a partial file never appears. */
 export async function replaceFile<T>(file: string, write: (partial: string) => Promise<T>): Promise<T> {
   const partial = `${file}.partial`;
   try {

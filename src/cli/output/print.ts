@@ -1,15 +1,15 @@
 import type { Environment } from "../../config.ts";
 import { cut, printable, type Style, terminalOn } from "../../dev/terminal.ts";
 
-/** The reader of standard output has gone, as `head` does when it has enough. */
+/** The reader of standard output has closed it, as `head` does. */
 class OutputClosed extends Error {
   override name = "OutputClosed";
 }
 
-/** Without a listener the error of a stream ends the process, although the writer learns of it. */
+/** Without a listener, an error event of a stream ends the process, although the writer also gets the error. */
 const ignored = () => {};
 
-/** Writes to standard output and waits until it is written: the process may end right after, with a full pipe. */
+/** Writes to standard output and waits for it, because the process may exit right after. */
 export function write(data: string | Uint8Array): Promise<void> {
   const { stdout } = process;
   if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
@@ -26,23 +26,23 @@ export function print(line: string): Promise<void> {
   return write(`${line}\n`);
 }
 
-/** Standard output for people: styles where it is a terminal. */
+/** The layout of standard output for people, with styles on a terminal. */
 export function screen(env: Environment): Screen {
   const { stdout } = process;
   const columns = stdout.isTTY ? stdout.columns || null : null;
   return { style: terminalOn(stdout, env).style, columns };
 }
 
-/** What a text for people is laid out for. */
+/** The layout of a text for people. */
 export interface Screen {
   style(style: Style, text: string): string;
-  /** null: lines may have any width. */
+  /** null for any width. */
   readonly columns: number | null;
 }
 
 const plain: Screen = { style: (_, text) => text, columns: null };
 
-/** A record as lines of name and value. */
+/** Formats a record as lines of name and value. */
 export function recordLines(record: Readonly<Record<string, unknown>>, { style }: Screen = plain): string {
   const width = Math.max(...Object.keys(record).map((name) => name.length));
   return Object.entries(record)
@@ -59,12 +59,12 @@ function shown(value: unknown): string {
   return printable(Array.isArray(value) ? value.join(" ") || "-" : String(value));
 }
 
-/** Rows below the names of their columns, each column as wide as its widest cell. */
+/** Formats rows below their column names, each column as wide as its widest cell. */
 export function table(columns: readonly string[], rows: readonly (readonly string[])[], on?: Screen): string {
   return tableWriter(columns, on)(rows);
 }
 
-/** Lays out a table that comes in parts; the first part has the names of the columns above it. */
+/** Formats a table in parts; the first part has the column names. */
 export function tableWriter(columns: readonly string[], { style, columns: width }: Screen = plain) {
   let isFirst = true;
   const widths = columns.map((name) => name.length);
@@ -85,7 +85,7 @@ export function tableWriter(columns: readonly string[], { style, columns: width 
   };
 }
 
-/** Cells side by side. A wide character takes two columns of a terminal. */
+/** Joins the cells of a row. A wide character takes two columns of a terminal. */
 function line(
   cells: readonly string[],
   widths: readonly number[],

@@ -1,21 +1,21 @@
 import { counted, duration, megabytes } from "./format.ts";
 
-/** What is known of a long piece of work; whoever does it counts up. */
+/** The progress of a long operation, which updates the counts. */
 export interface Progress {
-  /** Bytes done, of `totalBytes`; null: nobody knows how many there are. */
+  /** Bytes done, of `totalBytes`; null when the total is unknown. */
   bytes: number;
   readonly totalBytes: number | null;
-  /** null: it has none. */
+  /** null when the operation has no rows. */
   rows: number | null;
-  /** Where it is rows that are counted, and not bytes. */
+  /** The total, when rows are counted instead of bytes. */
   readonly totalRows?: number;
-  /** What is counted, where it is not rows; `share` says how much of all is done, from 0 to 1. */
+  /** The counted things, when they are not rows; `share` is the part done, from 0 to 1. */
   readonly counted?: { readonly nouns: string; share: number };
 }
 
-/** Shows a `Progress` while the work goes on. */
+/** Shows a `Progress` during the operation. */
 interface ProgressDisplay {
-  /** Takes the bar away; where plain lines were shown, says the last one. */
+  /** Removes the bar; prints the last line when plain lines were shown. */
   end(): void;
 }
 
@@ -24,7 +24,7 @@ const shortestBar = 8;
 const onTerminalMs = 100;
 const elsewhereMs = 5_000;
 
-/** One line for a progress after `elapsedMs`, with a bar where a terminal of `columns` has room for it. */
+/** One line for the progress after `elapsedMs`, with a bar when a terminal of `columns` has room. */
 export function progressLine(
   progress: Readonly<Progress>,
   elapsedMs: number,
@@ -47,7 +47,7 @@ export function progressLine(
   return barred(share, `${done}  ${speed}${left}`, columns);
 }
 
-/** A share in percent with a text, and a bar where there is room for one. */
+/** Percentage and text, with a bar when there is room. */
 function barred(share: number, text: string, columns: number | null): string {
   const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);
   const all = percent + text;
@@ -58,11 +58,11 @@ function barred(share: number, text: string, columns: number | null): string {
   return `${"█".repeat(filled)}${"░".repeat(width - filled)} ${all}`;
 }
 
-/** A line that wraps could not be drawn over. */
+/** Cut to one line, because a wrapped line cannot be redrawn. */
 const fitted = (text: string, columns: number | null) =>
   columns === null ? text : text.slice(0, columns - 1);
 
-/** Shows progress on standard error: a bar that redraws itself on a terminal, a plain line now and then elsewhere. */
+/** Shows progress on standard error: a redrawn bar on a terminal, else a plain line from time to time. */
 export function showProgress(progress: Readonly<Progress>): ProgressDisplay {
   const terminal = process.stderr.isTTY === true;
   const startedAt = performance.now();

@@ -6,16 +6,16 @@ const shownErrors = 20;
 
 interface ReportOptions {
   readonly json: boolean;
-  /** It was stopped before its end. */
+  /** Whether it was interrupted. */
   readonly interrupted?: boolean;
-  /** The same was published before, and nothing was sent now. */
+  /** Whether the batch repeats an earlier one, so that nothing was sent. */
   readonly alreadySent?: boolean;
-  /** How long it took, as in `in 1.2 s`. */
+  /** The duration, as in `in 1.2 s`. */
   readonly took: string;
 }
 
-/** Tells what became of a batch: refused lines on standard error, the counts on standard output. */
-export async function tellReport(
+/** Prints the result of a batch: refused lines on standard error, counts on standard output. */
+export async function printReport(
   { accepted, rejected, ignored_fields, errors }: BatchReport,
   { json, interrupted = false, alreadySent, took }: ReportOptions,
 ): Promise<void> {

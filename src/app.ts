@@ -27,32 +27,29 @@ export interface App {
   readonly engine: Engine;
   readonly publisher: Publisher;
   readonly backups: Backups;
-  /**
-   * Is not ready from then on; after the drain delay lets requests and attempts in flight finish for a while, then
-   * closes everything.
-   */
+  /** Stops being ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
   stop(): Promise<void>;
 }
 
 interface AppOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Instead of the system's clock. */
+  /** The clock; by default the system's. */
   readonly now?: (() => number) | undefined;
-  /** With `now`: a clock that nobody sets; the same one where it is left out. */
+  /** A monotonic clock to go with `now`; by default `now` itself. */
   readonly steady?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
-  /** Instead of the 15 seconds that an attempt to deliver may take. */
+  /** The time limit of a delivery attempt; by default 15 seconds. */
   readonly attemptTimeoutMs?: number;
-  /** Shows the operator key of a first start; where left out, it is written into a file of the data directory. */
+  /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
   readonly showAdminKey?: ShowKey | undefined;
-  /** Wrong operator keys a minute from one address, instead of the usual number; 0: no limit. */
+  /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
 }
 
 const drainMs = 10 * second;
 
-/** Builds everything from the settings and starts it. Throws when the data directory or a port cannot be had. */
+/** Builds and starts a server. Throws when the data directory or a port is not available. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
   const storage = new StorageWatch(log);
@@ -70,7 +67,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now });
     started.push(api);
-    // Reads are answered from here on; the admin listener, which is for writing, is loaded behind that.
+    // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
     const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
@@ -130,7 +127,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       backups,
       async stop() {
         phase = "stopping";
-        // Whatever sends requests here has this long to see that it should no longer.
+        // Gives load balancers time to notice that the server is not ready.
         await Bun.sleep(config.drainDelay * second);
         storage.stop();
         backups.stop();
@@ -147,19 +144,21 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** The connections that deliveries may have: a quarter of the descriptors is for those of the listeners and for files. */
+/**
+ * The number of webhook connections: three quarters of the file descriptors. The rest is for the listeners and files.
+ */
 function webhookConnections(): number {
   const descriptors = descriptorLimit();
   const memory = process.constrainedMemory();
   return connectionCapacity({ descriptors: descriptors && Math.floor(descriptors * 0.75), memory });
 }
 
-/** Named from here for the same reason as the engine's. */
+/** The program of a backup thread, named here for the same reason as the engine's. */
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
 export const databaseCheckProgram = new URL("./doctor/database-worker.ts", import.meta.url).href;
 
-/** In a thread of its own, except with a clock of one's own. */
+/** Starts the engine in a thread of its own, or in this one when a clock is injected. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
   const { data, allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
@@ -181,12 +180,12 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
     const { startEngine } = await import("./engine/engine.ts");
     return startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
   }
-  // Named from here, because in the executable all modules but the entry points are one file in this directory.
+  // Named here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
   return startEngineThread({ program, settings, logLevel, log, onFault, failed: exits(log) });
 }
 
-/** What no request, or no delivery, could do without is gone: whoever runs this process is to start it again. */
+/** Ends the process after the loss of a part that requests or deliveries need; the service manager restarts it. */
 function exits(log: Log): () => void {
   return () => void log.flush().then(() => process.exit(1));
 }

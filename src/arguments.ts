@@ -1,9 +1,9 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
-/** Longer words are no slips of the keyboard. */
+/** Words above this length get no suggestion. */
 const longestWord = 40;
 
-/** The known word that was most likely meant by a mistyped one; null where none is near. */
+/** The known word closest to a mistyped one; null when none is close. */
 export function nearest(word: string, known: readonly string[]): string | null {
   if (word.length < 2 || word.length > longestWord) return null;
   const slips = Math.min(3, Math.max(1, Math.floor(word.length / 3)));
@@ -16,13 +16,13 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return best;
 }
 
-/** A question that names the word most likely meant, to be put behind a sentence; "" where none is near. */
+/** A suggestion to append to a sentence: "Did you mean …?"; "" when no known word is close. */
 export function didYouMean(word: string, known: readonly string[], prefix = ""): string {
   const meant = nearest(word, known);
   return meant === null ? "" : ` Did you mean ${prefix}${meant}?`;
 }
 
-/** Letters to add, leave out, replace, or swap with their neighbour. */
+/** The number of letters to insert, delete, replace or swap with a neighbour. */
 function editDistance(a: string, b: string): number {
   let older: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -40,15 +40,15 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** The words and options of a command line, and what is wrong with the options. */
+/** The parsed command line, with the mistakes in its options. */
 interface Arguments {
   readonly positionals: readonly string[];
-  /** By name; of an option that is repeated the last. */
+  /** By name; the last value of a repeated option. */
   readonly values: Readonly<Record<string, string | true>>;
   readonly mistakes: readonly string[];
 }
 
-/** Reads a command line. A misuse of an option is a sentence in `mistakes` and no value. */
+/** Parses a command line. A mistake in an option gives a sentence in `mistakes` and no value. */
 export function checkArguments(args: readonly string[], options: ParseArgsOptionsConfig): Arguments {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const known = Object.keys(options);
@@ -58,7 +58,7 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
   let ofUnknown = -1;
   for (const token of tokens) {
     if (token.kind === "positional") {
-      // What stands behind an unknown option is most likely its value.
+      // The word after an unknown option is most likely its value.
       if (token.index !== ofUnknown) positionals.push(token.value);
     }
     if (token.kind !== "option") continue;

@@ -20,66 +20,66 @@ import {
   yesOrNo,
 } from "./setting-values.ts";
 
-/** All settings of a server, checked. */
+/** The checked settings of a server. */
 export interface Config {
   readonly data: string;
   readonly host: string;
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
-  /** Names by which the admin listener is known, beside `adminHost`, `localhost` and addresses. */
+  /** Further host names of the admin listener, besides `adminHost`, `localhost` and IP addresses. */
   readonly adminHosts: readonly string[];
-  /** null: the address of the public listener. */
+  /** null for the address of the public listener. */
   readonly publicUrl: string | null;
-  /** null: the keys of the data directory, of which the first start makes one. */
+  /** null for the keys of the data directory, of which the first start makes one. */
   readonly adminKey: string | null;
   readonly allowPrivateWebhooks: boolean;
-  /** The URL of the egress proxy, which may hold a password; null: none. */
+  /** The URL of the egress proxy, which may hold a password; null for none. */
   readonly webhookProxy: string | null;
-  /** Deliveries that may be under way to an endpoint at once. */
+  /** Concurrent deliveries to an endpoint. */
   readonly webhookConcurrency: number;
-  /** Requests a minute; 0: no limit. */
+  /** Requests a minute; 0 means no limit. */
   readonly rateLimit: number;
   readonly subscriptionLimit: number;
-  /** Event streams that an application may have open. */
+  /** Open event streams of an application. */
   readonly streamLimit: number;
-  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** The platform's own login and consent page; null: users cannot log in. */
+  /** The platform's login and consent page; null disables logins. */
   readonly loginUrl: string | null;
-  /** The platform's own access tokens, which are JWTs signed by these keys, are accepted; null: they are not. */
+  /** The key set that signs the platform's own access tokens (JWTs); null refuses such tokens. */
   readonly jwksUrl: string | null;
   readonly jwtIssuer: string | null;
   readonly jwtAudience: string | null;
-  /** Whether those without a subject are the application's own; else they are refused. */
+  /** Whether tokens without a subject belong to the application itself; else they are refused. */
   readonly jwtAppWithoutSub: boolean;
-  /** Seconds after which an undelivered event is not sent any more, by event type; 0: never. */
+  /** Seconds after which an undelivered event expires, by event type; 0 for never. */
   readonly timeToLive: Readonly<Record<string, number>>;
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
-  /** Backups in the data directory. */
+  /** Backups to keep in the data directory. */
   readonly keepBackups: number;
-  /** Seconds between the moment at which `/readyz` says that the server stops, and that at which listeners close. */
+  /** Seconds between `/readyz` reporting the stop and the listeners closing. */
   readonly drainDelay: number;
-  /** The file that the log is written to; null: standard error. */
+  /** The log file; null for standard error. */
   readonly logFile: string | null;
   readonly logLevel: LogLevel;
 }
 
-/** The settings cannot be used. The message lists everything that is wrong with them. */
+/** Invalid settings. The message lists all problems. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
 interface Setting<T> {
   readonly help: string;
-  /** What stands for the value in the help; none for a switch. */
+  /** The placeholder of the value in the help; absent for a switch. */
   readonly value?: string;
   readonly default: string | null;
-  /** Only from the environment, because arguments can be seen by other users of the machine. */
+  /** Read only from the environment, because other users of the machine can see arguments. */
   readonly secret?: boolean;
-  /** Reads the text of the setting; a thrown `TypeError` says what it must be. */
+  /** Parses the setting; throws a `TypeError` that states what it must be. */
   readonly read: (text: string) => T;
 }
 
@@ -223,7 +223,7 @@ const names = Object.keys(settings) as (keyof Config)[];
 const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
 
-/** The settings by the names of their options, to be logged: of a secret only whether it is set. */
+/** The settings by option name, for the log; of a secret only whether it is set. */
 export function shownSettings(config: Config): Record<string, unknown> {
   const shown = (name: keyof Config) =>
     settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
@@ -243,8 +243,8 @@ function withoutSecrets(value: unknown): unknown {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the settings: arguments over environment over `defaults` over the built-in ones. Throws a `ConfigError`
- * that lists all mistakes at once.
+ * Reads the settings: arguments override the environment, which overrides `defaults`, which override the built-in
+ * defaults. Throws a `ConfigError` with all mistakes.
  */
 export function readConfig(
   args: readonly string[],
@@ -258,8 +258,8 @@ export function readConfig(
 }
 
 /**
- * The same, with the mistakes beside it: a setting that cannot be read has its default then. `others` are options of the
- * command line that are no settings.
+ * Reads the settings and returns the mistakes beside them; an invalid setting has its default. `others` are options of
+ * the command that are not settings.
  */
 export function checkConfig(
   args: readonly string[],
@@ -297,8 +297,8 @@ export function checkConfig(
 }
 
 /**
- * A secret of the environment: the variable itself, or the content of the file that its namesake with `_FILE` names.
- * Throws a `TypeError` where that cannot be read.
+ * Reads a secret from the environment: the variable itself, or the content of the file that the variable with the
+ * suffix `_FILE` names. Throws a `TypeError` for an unreadable file.
  */
 export function readSecret(env: Environment, variable: string): string | undefined {
   const file = env[`${variable}_FILE`];
@@ -318,13 +318,13 @@ export function readSecret(env: Environment, variable: string): string | undefin
 
 const longestSecretBytes = 4096;
 
-/** What was given instead, unless the sentence has it already or it may be secret. */
+/** The given value, to append to an error, unless it is in the sentence already or may be secret. */
 function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
   if (secret || given === "" || given.includes("@") || sentence.endsWith(" is not one")) return "";
   return `, not "${given}"`;
 }
 
-/** The options of all settings, and others beside them. */
+/** The options of all settings and `others`. */
 export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
   const options: ParseArgsOptionsConfig = { ...others };
   for (const name of names) {
@@ -333,10 +333,10 @@ export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOp
   return options;
 }
 
-/** What commands other than those that serve read, and may well be set beside them. */
+/** Variables that other commands read, and that may be set beside the settings. */
 const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
 
-/** All variables that mean something to one command or another. */
+/** All variables that any command reads. */
 export const knownVariables: readonly string[] = [
   ...names.flatMap((name) =>
     settings[name].secret ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
@@ -344,12 +344,12 @@ export const knownVariables: readonly string[] = [
   ...commandVariables,
 ];
 
-/** Names in the environment that look like settings and are none, most likely misspelt. */
+/** Variables that look like settings but are unknown, most likely misspelt. */
 export function unknownVariables(env: Environment): string[] {
   return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name));
 }
 
-/** Each setting with what it is for, its default and its variable, in lines of at most 100 characters. */
+/** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */
 export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
   return names
     .map((name) => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** How many files and connections this process may have open (`ulimit -n`); null where the system does not tell. */
+/** The limit of open files and connections (`ulimit -n`); null when the system does not provide it. */
 export function descriptorLimit(): number | null {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
@@ -10,10 +10,10 @@ export function descriptorLimit(): number | null {
   }
 }
 
-/** How many it has open; null where the system does not tell. */
+/** The number of open descriptors; null when the system does not provide it. */
 export function openDescriptors(): number | null {
   try {
-    // The one by which this is read is among them.
+    // Minus the descriptor of this read.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return null;

@@ -21,7 +21,7 @@ import type { NewBackup } from "./make.ts";
 interface BackupsOptions {
   /** A data directory that this process has open. */
   readonly data: string;
-  /** So many are kept; older ones are removed when a new one is whole. */
+  /** The number of backups to keep; the oldest is removed when a new one is complete. */
   readonly keep: number;
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
@@ -32,24 +32,24 @@ interface BackupsOptions {
 interface Running {
   readonly id: string;
   thread: Thread | null;
-  /** How large it will be; null before that is known. */
+  /** The expected size; null before it is known. */
   expectedBytes: number | null;
-  /** What was seen of it last. */
+  /** The size at the last look. */
   writtenBytes: number;
 }
 
 /**
- * What is written is taken to the disk all along. Else it is there all at once at the end, and whoever waits for a sync
- * of a few bytes waits behind it: 240 to 360 ms beside 1.5 GB, and 50 to 80 ms with this.
+ * The pause between two syncs of a growing backup. Without them its pages reach the disk all at once at the end, and a
+ * small sync of another file waits for all of them.
  */
 const syncPauseMs = 20;
 
-/** One that is not whole has no file to give. */
+/** A running or failed backup has no file. */
 type KnownBackup = BackupFile | { readonly path: null; readonly backup: Backup };
 
 /**
- * The backups of a data directory. They are made one at a time, each in a thread of its own, while everything else goes
- * on. What is whole is on disk and nowhere else; one that runs or has failed is known as long as this lives.
+ * The backups of a data directory. They are made one at a time, each in a thread of its own. A complete backup is known
+ * by its file alone; a running or failed one is known to this object.
  */
 export class Backups {
   readonly #options: BackupsOptions;
@@ -58,14 +58,14 @@ export class Backups {
   #failed: Backup[] = [];
   #isStopped = false;
 
-  /** Removes what an earlier process has left unfinished. */
+  /** Removes the partial files of an earlier process. */
   constructor(options: BackupsOptions) {
     this.#options = options;
     this.#newId = ulidSource(options.now);
     this.#removePartials();
   }
 
-  /** Begins a backup. Rejects with `conflict` while there is another one, with `unavailable` where there is no room. */
+  /** Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space. */
   async begin(): Promise<Backup> {
     if (this.#running) {
       throw new DomainError(
@@ -87,7 +87,7 @@ export class Backups {
     return this.#shown(running);
   }
 
-  /** Those with lower ids than `below`, the newest first; "" begins. */
+  /** Backups with ids below `below`, the newest first; "" for the first page. */
   async page(below: string, limit: number): Promise<Backup[]> {
     const all = (await this.#all()).map(({ backup }) => backup);
     const behind = below === "" ? all : all.filter(({ id }) => id < below);
@@ -99,7 +99,7 @@ export class Backups {
     return (await this.#known(id)).backup;
   }
 
-  /** The file of a backup. Rejects with `not_found`, and with `conflict` where it is not done. */
+  /** The file of a backup. Rejects with `not_found`, and with `conflict` when it is not complete. */
   async content(id: string): Promise<BackupFile> {
     const { path, backup } = await this.#known(id);
     if (path !== null) return { path, backup };
@@ -107,7 +107,7 @@ export class Backups {
     throw new DomainError("conflict", message);
   }
 
-  /** Rejects with `not_found`, and with `conflict` where it is still running. */
+  /** Deletes a backup. Rejects with `not_found`, and with `conflict` while it is running. */
   async remove(id: string): Promise<void> {
     const { path, backup } = await this.#known(id);
     if (backup.status === "running") {
@@ -117,17 +117,17 @@ export class Backups {
     this.#failed = this.#failed.filter((one) => one.id !== id);
   }
 
-  /** Gives up the one that runs; nothing is left of it. */
+  /** Cancels the running backup and removes its file. */
   stop(): void {
     this.#isStopped = true;
     if (!this.#running) return;
-    // What SQLite is doing cannot be interrupted: it goes on for a while, into a file without a name.
+    // SQLite's copy cannot be interrupted: it continues for a while into an unlinked file.
     this.#running.thread?.end();
     this.#running = null;
     this.#removePartials();
   }
 
-  /** Where that fails, as with a disk for backups that is gone, the server has all the more reason to go on. */
+  /** A failure, as with a missing disk, must not stop the server. */
   #removePartials(): void {
     const { data, log } = this.#options;
     try {
@@ -137,7 +137,7 @@ export class Backups {
     }
   }
 
-  /** Found among all: an id never becomes a part of a path. */
+  /** Looks the id up in the list of files: an id never becomes part of a path. */
   async #known(id: string): Promise<KnownBackup> {
     const found = (await this.#all()).find(({ backup }) => backup.id === id);
     if (!found) throw new DomainError("not_found", "There is no backup with this id");
@@ -145,7 +145,7 @@ export class Backups {
   }
 
   async #all(): Promise<KnownBackup[]> {
-    // Before the files are looked at, so that one that ends meanwhile is not missed.
+    // Before the files are listed, so that a backup that ends meanwhile is not missed.
     const others = [...this.#failed, ...(this.#running ? [await this.#shown(this.#running)] : [])];
     const ids = new Set(others.map(({ id }) => id));
     const whole = (await wholeBackups(this.#options.data)).filter(({ backup }) => !ids.has(backup.id));
@@ -154,7 +154,7 @@ export class Backups {
 
   async #shown(running: Running): Promise<Backup> {
     const { id, expectedBytes } = running;
-    // Nothing of it is to be seen under this name any more when it is whole, a moment before that is known here.
+    // The partial file is renamed shortly before the backup counts as complete.
     const bytes = Math.max(running.writtenBytes, await partialSize(this.#options.data, id));
     running.writtenBytes = bytes;
     return {
@@ -172,7 +172,7 @@ export class Backups {
   async #requireRoom(): Promise<void> {
     const { data } = this.#options;
     const file = join(data, databaseFile);
-    // By name: to open and close the file here would end SQLite's locks on it, which are those of the process.
+    // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
     const sizes = await Promise.all(
       [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),
     );
@@ -197,10 +197,10 @@ export class Backups {
       await this.#removeOld(id);
     } catch (error) {
       if (this.#isStopped) return;
-      // Where its thread broke down it could not do that itself.
+      // The thread cannot do this itself after a crash.
       this.#removePartials();
       log.error("backup.failed", { id: running.id, ...errorFields(error) });
-      const failed = { ...(await this.#shown(running)), error: told(error), finished_at: now() };
+      const failed = { ...(await this.#shown(running)), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
         0,
         backupLimits.maxFailed,
@@ -221,7 +221,7 @@ export class Backups {
     }
   }
 
-  /** Resolves when the backup is whole. */
+  /** Makes the backup; resolves when it is complete. */
   async #make(running: Running): Promise<void> {
     const { data, program, log } = this.#options;
     const start: NewBackup = { data, id: running.id };
@@ -233,7 +233,7 @@ export class Backups {
     await link.call<void>("make");
   }
 
-  /** Removes the oldest beyond those that are kept, whatever the clock said: never the one that was just made. */
+  /** Removes the oldest backups above the limit, but never the one just made, whatever the clock said. */
   async #removeOld(made: string): Promise<void> {
     const { data, keep, log } = this.#options;
     const others = (await wholeBackups(data)).filter(({ backup }) => backup.id !== made);
@@ -246,8 +246,8 @@ export class Backups {
   }
 }
 
-/** What may be told of a failure; the log has the rest. */
-function told(error: unknown): string {
+/** The public message of a failure; the log has the details. */
+function publicMessage(error: unknown): string {
   if (error instanceof DomainError || error instanceof StoreError) return error.message;
   return "It failed for a reason that only the log of the server tells";
 }

@@ -5,9 +5,9 @@ import { settleDatabase } from "../store/sqlite/database/open.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
 /**
- * Copies the database of a directory into a file as it is, in the form of the version that wrote it, which is what
- * "onair restore" of that version takes. To be called with the directory's lock, while nobody has the database open. The
- * file is there as a whole or not at all. Throws a `StoreError` where the database is damaged.
+ * Copies the closed database of a directory into a file, in the schema of the version that wrote it, which "onair
+ * restore" of that version accepts. Requires the directory's lock. The file appears complete or not at all. Throws a
+ * `StoreError` for a damaged database.
  */
 export async function backupBeforeUpgrade(
   directory: string,

@@ -5,12 +5,12 @@ import { idTime } from "../domain/ids.ts";
 import { syncDirectory } from "./private-file.ts";
 
 /*
- * The files of backups. All that is known of one is its file: id and hash are its name, so that renaming it is the one
- * step that makes it a backup, and whoever copies it elsewhere can check it.
+ * The files of backups. A backup's name holds its id and hash, so renaming a file is the one step that completes a
+ * backup, and a copy elsewhere can be verified.
  */
 
 const wholeName = /^([0-7][0-9A-HJKMNP-TV-Z]{25})\.([0-9a-f]{64})\.db$/;
-/** Of one that is being written, and SQLite's journal beside it. */
+/** A partial backup, or SQLite's journal beside it. */
 const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(-journal|-wal|-shm)?$/;
 
 export interface BackupFile {
@@ -18,35 +18,35 @@ export interface BackupFile {
   readonly backup: Backup;
 }
 
-/** The hash that the name of a backup holds; null for any other name. */
+/** The hash in the name of a backup; null for any other name. */
 export function hashInName(path: string): string | null {
   return wholeName.exec(basename(path))?.[2] ?? null;
 }
 
-/** Where the backups of a data directory are. */
+/** The directory of a data directory's backups. */
 export function backupDirectory(data: string): string {
   return join(data, "backups");
 }
 
-/** Where a backup is until it is whole. */
+/** The path of a backup until it is complete. */
 export function partialPath(data: string, id: string): string {
   return join(backupDirectory(data), `${id}.partial`);
 }
 
-/** Makes the directory where it is missing, and an empty file in it for a new backup, both for their owner alone. */
+/** Creates an empty file for a new backup, and the directory when missing, both readable only for their owner. */
 export function makePartial(data: string, id: string): void {
   mkdirSync(backupDirectory(data), { recursive: true, mode: 0o700 });
   closeSync(openSync(partialPath(data, id), "wx", 0o600));
 }
 
-/** Makes what was written, and is on disk, a backup. */
+/** Completes a backup whose content is on disk. */
 export function keepPartial(data: string, id: string, sha256: string): void {
   const directory = backupDirectory(data);
   renameSync(partialPath(data, id), join(directory, `${id}.${sha256}.db`));
   syncDirectory(directory);
 }
 
-/** Removes what is left of backups that were never finished. */
+/** Removes the files of incomplete backups. */
 export function removePartials(data: string): void {
   const directory = backupDirectory(data);
   for (const name of namesIn(directory))
@@ -62,7 +62,7 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** All whole backups. */
+/** All complete backups. */
 export async function wholeBackups(data: string): Promise<BackupFile[]> {
   const directory = backupDirectory(data);
   const names = await fs.promises.readdir(directory).catch((error) => {
@@ -92,13 +92,13 @@ async function wholeBackup(path: string, name: RegExpExecArray | null): Promise<
   return { path, backup };
 }
 
-/** Has on disk what is written so far of a backup that is not finished. */
+/** Syncs an incomplete backup. */
 export async function syncPartial(data: string, id: string): Promise<void> {
   const file = await fs.promises.open(partialPath(data, id)).catch(() => null);
   await file?.datasync().finally(() => file.close());
 }
 
-/** What is written of a backup that is not finished, in bytes. */
+/** The size of an incomplete backup in bytes. */
 export async function partialSize(data: string, id: string): Promise<number> {
   return (await fs.promises.stat(partialPath(data, id)).catch(() => null))?.size ?? 0;
 }

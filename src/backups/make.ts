@@ -12,9 +12,9 @@ export interface NewBackup {
 const chunkBytes = 1024 * 1024;
 
 /**
- * Makes a backup in `backups/` of the data directory: written under another name, checked, synced, and only then
- * renamed. Takes long: not for a thread that answers. Throws `unavailable` where there is no room, `StoreError` where the
- * database is damaged; then nothing is left of it.
+ * Makes a backup in `backups/` of the data directory: written under a temporary name, checked, synced, then renamed.
+ * Blocks its thread for long. Throws `unavailable` when there is no space, `StoreError` when the database is damaged;
+ * then it removes the file.
  */
 export function makeBackup({ data, id }: NewBackup): void {
   const path = partialPath(data, id);
@@ -29,7 +29,7 @@ export function makeBackup({ data, id }: NewBackup): void {
   }
 }
 
-/** The hash of a file, which is then on disk, with the time of now. */
+/** Syncs a file, sets its time to now, and returns its hash. */
 function syncedHash(path: string): string {
   const hasher = new Bun.CryptoHasher("sha256");
   const chunk = Buffer.allocUnsafe(chunkBytes);
@@ -47,7 +47,7 @@ function syncedHash(path: string): string {
   }
 }
 
-/** Whether the file system had no room, or the user may not have more of it. */
+/** Whether the error means a full file system or an exhausted quota. */
 function isFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
 }

@@ -1,17 +1,17 @@
 import fs, { closeSync, fsyncSync, openSync } from "node:fs";
 
-/** What a file holds: its size and the hash of its content in hexadecimal digits. */
+/** Size and hash (hexadecimal) of a file's content. */
 export interface Content {
   readonly size_bytes: number;
   readonly sha256: string;
 }
 
-/** Taken to the disk along the way, so that no sync of others on it has to wait behind all of it. */
+/** Syncs after this many bytes, so that syncs of other files on the disk do not wait for the whole file. */
 const syncedBytes = 4 * 1024 * 1024;
 
 /**
- * Writes what arrives into a file for its owner alone, in place of what was there; when it resolves, that is on disk.
- * `wrote` is told how many bytes there are.
+ * Writes a stream into a file readable only for its owner, in place of an existing one; resolves when it is on disk.
+ * Calls `wrote` with the number of bytes so far.
  */
 export async function writePrivately(
   path: string,
@@ -21,7 +21,7 @@ export async function writePrivately(
   const hasher = new Bun.CryptoHasher("sha256");
   let size = 0;
   let synced = 0;
-  // Not "node:fs/promises" here and beside: `fs` loads that when it is first used, 4 ms that no start should wait for.
+  // Not "node:fs/promises": `fs` loads that on first use, which keeps it out of the start.
   const file = await fs.promises.open(path, "w", 0o600);
   try {
     await file.chmod(0o600);
@@ -41,7 +41,7 @@ export async function writePrivately(
   return { size_bytes: size, sha256: hasher.digest("hex") };
 }
 
-/** Makes sure that the names in a directory are on disk. */
+/** Syncs the entries of a directory. */
 export function syncDirectory(directory: string): void {
   const fd = openSync(directory, "r");
   try {

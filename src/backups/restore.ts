@@ -8,18 +8,18 @@ import { hashInName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
 interface Restoring {
-  /** A backup, or a database that was closed. It is not changed. */
+  /** A backup or a closed database. It is not changed. */
   readonly file: string;
-  /** A data directory without a database, made where missing. */
+  /** A data directory without a database; created when missing. */
   readonly data: string;
   readonly wrote: (bytes: number) => void;
-  /** All is copied; checking it takes as long again. */
+  /** Called when the copy is complete and its check begins. */
   readonly checking: () => void;
 }
 
 /**
- * Puts a backup into a data directory, which nobody else may use meanwhile. What is checked is the copy, and only then
- * it becomes the database. Throws a `StoreError` that says why it cannot be; then nothing is left of it.
+ * Restores a backup into a data directory that no other process uses. The copy is checked before it becomes the
+ * database. Throws a `StoreError` with the reason; then it removes the copy.
  */
 export async function restoreBackup({ file, data, wrote, checking }: Restoring): Promise<Content> {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {

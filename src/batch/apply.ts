@@ -4,41 +4,38 @@ import { TimeSlice } from "../domain/time-slice.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../store/batch.ts";
 import { type Line, lineGroups } from "./lines.ts";
 
-/** What became of a batch. */
+/** The result of a batch. */
 export interface BatchReport {
   accepted: number;
   rejected: number;
-  /** Fields of the accepted lines that are not known; missing where they are not counted. */
+  /** The number of unknown fields in accepted lines; absent when not counted. */
   ignored_fields?: number;
-  /** The first `maxErrors` refused lines; `rejected` counts them all. */
+  /** The first `maxErrors` refused lines; `rejected` counts all of them. */
   readonly errors: { readonly line: number; readonly message: string }[];
 }
 
 export const maxErrors = 1_000;
 export const maxLineBytes = 256 * 1024;
 
-/** Takes some items and says of each, in order, null or why it was refused. Atomic: see `BatchMode`. */
+/** Stores items and returns for each, in order, null or the reason for refusing it. For atomicity see `BatchMode`. */
 export type Keep<Input> = (items: readonly Input[], mode?: BatchMode) => Promise<BatchResult>;
 
-/** Reads the bytes of one line; throws a `DomainError` that says what is wrong with it. */
+/** Parses one line; throws a `DomainError` with the problem. */
 export type ReadLine<Input> = (bytes: Uint8Array) => Input;
 
 export interface BatchOptions<Input> {
-  /** How many fields of an item are not known. Counted where it is given. */
+  /** Counts the unknown fields of an item. */
   readonly ignored?: ((input: Input) => number) | undefined;
-  /**
-   * Lines that share a transaction, 200 where not said: with a million users in the store those hold up the event
-   * loop for 3 to 13 ms. More are faster: 5,000 take half the time for each row, where nobody else has to wait.
-   */
+  /** Lines of one transaction, by default 200. A larger group is faster in total and blocks the event loop longer. */
   readonly groupSize?: number;
 }
 
-/** A group of longer lines than this on average has fewer of them. */
+/** Above this average length, a group has fewer lines. */
 const usualLineBytes = 4 * 1024;
 
 /**
- * Applies a stream of NDJSON group by group, with flat memory. A bad line is refused and the rest goes on. When the
- * storage fails, the error says how many lines had been taken before.
+ * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused and the rest continues. When
+ * the storage fails, the error states how many lines were stored before.
  */
 export async function applyBatch<Input>(
   stream: AsyncIterable<Uint8Array>,
@@ -69,15 +66,12 @@ export async function applyBatch<Input>(
   return report;
 }
 
-/**
- * What an atomic batch may hold, for it is one transaction, for which every other write waits: 2,000 changed users among
- * 200,000 take some 0.2 s.
- */
+/** The limits of an atomic batch: it is one transaction, which delays every other write. */
 export const atomicLimits = { lines: 2_000, bytes: 4 * 1024 * 1024 } as const;
 
 /**
- * Applies a stream of NDJSON whole or not at all: where one line is refused, none is taken. Throws `body_too_large` for
- * more than `atomicLimits`.
+ * Applies an NDJSON stream as a whole: when one line is refused, none is stored. Throws `body_too_large` above
+ * `atomicLimits`.
  */
 export async function applyAtomically<Input>(
   stream: AsyncIterable<Uint8Array>,
@@ -138,7 +132,7 @@ async function kept<Input>(
   report: BatchReport,
 ): Promise<BatchResult> {
   if (good.length === 0) {
-    // Nothing else here waits, and a stream of nothing but bad lines must not keep the event loop to itself.
+    // Yields: parsing a stream of invalid lines never waits otherwise.
     await nextTurn();
     return [];
   }

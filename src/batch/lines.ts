@@ -1,15 +1,15 @@
-/** A line of a stream, without its end. `bytes` is null where it was longer than allowed. */
+/** A line of a stream, without its end. `bytes` is null for a line above the limit. */
 export interface Line {
-  /** From 1 on, blank lines counted. */
+  /** From 1 on; blank lines count. */
   readonly number: number;
   readonly bytes: Uint8Array | null;
 }
 
-/** How much of a stream is held at a time. */
+/** Limits of what is held in memory. */
 interface LineLimits {
   /** Lines of a group. */
   readonly groupSize: number;
-  /** A group is full, too, once its lines have so many bytes together. */
+  /** The size in bytes at which a group is full, too. */
   readonly groupBytes: number;
   readonly lineBytes: number;
 }
@@ -17,8 +17,8 @@ interface LineLimits {
 const newline = 0x0a;
 
 /**
- * Splits a stream into lines and hands them out in groups, each as soon as it is full. Holds one group and one line
- * at a time, whatever the length of the stream; blank lines are passed over.
+ * Splits a stream into lines and yields them in groups, each as soon as it is full. Holds one group and one line at a
+ * time; skips blank lines.
  */
 export async function* lineGroups(
   stream: AsyncIterable<Uint8Array>,
@@ -52,7 +52,7 @@ export async function* lineGroups(
         held = 0;
       }
     }
-    // What is over the limit is counted, so that the line is refused, but not kept.
+    // Bytes above the limit are counted, so that the line is refused, but not kept.
     if (start < chunk.byteLength) {
       restBytes += chunk.byteLength - start;
       if (restBytes <= lineBytes) rest.push(chunk.slice(start));
@@ -64,8 +64,8 @@ export async function* lineGroups(
 }
 
 /**
- * The same stream in chunks that end where a line ends. After the signal it ends there, too, without waiting for more:
- * whoever reads it gets whole lines and then a proper end. A line longer than `maxHeldBytes` is handed out in parts.
+ * The stream in chunks that end at a line's end. After the signal it ends there without waiting for more data, so that
+ * the reader gets complete lines and a regular end. A line above `maxHeldBytes` is yielded in parts.
  */
 export async function* untilSignal(
   stream: ReadableStream<Uint8Array>,

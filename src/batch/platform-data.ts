@@ -21,11 +21,11 @@ import {
 export const dataKinds = ["users", "categories", "channels", "livestreams"] as const;
 export type DataKind = (typeof dataKinds)[number];
 
-/** How one kind of the platform's data is checked and kept. */
+/** How one kind of platform data is checked and stored. */
 export interface Intake<Input> {
   readonly read: ReadLine<Input>;
   readonly keep: Keep<Input>;
-  /** How many fields of an item are not known, and so ignored. */
+  /** Counts the unknown fields of an item, which are ignored. */
   readonly ignored: (input: Input) => number;
 }
 
@@ -49,20 +49,20 @@ interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
   readonly now: () => number;
-  /** Told which users have changed, before that is acknowledged. */
+  /** Called with the ids of changed users, before the change is acknowledged. */
   readonly usersChanged?: (ids: readonly number[]) => void;
 }
 
-/** Rows of livestreams are short and cheap: so many take 1 to 2 ms, and fewer would only mean more syncs. */
+/** Livestreams of one transaction: their rows are small, and fewer would cost more syncs. */
 const livestreamGroup = 500;
 
-/** Where the platform's data comes in: kept in the store first, then told to those who hold some of it in memory. */
+/** Takes in the platform's data: stores it first, then updates the parts in memory. */
 export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     const schema = schemas[kind];
     return { read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
   };
-  /** Ends these livestreams, whether they are live or not. */
+  /** Ends these livestreams; those that are not live are ignored. */
   const end = async (channelIds: readonly number[]): Promise<void> => {
     for (let start = 0; start < channelIds.length; start += livestreamGroup) {
       const group = channelIds.slice(start, start + livestreamGroup);
@@ -75,7 +75,7 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
     ranking.putLive(items.filter((_, i) => results[i] === null));
     return results;
   });
-  /** Keeps these and ends every other livestream, in one action. */
+  /** Stores these livestreams and ends every other, in one transaction. */
   const keepOnly: Keep<LivestreamInput> = async (items) => {
     const mode = { atomic: true, only: true };
     const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
@@ -104,7 +104,7 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
     }),
     livestreams,
     end,
-    /** Deletes a user with all that is the user's, as `store.users.remove` says. */
+    /** Deletes a user with all data of the user, as in `store.users.remove`. */
     async removeUser(id: number): Promise<void> {
       const { channelIds } = await store.users.remove(id, now());
       usersChanged?.([id]);
@@ -124,8 +124,8 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
       ranking.touch();
     },
     /**
-     * Applies a stream of livestreams. A snapshot is the whole set: every livestream that it does not bring is ended,
-     * but only after its last line, so that one that broke off ends none, and only if anything in it could be used.
+     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end, but only
+     * after its last line, so that an interrupted one ends none, and only when at least one line was valid.
      */
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,

@@ -1,20 +1,23 @@
 const timeoutMs = 5_000;
 const longestAnswer = 256 * 1024;
 
-/** Whether a host, with or without the brackets of a URL, is this machine alone, or all of its addresses. */
+/** Whether a host, with or without the brackets of a URL, is a loopback address or the wildcard address. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.[0-9]{1,3}){3}|\[?::1?\]?|0\.0\.0\.0)$/i.test(host);
 }
 
-/** What a server said. */
+/** The answer of a server. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
-  /** By the server's clock; null where it did not say. */
+  /** The server's time; null when the answer has none. */
   readonly at: number | null;
 }
 
-/** Asks a server; what it did instead of answering is a text. Never follows it elsewhere, nor waits for long. */
+/**
+ * Requests a URL of a server, with a time limit and without redirects. Returns a description in place of an answer when
+ * there is none.
+ */
 export async function ask(
   url: string,
   headers: Readonly<Record<string, string>> = {},
@@ -24,7 +27,7 @@ export async function ask(
       headers,
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
-      // What is meant for this machine goes to no proxy of the environment.
+      // Requests to this machine bypass the proxy of the environment.
       ...(isLoopback(new URL(url).hostname) && { proxy: false }),
     });
     const body = await textOf(response);
@@ -46,7 +49,7 @@ async function textOf({ body }: Response): Promise<string> {
   return text;
 }
 
-/** The field of an answer in JSON; undefined where it has none. */
+/** A field of a JSON answer; undefined when absent. */
 export function fieldOf(answer: Answer, name: string): unknown {
   try {
     const value: unknown = JSON.parse(answer.body);

@@ -1,15 +1,15 @@
 /*
- * The thread that reads every page of a database: it can take long, and whoever waits can give it up.
+ * The thread that reads every page of a database. This can take long, and its caller can terminate it.
  */
 import { setPriority } from "node:os";
 import { brokenPages, danglingTables } from "../store/sqlite/database/facts.ts";
 import { look } from "../store/sqlite/database/look.ts";
 import { runThread } from "../threads/run.ts";
 
-// Linux counts this for the calling thread alone: whatever a server has to do goes first.
+// On Linux this applies to the calling thread alone: the server's work goes first.
 if (process.platform === "linux") setPriority(0, 19);
 
-/** What the thread starts with. */
+/** The arguments of the thread. */
 export interface DatabaseCheck {
   readonly data: string;
   readonly full: boolean;

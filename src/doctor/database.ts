@@ -9,13 +9,13 @@ import { type Finding, findingsOf } from "./finding.ts";
 interface IntegrityOptions extends DatabaseCheck {
   /** The URL of `database-worker.ts`. */
   readonly program: string;
-  /** After so long it is given up. */
+  /** The time limit of the check. */
   readonly timeoutMs: number;
 }
 
-const restore = '"onair restore" a backup into another directory, and keep this one for whoever examines it';
+const restore = '"onair restore" a backup into another directory, and keep this one for a later examination';
 
-/** Whether SQLite finds the pages of the database and what they refer to in order. */
+/** Runs SQLite's integrity and foreign key checks. */
 export async function integrityFindings(options: IntegrityOptions): Promise<Finding[]> {
   const { data, full, program, timeoutMs } = options;
   const pages = findingsOf("integrity");
@@ -57,7 +57,10 @@ export async function integrityFindings(options: IntegrityOptions): Promise<Find
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** In which form the database is, and with that of this version all that it tells of itself; null where it does not. */
+/**
+ * Reads the schema version of the database, and its other facts when the version is this program's; null when it is
+ * unreadable.
+ */
 export function readFacts(
   data: string,
   isServed: boolean,
@@ -84,7 +87,7 @@ export function readFacts(
   }
 }
 
-/** What those facts mean. */
+/** The findings of those facts. */
 export function factFindings(facts: DatabaseFacts, now: number): Finding[] {
   return [searchFinding(facts), signingKeyFinding(facts), webhookFinding(facts, now)];
 }
@@ -131,7 +134,7 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
 
 const minuteMs = 60_000;
 
-/** A time span for people, in its largest unit. */
+/** A duration in its largest unit, for people. */
 function duration(ms: number): string {
   const units: [number, string][] = [
     [24 * 60 * minuteMs, "days"],
@@ -145,7 +148,7 @@ function duration(ms: number): string {
 
 const earliest = Date.parse("2026-01-01T00:00:00Z");
 
-/** Whether the clock can be right: tokens, retries and signatures go by it. */
+/** Whether the clock is plausible: tokens, retries and signatures depend on it. */
 export function clockFinding(now: number, newestEventAt: number | null): Finding {
   const { ok, wrong } = findingsOf("clock");
   const mend = "set the clock, by NTP if possible";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Whether a data directory can be used by this user; whatever else is to be looked at needs that. */
+/** Whether this user can use the data directory, which all further checks need. */
 export function directoryFindings(data: string): Finding[] {
   const { ok, warning, wrong } = findingsOf("data_directory");
   const stats = statSync(data, { throwIfNoEntry: false });
@@ -36,12 +36,12 @@ function mayUse(path: string, mode: number): boolean {
   }
 }
 
-/** Of a data directory everything holds secrets, but for these. */
+/** Files of a data directory without secrets. */
 const open: readonly string[] = [lockFile, `${lockFile}-journal`, pidFile];
 const ours = /^(onair\.|dev\.json$)/;
 const listed = 10;
 
-/** Whether others than the owner can get at the files of a data directory. */
+/** Whether other users can read the files of a data directory. */
 export function modeFindings(data: string): Finding[] {
   const { ok, wrong, skipped } = findingsOf("file_modes");
   if (process.platform === "win32") return [skipped("Windows has no modes")];
@@ -96,7 +96,10 @@ const megabytes = (bytes: number) => {
   return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`;
 };
 
-/** Whether there is room beside a database of `databaseBytes`: its log alone may grow to a quarter of the least. */
+/**
+ * Whether there is enough space for a database of `databaseBytes`, whose write-ahead log may grow to a quarter of the
+ * minimum.
+ */
 export function spaceFinding(data: string, freeBytes: number, databaseBytes: number): Finding {
   const { ok, warning, wrong } = findingsOf("disk_space");
   const free = `${megabytes(freeBytes)} are free for ${data}`;
@@ -110,7 +113,7 @@ export function spaceFinding(data: string, freeBytes: number, databaseBytes: num
   return ok(`${free}, and its database takes ${megabytes(databaseBytes)}`);
 }
 
-/** The same, measured. */
+/** Measures the space of a data directory and checks it. */
 export function measuredSpace(data: string): Finding {
   const { bavail, bsize } = statfsSync(data);
   const sizes = ["", "-wal"].map(

@@ -13,14 +13,14 @@ import { exposureFindings, settingFindings } from "./settings.ts";
 
 interface ExamineOptions {
   readonly config: Config;
-  /** What is wrong with the settings, as `checkConfig` tells. */
+  /** The mistakes in the settings, from `checkConfig`. */
   readonly mistakes: readonly string[];
   readonly env: Environment;
-  /** The admin listener of a server that was named; null: the one of the settings. */
+  /** The admin URL of a named server; null for that of the settings. */
   readonly url: string | null;
-  /** Without it the data directory is left alone. */
+  /** Whether to check the data directory. */
   readonly withData: boolean;
-  /** The public URL is asked, too. */
+  /** Whether to request the public URL. */
   readonly reach: boolean;
   readonly full: boolean;
   /** The URL of `database-worker.ts`. */
@@ -29,10 +29,7 @@ interface ExamineOptions {
   readonly now: () => number;
 }
 
-/**
- * Looks at everything, one finding after the other. It changes nothing, and sends nothing to any other machine but where
- * `url` and `reach` say so.
- */
+/** Runs all checks in turn. It changes nothing and sends requests to other machines only as `url` and `reach` say. */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   const { config, mistakes, env, url, withData, reach, now } = options;
   yield* settingFindings(mistakes, env);
@@ -49,7 +46,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   else if (reach) yield skipped("there is no public URL to ask", "set --public-url");
 }
 
-/** @returns the signing key of the directory, for whoever compares it; null where it is unknown */
+/** @returns the signing key of the directory, for comparison with the server's; null when unknown */
 async function* directory(options: ExamineOptions): AsyncGenerator<Finding, string | null> {
   const { config, now, integrityTimeoutMs: timeoutMs } = options;
   const { data } = config;
@@ -76,7 +73,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   return facts?.signingKey ?? null;
 }
 
-/** Whether the server of the directory is well, or there is room for one. */
+/** Whether the server of the directory is healthy, or one could start. */
 async function serverFindings(
   { config, url, now }: ExamineOptions,
   holder: ReturnType<typeof holderOf>,

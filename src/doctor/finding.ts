@@ -1,11 +1,11 @@
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at, as a program names it. */
+  /** The check's name in the JSON output. */
   readonly check: string;
-  /** `warning` may be meant so; `skipped` says why nobody looked. */
+  /** `warning` may be intended; `skipped` states why the check did not run. */
   readonly status: "ok" | "warning" | "wrong" | "skipped";
   readonly message: string;
-  /** How to mend it, where that can be said. */
+  /** The fix, when there is a known one. */
   readonly mend: string | null;
 }
 

@@ -3,7 +3,7 @@ import { publicKeyForms } from "../webhooks/signature.ts";
 import { type Answer, ask, fieldOf } from "./ask.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Whether an admin listener says that its server is well. */
+/** Whether the server of an admin listener reports that it is healthy. */
 export async function healthFindings(adminUrl: string, now: () => number): Promise<Finding[]> {
   const { ok, warning, wrong } = findingsOf("server");
   const healthy = await ask(`${adminUrl}/healthz`);
@@ -46,7 +46,7 @@ export async function healthFindings(adminUrl: string, now: () => number): Promi
 
 const clockToleranceMs = 30_000;
 
-/** What a server's admin API tells of webhooks, asked with the operator key. */
+/** The state of webhooks by the server's admin API, with the operator key. */
 export async function remoteFindings(adminUrl: string, adminKey: string): Promise<Finding[]> {
   const key = findingsOf("operator_key");
   const webhooks = findingsOf("webhooks");
@@ -74,9 +74,8 @@ export async function remoteFindings(adminUrl: string, adminKey: string): Promis
 }
 
 /**
- * Whether what answers at the address of the public listener, or at the public URL, is a server with this signing key.
- *
- * @param signingKey in PEM; null: whichever
+ * Whether the server at the public address or public URL has this signing key.
+ * @param signingKey in PEM; null to accept any
  */
 export async function publicFinding(check: string, url: string, signingKey: string | null): Promise<Finding> {
   const { ok, wrong } = findingsOf(check);
@@ -105,13 +104,13 @@ function isOwnKey(answer: Answer, signingKey: string): boolean {
   try {
     ({ pem } = publicKeyForms(signingKey));
   } catch {
-    return true; // that it is no key is told elsewhere
+    return true; // another check reports an invalid key
   }
-  // As it stands in JSON.
+  // In its JSON form.
   return answer.body.includes(JSON.stringify(pem));
 }
 
-/** Whether a server could listen where the settings say, tried for a moment. */
+/** Whether a server could listen on the addresses of the settings; tries it briefly. */
 export function portFindings({ host, port, adminHost, adminPort }: Config): Finding[] {
   return [portFinding("public_port", host, port), portFinding("admin_port", adminHost, adminPort)];
 }
@@ -127,7 +126,7 @@ function portFinding(check: string, hostname: string, port: number): Finding {
   if (port === 0) return ok(`${hostname}: any free port`);
   const address = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
   try {
-    // A boundary: Bun's types do not know `reusePort` here, without which a port that is taken may look free.
+    // Bun's types lack `reusePort` here; with its default, a port that is taken may look free.
     const options = { hostname, port, reusePort: false, socket: { data() {} } };
     Bun.listen(options).stop(true);
     return ok(`${address} is free`);

@@ -2,7 +2,7 @@ import { type Config, type Environment, knownVariables, unknownVariables } from 
 import { isLoopback } from "./ask.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** What is wrong with the settings: `mistakes` as `checkConfig` lists them, and names that are none. */
+/** Findings of the settings: `mistakes` from `checkConfig`, and unknown variables. */
 export function settingFindings(mistakes: readonly string[], env: Environment): Finding[] {
   const { ok, warning, wrong } = findingsOf("settings");
   const found = mistakes.map((mistake) => wrong(mistake, 'see "onair serve --help"'));
@@ -20,7 +20,7 @@ export function settingFindings(mistakes: readonly string[], env: Environment): 
   return found.length > 0 ? found : [ok("every setting can be read, and every ONAIR_ variable is known")];
 }
 
-/** Whether the settings fit together for a server that others reach. */
+/** Whether the settings suit a server that other machines reach. */
 export function exposureFindings(config: Config): Finding[] {
   return [...publicUrlFindings(config), ...adminHostFindings(config)];
 }
@@ -77,12 +77,12 @@ function publicUrlFindings({ host, publicUrl, trustedProxies, allowPrivateWebhoo
   return found.length > 0 ? found : [ok(`${publicUrl}, with trusted proxies in front`)];
 }
 
-/** The variable that a misspelt one most likely stands for: one that two letters or fewer make of it; null: none. */
+/** The known variable within two letters of a misspelt one; null for none. */
 function meantVariable(name: string): string | null {
   return knownVariables.find((one) => distance(one, name) <= 2) ?? null;
 }
 
-/** How many letters are to be put in, left out or changed to make one word of the other (Levenshtein). */
+/** The edit distance of two words (Levenshtein). */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...one].entries()) {

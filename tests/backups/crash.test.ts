@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { afterTests } from "../support/after-tests.ts";
 import {
   type Admin,
   addBallast,
@@ -13,27 +14,24 @@ import {
   sha256,
 } from "../support/backups.ts";
 import { client, type ServerProcess, serve } from "../support/process.ts";
-import { json, temporaryDirectory } from "../support/server.ts";
+import { json, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 const admin: Admin = (method, path) => client(server).admin(method, path);
 let server: ServerProcess;
 const start = async () => {
-  server = await serve(["--data", directory.path]);
+  server = await serve(["--data", directory]);
 };
 
 beforeAll(async () => {
   await start();
   await server.end("SIGTERM");
-  addBallast(directory.path, 60);
+  addBallast(directory, 60);
 });
-afterAll(async () => {
-  await server.end("SIGKILL");
-  directory.remove();
-});
+afterTests(() => server.end("SIGKILL"));
 
-const partials = () => backupFiles(directory.path).filter((name) => name.includes(".partial"));
+const partials = () => backupFiles(directory).filter((name) => name.includes(".partial"));
 
 test.each(["SIGKILL", "SIGTERM"] as const)(
   "%s in the middle of a backup leaves what was whole, and the next start removes the rest",
@@ -52,8 +50,8 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
     const { data } = await json<{ data: ShownBackup[] }>(await admin("GET", backupsPath));
     expect(data[0]).toEqual(whole);
     expect(data.map((backup) => backup.id)).not.toContain(id);
-    for (const name of backupFiles(directory.path)) {
-      const file = join(directory.path, "backups", name);
+    for (const name of backupFiles(directory)) {
+      const file = join(directory, "backups", name);
       expect(name).toContain(sha256(readFileSync(file)));
       expect(inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM migrations").get())).toMatchObject({
         n: expect.any(Number),

@@ -3,15 +3,14 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { run, untimed } from "../support/process.ts";
 import { Receiver } from "../support/receiver.ts";
-import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-afterAll(() => directory.remove());
+const directory = testDirectory();
 
 const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
 const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1, data };
 const fileOf = async (name: string, lines: readonly unknown[]) => {
-  const path = join(directory.path, name);
+  const path = join(directory, name);
   await Bun.write(
     path,
     lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
@@ -20,7 +19,7 @@ const fileOf = async (name: string, lines: readonly unknown[]) => {
 };
 
 describe.each(["at a running server", "in a data directory"])("%s", (way) => {
-  const path = join(directory.path, way.replaceAll(" ", "-"));
+  const path = join(directory, way.replaceAll(" ", "-"));
   let server: TestServer | null = null;
   const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
   const to = () => (server ? ["--url", server.app.adminUrl] : ["--data", path]);
@@ -141,7 +140,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
 });
 
 test("a directory in use is left alone, and says so", async () => {
-  const path = join(directory.path, "busy");
+  const path = join(directory, "busy");
   const server = await startServer({ data: path });
   const file = await fileOf("one.ndjson", [event]);
   const commands = [
@@ -178,7 +177,7 @@ describe("wrong usage", () => {
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
     [["events", "types", "no.such"], "There is no event no.such"],
   ])("%j", async (args, message) => {
-    const result = await run(args, { cwd: directory.path });
+    const result = await run(args, { cwd: directory });
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toContain(message);
   });

@@ -1,17 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { afterTests } from "../support/after-tests.ts";
 import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/backups.ts";
 import { program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-const data = join(directory.path, "data");
+const directory = testDirectory();
+const data = join(directory, "data");
 const env = { ONAIR_ADMIN_KEY: adminKey };
-const path = (name: string) => join(directory.path, name);
+const path = (name: string) => join(directory, name);
 const onair = (args: string[], more: Record<string, string> = {}) =>
-  run(["backup", ...args], { env: { ...env, ...more }, cwd: directory.path });
+  run(["backup", ...args], { env: { ...env, ...more }, cwd: directory });
 const userCount = (file: string) =>
   inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM users").get());
 let server: TestServer;
@@ -22,10 +23,7 @@ beforeAll(async () => {
   url = server.app.adminUrl;
   await server.load("users", users);
 });
-afterAll(async () => {
-  await server.stop();
-  directory.remove();
-});
+afterTests(() => server.stop());
 
 describe("of a running server", () => {
   test("makes one and waits until it is done", async () => {

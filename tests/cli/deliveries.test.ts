@@ -1,26 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { afterTests } from "../support/after-tests.ts";
 import { run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
+import { testReceiver } from "../support/receiver.ts";
 import {
   adminKey,
   startServer,
   type TestApplication,
   type TestServer,
-  temporaryDirectory,
+  testDirectory,
 } from "../support/server.ts";
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
-const receiver = new Receiver(() => new Response("an \u001b[31mangry\nanswer", { status }));
+const receiver = testReceiver(() => new Response("an \u001b[31mangry\nanswer", { status }));
 let status = 500;
 let server: TestServer;
 let app: TestApplication;
 let to: string[];
 
 beforeAll(async () => {
-  server = await startServer({ data: directory.path });
+  server = await startServer({ data: directory });
   to = ["--url", server.app.adminUrl];
   await server.load("users", users);
   app = await server.application({ webhook_url: receiver.url });
@@ -29,11 +30,7 @@ beforeAll(async () => {
   await receiver.arrived(1);
   await settled(server);
 });
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-  directory.remove();
-});
+afterTests(() => server.stop());
 
 const onair = (...args: string[]) => run(["deliveries", ...args, ...to], { env });
 async function answered<T>(...args: string[]): Promise<T> {
@@ -119,10 +116,10 @@ describe("wrong usage is told and changes nothing", () => {
 test("in a data directory that nobody serves, what is retried waits for the next start", async () => {
   const { id } = await first();
   await server.stop();
-  to = ["--data", directory.path];
+  to = ["--data", directory];
   const before = receiver.received.length;
   expect(await answered<Delivery>("retry", id)).toMatchObject({ id, status: "pending" });
   expect(receiver.received.length).toBe(before);
-  server = await startServer({ data: directory.path });
+  server = await startServer({ data: directory });
   await receiver.arrived(before + 1);
 });

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromSource, program, run } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { testDirectory } from "../support/server.ts";
 
 interface Addresses {
   readonly public_url: string;
@@ -67,18 +67,17 @@ class DevProcess {
 }
 
 const free = ["--port", "0", "--admin-port", "0"];
-const directory = temporaryDirectory();
-afterAll(() => directory.remove());
+const directory = testDirectory();
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
 describe("onair dev", () => {
   let dev: DevProcess;
   let first: Addresses;
-  const data = join(directory.path, "main");
+  const data = join(directory, "main");
 
   beforeAll(async () => {
-    dev = new DevProcess(["--data", data, ...free, "--json"], directory.path);
+    dev = new DevProcess(["--data", data, ...free, "--json"], directory);
     first = await dev.addresses();
   });
 
@@ -149,7 +148,7 @@ describe("onair dev", () => {
 
   test("stops with 0 on Ctrl-C and goes on with the same data and credentials", async () => {
     expect(await dev.end("SIGINT")).toBe(0);
-    const again = new DevProcess(["--data", data, ...free, "--no-events"], directory.path);
+    const again = new DevProcess(["--data", data, ...free, "--no-events"], directory);
     await again.line((line) => line.startsWith("Ctrl-C stops it"));
     const text = again.lines.join("\n");
     for (const value of [
@@ -185,7 +184,7 @@ describe("onair dev", () => {
 
 describe("settings of onair dev", () => {
   const inDirectory = (name: string, dotEnv?: string) => {
-    const path = join(directory.path, name);
+    const path = join(directory, name);
     mkdirSync(path);
     if (dotEnv !== undefined) writeFileSync(join(path, ".env"), dotEnv);
     return path;

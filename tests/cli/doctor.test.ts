@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
   copyFileSync,
@@ -23,47 +23,38 @@ import { inDatabase, sha256 } from "../support/backups.ts";
 import { inProcess } from "../support/command.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { adminKey, startServer, testDirectory, testServer } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-const path = (...names: string[]) => join(directory.path, ...names);
+const directory = testDirectory();
+const path = (...names: string[]) => join(directory, ...names);
 const served = path("served");
 /** As it was left by a server that ended, with users, an application and a key in it. */
 const ended = path("ended");
 const freePorts = ["--port", "0", "--admin-port", "0"];
-let server: TestServer;
-let addresses: string[];
-let secrets: string[];
 let copies = 0;
 
-beforeAll(async () => {
-  const first = await startServer({ data: ended });
-  await first.load("users", users);
-  const { id, webhook_secret, client_secret } = await first.application({
-    webhook_url: "http://127.0.0.1:9/",
-  });
-  const { token } = await first.application();
-  await first.stop();
-  // All that still refers to it in this process.
-  Bun.gc(true);
-  const settled = new Database(join(ended, "onair.db"));
-  settled.run("INSERT INTO endpoints (application_id, failures) VALUES (?, 0)", [id]);
-  const { value = "" } =
-    settled.query<{ value: string }, []>("SELECT value FROM settings WHERE key = 'signing_key'").get() ?? {};
-  settled.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  settled.close(true);
-  const keyLines = value.split("\n").filter((line) => line !== "" && !line.startsWith("-----"));
-  secrets = [adminKey, webhook_secret, client_secret, token, ...keyLines];
+const first = await startServer({ data: ended });
+await first.load("users", users);
+const { id, webhook_secret, client_secret } = await first.application({
+  webhook_url: "http://127.0.0.1:9/",
+});
+const { token } = await first.application();
+await first.stop();
+// All that still refers to it in this process.
+Bun.gc(true);
+const settled = new Database(join(ended, "onair.db"));
+settled.run("INSERT INTO endpoints (application_id, failures) VALUES (?, 0)", [id]);
+const { value = "" } =
+  settled.query<{ value: string }, []>("SELECT value FROM settings WHERE key = 'signing_key'").get() ?? {};
+settled.run("PRAGMA wal_checkpoint(TRUNCATE)");
+settled.close(true);
+const keyLines = value.split("\n").filter((line) => line !== "" && !line.startsWith("-----"));
+const secrets = [adminKey, webhook_secret, client_secret, token, ...keyLines];
 
-  server = await startServer({ data: served });
-  await server.load("users", users);
-  const port = (url: string) => new URL(url).port;
-  addresses = ["--port", port(server.app.publicUrl), "--admin-port", port(server.app.adminUrl)];
-});
-afterAll(async () => {
-  await server.stop();
-  directory.remove();
-});
+const server = await testServer({ data: served });
+await server.load("users", users);
+const port = (url: string) => new URL(url).port;
+const addresses = ["--port", port(server.app.publicUrl), "--admin-port", port(server.app.adminUrl)];
 
 interface Report {
   readonly ok: boolean;

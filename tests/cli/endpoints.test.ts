@@ -1,31 +1,23 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { adminKey, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { adminKey, testServer } from "../support/server.ts";
 
 /** Says that it is gone, until it is not. */
-const receiver = new Receiver(() => new Response(null, { status }));
+const receiver = testReceiver(() => new Response(null, { status }));
 let status = 410;
-let server: TestServer;
-let app: TestApplication;
 
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-  app = await server.application({ name: "Gone", webhook_url: receiver.url });
-  await server.application({ name: "Silent" });
-  await server.application({ name: "Reader", webhook_url: receiver.url, delivery: "stream" });
-  await subscribe(server, app, ["kicks.gifted"]);
-  await publish(server, event("kicks.gifted"));
-  await receiver.arrived(1);
-  await settled(server);
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const server = await testServer();
+await server.load("users", users);
+const app = await server.application({ name: "Gone", webhook_url: receiver.url });
+await server.application({ name: "Silent" });
+await server.application({ name: "Reader", webhook_url: receiver.url, delivery: "stream" });
+await subscribe(server, app, ["kicks.gifted"]);
+await publish(server, event("kicks.gifted"));
+await receiver.arrived(1);
+await settled(server);
 
 const env = { ONAIR_ADMIN_KEY: adminKey };
 const apps = (...args: string[]) => run(["apps", ...args, "--url", server.app.adminUrl], { env });

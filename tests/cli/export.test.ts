@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { dataKinds } from "../../src/batch/platform-data.ts";
 import { seeded } from "../../src/dev/chance.ts";
 import { run, untimed } from "../support/process.ts";
-import { adminKey, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { adminKey, json, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 const env = { ONAIR_ADMIN_KEY: adminKey };
 const args = ["--public-url", "https://api.example.com"];
-afterAll(() => directory.remove());
 
 const seed = Math.floor(Math.random() * 2 ** 32);
 const random = seeded(seed);
@@ -113,12 +112,12 @@ async function answers(server: TestServer): Promise<string[]> {
 }
 
 test("export, then import into an empty directory, gives the same answers", async () => {
-  const [source, copy] = [join(directory.path, "source"), join(directory.path, "copy")];
+  const [source, copy] = [join(directory, "source"), join(directory, "copy")];
   const server = await startServer({ data: source, args });
   await fill(server);
   const before = await answers(server);
   expect(before.length).toBeGreaterThan(300);
-  const file = (kind: string) => join(directory.path, `${kind}.ndjson`);
+  const file = (kind: string) => join(directory, `${kind}.ndjson`);
   const counts: Record<string, number> = {};
   for (const kind of dataKinds) {
     const result = await run(["export", kind, file(kind), "--url", server.app.adminUrl, "--json"], { env });
@@ -149,7 +148,7 @@ test("export, then import into an empty directory, gives the same answers", asyn
 
 describe("onair export", () => {
   let server: TestServer;
-  const data = join(directory.path, "served");
+  const data = join(directory, "served");
   beforeAll(async () => {
     server = await startServer({ data });
     await server.load("users", [{ id: 1, username: "one" }]);
@@ -164,7 +163,7 @@ describe("onair export", () => {
   });
 
   test("replaces no file unless it is told to, and leaves nothing half done", async () => {
-    const file = join(directory.path, "mine.txt");
+    const file = join(directory, "mine.txt");
     writeFileSync(file, "mine");
     const refused = await run(["export", "users", file, "--url", server.app.adminUrl], { env });
     expect([refused.code, readFileSync(file, "utf8")]).toEqual([2, "mine"]);
@@ -187,7 +186,7 @@ describe("onair export", () => {
     [["users", "--url", "http://x", "--data", "y"], "exclude each other"],
     [["users", "--fast"], "--fast"],
   ])("%j is wrong usage", async (words, message) => {
-    const result = await run(["export", ...words], { env, cwd: directory.path });
+    const result = await run(["export", ...words], { env, cwd: directory });
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toContain(message);
     expect(existsSync("/nowhere-at-all")).toBe(false);

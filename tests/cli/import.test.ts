@@ -5,15 +5,14 @@ import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
 import { progressLine } from "../../src/cli/output/progress.ts";
 import { client, program, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { adminKey, temporaryDirectory } from "../support/server.ts";
+import { adminKey, testDirectory } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-afterAll(() => directory.remove());
+const directory = testDirectory();
 
 let count = 0;
 /** A file of these lines. */
 function fileOf(rows: readonly unknown[], separator = "\n"): string {
-  const path = join(directory.path, `${++count}.ndjson`);
+  const path = join(directory, `${++count}.ndjson`);
   writeFileSync(
     path,
     rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join(separator),
@@ -46,7 +45,7 @@ const bad = [
 ];
 
 describe.each(["into a data directory", "through a running server"])("onair import, %s", (way) => {
-  const data = join(directory.path, way.replaceAll(" ", "-"));
+  const data = join(directory, way.replaceAll(" ", "-"));
   let server: ServerProcess | null = null;
   const env = { ONAIR_ADMIN_KEY: adminKey };
   const to = () => (server ? ["--url", server.adminUrl] : ["--data", data]);
@@ -175,7 +174,7 @@ describe("onair import, wrong usage", () => {
       {},
       "the kind must be one of users, categories, channels, livestreams",
     ],
-    ["a directory", () => ["users", directory.path], {}, "is a directory"],
+    ["a directory", () => ["users", directory], {}, "is a directory"],
     ["no file", () => ["users"], {}, "the file is missing"],
     [
       "a file that does not exist",
@@ -198,7 +197,7 @@ describe("onair import, wrong usage", () => {
 
 describe("onair import, failures", () => {
   test("a data directory in use names the process and nothing is changed", async () => {
-    const data = join(directory.path, "busy");
+    const data = join(directory, "busy");
     const server = await serve(["--data", data]);
     const result = await run(["import", "users", fileOf(users), "--data", data]);
     await server.end("SIGTERM");
@@ -208,7 +207,7 @@ describe("onair import, failures", () => {
   });
 
   test("a wrong key and a server that is not there are told", async () => {
-    const server = await serve(["--data", join(directory.path, "keyed")]);
+    const server = await serve(["--data", join(directory, "keyed")]);
     const args = ["import", "users", fileOf(users), "--url", server.adminUrl];
     const wrong = await run(args, { env: { ONAIR_ADMIN_KEY: "wrong-key-entirely" } });
     await server.end("SIGTERM");
@@ -236,8 +235,8 @@ async function stopped(args: readonly string[], rows: readonly unknown[]) {
 }
 
 test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot ends no livestream", async () => {
-  const data = join(directory.path, "stopped");
-  const server = await serve(["--data", join(directory.path, "stopped-server")]);
+  const data = join(directory, "stopped");
+  const server = await serve(["--data", join(directory, "stopped-server")]);
   const env = { ONAIR_ADMIN_KEY: adminKey };
   for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
     expect((await run(["import", kind, fileOf(rows), "--url", server.adminUrl], { env })).code).toBe(0);
@@ -267,7 +266,7 @@ test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot e
 }, 300_000);
 
 test("a missing file makes no data directory", async () => {
-  const data = join(directory.path, "never");
+  const data = join(directory, "never");
   expect((await run(["import", "users", "/nowhere.ndjson", "--data", data])).code).toBe(2);
   expect(existsSync(data)).toBe(false);
 });
@@ -278,7 +277,7 @@ test("a connection that breaks off and an address of something else are told", a
     port: 0,
     socket: { data: (socket) => void socket.terminate() },
   });
-  const server = await serve(["--data", join(directory.path, "other")]);
+  const server = await serve(["--data", join(directory, "other")]);
   const load = (url: string) =>
     run(["import", "users", fileOf(users), "--url", url], { env: { ONAIR_ADMIN_KEY: adminKey } });
   const broken = await load(`http://127.0.0.1:${breaking.port}`);

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { program, run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { startServer, type TestApplication, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { startServer, temporaryDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let server: TestServer;
-let app: TestApplication;
-
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-  app = await server.application({ delivery: "stream" });
-  await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
-});
-afterAll(() => server.stop());
+const server = await testServer();
+await server.load("users", users);
+const app = await server.application({ delivery: "stream" });
+await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
 
 /** `onair listen` in a process of its own. */
 class Listener {

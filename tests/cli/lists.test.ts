@@ -1,45 +1,29 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { run } from "../support/process.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import {
-  adminKey,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  temporaryDirectory,
-} from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-const receiver = new Receiver(() => new Response(null, { status }));
+const directory = testDirectory();
+const receiver = testReceiver(() => new Response(null, { status }));
 let status = 204;
-let server: TestServer;
-let app: TestApplication;
-let env: Record<string, string>;
 const applications = 130;
 const deliveries = 230;
 
-beforeAll(async () => {
-  server = await startServer({ data: directory.path });
-  env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.app.adminUrl };
-  await server.load("users", users);
-  app = await server.application({ name: "日本語の名前", webhook_url: receiver.url });
-  for (let i = 1; i < applications; i++)
-    await server.admin("POST", "/admin/v1/applications", { name: `App ${i}` });
-  await subscribe(server, app, ["kicks.gifted"]);
-  await publishAll(
-    server,
-    Array.from({ length: deliveries }, () => event("kicks.gifted")),
-  );
-  await receiver.arrived(deliveries);
-  await settled(server);
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-  directory.remove();
-});
+const server = await testServer({ data: directory });
+const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.app.adminUrl };
+await server.load("users", users);
+const app = await server.application({ name: "日本語の名前", webhook_url: receiver.url });
+for (let i = 1; i < applications; i++)
+  await server.admin("POST", "/admin/v1/applications", { name: `App ${i}` });
+await subscribe(server, app, ["kicks.gifted"]);
+await publishAll(
+  server,
+  Array.from({ length: deliveries }, () => event("kicks.gifted")),
+);
+await receiver.arrived(deliveries);
+await settled(server);
 
 const onair = (...args: string[]) => run(args, { env });
 interface List {
@@ -154,7 +138,7 @@ describe("what is sent again", () => {
   });
 
   test("a directory that no server uses sends nothing that could be waited for", async () => {
-    const { code, stderr } = await run(["deliveries", "retry", "x", "--wait", "--data", directory.path], {
+    const { code, stderr } = await run(["deliveries", "retry", "x", "--wait", "--data", directory], {
       env,
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining("--wait needs a running server")]);

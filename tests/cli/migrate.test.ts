@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "../../src/cli/migrate.ts";
@@ -9,15 +9,14 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import { inDatabase, sha256 } from "../support/backups.ts";
 import { inProcess } from "../support/command.ts";
 import { users } from "../support/real-data.ts";
-import { startServer, temporaryDirectory } from "../support/server.ts";
+import { startServer, testDirectory } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-const path = (...names: string[]) => join(directory.path, ...names);
+const directory = testDirectory();
+const path = (...names: string[]) => join(directory, ...names);
 const onair = (...args: string[]) => inProcess(migrate, args);
 const newest = migrations.at(-1)?.name ?? "";
 /** The last of an older version: before the index of the search was laid out anew. */
 const old = 4;
-afterAll(() => directory.remove());
 
 let data: string;
 let made = 0;
@@ -100,7 +99,7 @@ test("--backup keeps the database as it was, for its owner alone", async () => {
   expect([code, stdout]).toEqual([0, expect.stringContaining(`The database as it was is in ${file}`)]);
   expect(stderr).not.toContain("no way back");
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readdirSync(directory.path).filter((name) => name.startsWith("before"))).toEqual(["before.db"]);
+  expect(readdirSync(directory).filter((name) => name.startsWith("before"))).toEqual(["before.db"]);
   const kept = inDatabase(file, schemaState);
   expect([kept.applied.at(-1), kept.users]).toEqual(["0004_oauth", users.length]);
   expect(look(data, schemaState)).toMatchObject({ pending: [], isSearchReady: true });

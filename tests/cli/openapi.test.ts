@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openapi } from "../../src/cli/openapi.ts";
 import { inProcess } from "../support/command.ts";
 import { run } from "../support/process.ts";
-import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { startServer, testDirectory, testServer } from "../support/server.ts";
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 const onair = (args: string[], env: Record<string, string> = {}) => inProcess(openapi, args, env);
 const served = async (url: string) => (await fetch(`${url}/openapi.json`)).text();
 const serversOf = (document: string) => (JSON.parse(document) as { servers: unknown }).servers;
-let server: TestServer;
 
-beforeAll(async () => {
-  // As different from the defaults as can be: none of it may show in the document.
-  server = await startServer({
-    args: ["--login-url", "https://platform.example/login", "--rate-limit", "7", "--subscription-limit", "3"],
-    env: { ONAIR_TIME_TO_LIVE: "channel.followed=60" },
-  });
-  const type = { version: 1, schema: { type: "object" }, example: {} };
-  expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
+// As different from the defaults as can be: none of it may show in the document.
+const server = await testServer({
+  args: ["--login-url", "https://platform.example/login", "--rate-limit", "7", "--subscription-limit", "3"],
+  env: { ONAIR_TIME_TO_LIVE: "channel.followed=60" },
 });
-afterAll(async () => {
-  await server.stop();
-  directory.remove();
-});
+const type = { version: 1, schema: { type: "object" }, example: {} };
+expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
 
 describe("prints what a server serves, byte for byte", () => {
   test("of the public API, at the address of the listener", async () => {
@@ -67,18 +60,18 @@ test("settings that are not its business do not matter, not even wrong ones", as
 });
 
 test("writes a file as a whole, in place of what was there", async () => {
-  const file = join(directory.path, "openapi.json");
+  const file = join(directory, "openapi.json");
   writeFileSync(file, "x".repeat(10_000_000));
   const { code, stdout } = await onair(["--out", file]);
   expect([code, stdout]).toEqual([0, `${file} has the OpenAPI document of http://127.0.0.1:8080\n`]);
   expect(readFileSync(file, "utf8") === (await onair([])).stdout).toBe(true);
-  expect(readdirSync(directory.path)).toEqual(["openapi.json"]);
+  expect(readdirSync(directory)).toEqual(["openapi.json"]);
 });
 
 test("as a command of the executable it makes no data directory", async () => {
-  const { code, stdout, stderr } = await run(["openapi", "--admin"], { cwd: directory.path });
+  const { code, stdout, stderr } = await run(["openapi", "--admin"], { cwd: directory });
   expect([code, stderr, serversOf(stdout)]).toEqual([0, "", [{ url: "http://127.0.0.1:8081" }]]);
-  expect(existsSync(join(directory.path, "onair-data"))).toBe(false);
+  expect(existsSync(join(directory, "onair-data"))).toBe(false);
 });
 
 test.each<[string[], string]>([

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   copyFileSync,
   existsSync,
@@ -10,33 +10,24 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { addBallast, backupFiles, madeBackup, type ShownBackup } from "../support/backups.ts";
+import { addBallast, backupFiles, madeBackup } from "../support/backups.ts";
 import { run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { adminKey, startServer, testDirectory, testServer } from "../support/server.ts";
 
-const directory = temporaryDirectory();
-const path = (...names: string[]) => join(directory.path, ...names);
+const directory = testDirectory();
+const path = (...names: string[]) => join(directory, ...names);
 const served = path("served");
 const args = ["--public-url", "https://api.example.com"];
-const onair = (...words: string[]) => run(["restore", ...words], { cwd: directory.path });
-let server: TestServer;
-let backup: ShownBackup;
+const onair = (...words: string[]) => run(["restore", ...words], { cwd: directory });
 let name: string;
-let token: string;
 
-beforeAll(async () => {
-  server = await startServer({ data: served, args });
-  await server.load("users", users);
-  token = (await server.application()).token;
-  backup = await madeBackup((method, at) => server.admin(method, at));
-  name = backupFiles(served)[0] ?? "";
-  copyFileSync(path("served", "backups", name), path("backup.db"));
-});
-afterAll(async () => {
-  await server.stop();
-  directory.remove();
-});
+const server = await testServer({ data: served, args });
+await server.load("users", users);
+const token = (await server.application()).token;
+const backup = await madeBackup((method, at) => server.admin(method, at));
+name = backupFiles(served)[0] ?? "";
+copyFileSync(path("served", "backups", name), path("backup.db"));
 
 test("puts a backup into a new directory, from which a server answers as before", async () => {
   const { code, stdout, stderr } = await onair("backup.db", "--data", "restored", "--json");

@@ -1,30 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { run } from "../support/process.ts";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { Receiver, testReceiver } from "../support/receiver.ts";
+import { adminKey, startServer, temporaryDirectory, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-  receiver = new Receiver();
-  const app = await server.application({ webhook_url: receiver.url });
-  await subscribe(
-    server,
-    app,
-    builtInEventTypes.map(({ name }) => name),
-    1002,
-  );
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const server = await testServer();
+await server.load("users", users);
+const receiver = testReceiver();
+const app = await server.application({ webhook_url: receiver.url });
+await subscribe(
+  server,
+  app,
+  builtInEventTypes.map(({ name }) => name),
+  1002,
+);
 
 const trigger = (...args: string[]) =>
   run(["events", "trigger", ...args, "--url", server.app.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });

@@ -1,34 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
 /*
  * What goes wrong is a sentence of ours, on every command: never what the system, Bun or the API says among themselves.
  */
 
-const directory = temporaryDirectory();
-const path = (name: string) => join(directory.path, name);
+const directory = testDirectory();
+const path = (name: string) => join(directory, name);
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
-let server: TestServer;
-let url: string;
 const raw = /\bE[A-Z]{3,}\b|fetch\(|epoll|ambiguous|verbose|\.partial|errno|syscall| {4}at /;
 
-beforeAll(async () => {
-  server = await startServer();
-  url = server.app.adminUrl;
-  await server.load("users", users);
-  mkdirSync(path("sub"));
-  writeFileSync(path("file"), "");
-  await Bun.$`mkfifo ${path("pipe")}`;
-});
-afterAll(async () => {
-  await server.stop();
-  directory.remove();
-});
+const server = await testServer();
+const url = server.app.adminUrl;
+await server.load("users", users);
+mkdirSync(path("sub"));
+writeFileSync(path("file"), "");
+await Bun.$`mkfifo ${path("pipe")}`;
 
 describe("files and options", () => {
   test.each<[string[], number, string]>([
@@ -84,7 +76,7 @@ describe("files and options", () => {
     [["events", "publish", "file", "--idempotency-key", "a b"], 1, "--idempotency-key must be"],
     [["events", "trigger", "channel.followed", "--set", "x=1"], 1, "--set x is not a field"],
   ])("%j", async (args, code, message) => {
-    const result = await run(args, { env: { ...env, ONAIR_URL: url }, cwd: directory.path });
+    const result = await run(args, { env: { ...env, ONAIR_URL: url }, cwd: directory });
     expect([result.code, result.stdout]).toEqual([code, ""]);
     expect(result.stderr).toContain(message);
     expect(result.stderr).not.toMatch(raw);

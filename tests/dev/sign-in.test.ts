@@ -6,12 +6,13 @@ import { openCredentials } from "../../src/dev/credentials.ts";
 import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
 import { terminalOn } from "../../src/dev/terminal.ts";
 import { createLog } from "../../src/log.ts";
+import { afterTests } from "../support/after-tests.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
-import { json, temporaryDirectory } from "../support/server.ts";
+import { json, testDirectory } from "../support/server.ts";
 
 /** The pages of `onair dev`, as a person with a browser and as a program meet them. */
-const directory = temporaryDirectory();
-const data = join(directory.path, "data");
+const directory = testDirectory();
+const data = join(directory, "data");
 let platform: DevPlatform;
 
 const start = (env: Record<string, string> = {}, at = data) =>
@@ -30,10 +31,7 @@ const start = (env: Record<string, string> = {}, at = data) =>
 beforeAll(async () => {
   platform = await start();
 });
-afterAll(async () => {
-  await platform.stop();
-  directory.remove();
-});
+afterTests(() => platform.stop());
 
 describe.skipIf(chromium === null)("in a real browser", () => {
   let browser: Browser;
@@ -99,7 +97,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
 });
 
 test("the login page of another platform is used where it is set", async () => {
-  const other = join(directory.path, "other");
+  const other = join(directory, "other");
   const elsewhere = await start({ ONAIR_LOGIN_URL: "https://login.example/" }, other);
   try {
     const begun = await fetch(elsewhere.signInUrl, { redirect: "manual" });
@@ -111,7 +109,7 @@ test("the login page of another platform is used where it is set", async () => {
 });
 
 test("the redirect URI of the Dev app follows the sample application; others stay", async () => {
-  const again = join(directory.path, "again");
+  const again = join(directory, "again");
   const first = await start({}, again);
   const { client_id } = openCredentials(again);
   const callback = (of: DevPlatform) => new URL("/callback", of.signInUrl).href;

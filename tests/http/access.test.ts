@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { json, testServer } from "../support/server.ts";
 
 /*
  * Who may call which route of the public API, and where a token is looked for: in the header Authorization alone.
  */
-
-let server: TestServer;
-let app: TestApplication;
-let routes: Route[];
 
 interface Route {
   readonly method: string;
@@ -18,18 +14,15 @@ interface Route {
   readonly scopes: readonly string[];
 }
 
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", [{ id: 7, username: "maya", display_name: "Maya" }]);
-  app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
-  const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
-  routes = operations(document).map(({ name, operation }) => {
-    const [method = "", path = ""] = name.split(" ");
-    const { security = [] } = operation as { security?: { accessToken?: string[] }[] };
-    return { method, path, scopes: security.flatMap(({ accessToken = [] }) => accessToken) };
-  });
+const server = await testServer();
+await server.load("users", [{ id: 7, username: "maya", display_name: "Maya" }]);
+const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
+const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
+const routes = operations(document).map(({ name, operation }) => {
+  const [method = "", path = ""] = name.split(" ");
+  const { security = [] } = operation as { security?: { accessToken?: string[] }[] };
+  return { method, path, scopes: security.flatMap(({ accessToken = [] }) => accessToken) };
 });
-afterAll(() => server.stop());
 
 const behindToken = () => routes.filter(({ scopes }) => scopes.length > 0);
 const api = () => routes.filter(({ path }) => path.startsWith("/public/"));

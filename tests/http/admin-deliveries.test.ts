@@ -1,31 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { hour, isoTime } from "../../src/domain/time.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, testServer } from "../support/server.ts";
 
 const clock = new Clock();
-let server: TestServer;
-let receiver: Receiver;
-let one: TestApplication;
-let two: TestApplication;
 let status = 204;
 
-beforeAll(async () => {
-  receiver = new Receiver(() => new Response(null, { status }));
-  server = await startServer({ clock });
-  await server.load("users", users);
-  one = await server.application({ webhook_url: receiver.url });
-  two = await server.application({ webhook_url: `${receiver.url}/2` });
-  for (const app of [one, two]) await subscribe(server, app, ["kicks.gifted"]);
-  await publishAll(server, [event("kicks.gifted"), event("kicks.gifted")]);
-  await settled(server);
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const receiver = testReceiver(() => new Response(null, { status }));
+const server = await testServer({ clock });
+await server.load("users", users);
+const one = await server.application({ webhook_url: receiver.url });
+const two = await server.application({ webhook_url: `${receiver.url}/2` });
+for (const app of [one, two]) await subscribe(server, app, ["kicks.gifted"]);
+await publishAll(server, [event("kicks.gifted"), event("kicks.gifted")]);
+await settled(server);
 
 interface Delivery {
   id: string;

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connect } from "node:net";
-import { startServer, type TestServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer({ args: ["--admin-hosts", "admin.example.com, Onair.internal"] });
-});
-afterAll(() => server.stop());
+const server = await testServer({ args: ["--admin-hosts", "admin.example.com, Onair.internal"] });
 
 /** The answer to a request with this `Host`. */
 function asked(path: string, host: string, method = "GET"): Promise<string> {

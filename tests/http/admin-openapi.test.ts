@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
@@ -16,16 +16,10 @@ import {
   response,
 } from "../support/openapi.ts";
 import { publish, event as sample, settled, subscribe } from "../support/publishing.ts";
-import { adminKey, startServer, type TestServer } from "../support/server.ts";
+import { adminKey, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let document: OpenApiDocument;
-
-beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-  document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
-});
-afterAll(() => server.stop());
+const server = await testServer({ args: ["--login-url", loginUrl] });
+const document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
 
 describe("the admin document", () => {
   test("is valid under the recommended rules of Redocly, without a warning", async () => {

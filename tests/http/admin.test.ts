@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { maxErrors } from "../../src/batch/apply.ts";
 import { categories, channels, users } from "../support/real-data.ts";
-import { adminKey, json, startServer, type TestServer } from "../support/server.ts";
+import { adminKey, json, startServer, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let token: string;
-beforeAll(async () => {
-  server = await startServer();
-  ({ token } = await server.application());
-});
-afterAll(() => server.stop());
+const server = await testServer();
+const { token } = await server.application();
 
 interface Report {
   accepted: number;

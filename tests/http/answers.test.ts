@@ -1,38 +1,29 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { find, lint, type MediaType, type OpenApiDocument, response } from "../support/openapi.ts";
 import { event, publish, settled } from "../support/publishing.ts";
-import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { startServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
 
 /*
  * The server does not check its answers against the document, because that would cost too much. Here every route is
  * asked, and status, headers and body of its answer are held against what the document says.
  */
 
-let server: TestServer;
-let document: OpenApiDocument;
-let application: TestApplication;
-let limited: TestApplication;
-let readOnly: TestApplication;
-
-beforeAll(async () => {
-  server = await startServer({ args: ["--rate-limit", "6000", "--login-url", loginUrl] });
-  await server.load("users", [{ id: 7, username: "maya", display_name: "Maya", followers_count: 5 }]);
-  await server.load("categories", [
-    { id: 3, name: "Chess", slug: "chess", tags: ["Board game"] },
-    { id: 4, name: "Go", slug: "go" },
-  ]);
-  await server.load("channels", [{ id: 70, user_id: 7, slug: "maya" }]);
-  await server.load("livestreams", [{ channel_id: 70, category_id: 3, viewers: 12 }]);
-  application = await server.application({
-    webhook_url: "http://127.0.0.1:9/hook",
-    redirect_uris: [redirectUri],
-  });
-  limited = await server.application({ scopes: ["events:subscribe"] });
-  readOnly = await server.application({ scopes: ["users:read"] });
-  document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
+const server = await testServer({ args: ["--rate-limit", "6000", "--login-url", loginUrl] });
+await server.load("users", [{ id: 7, username: "maya", display_name: "Maya", followers_count: 5 }]);
+await server.load("categories", [
+  { id: 3, name: "Chess", slug: "chess", tags: ["Board game"] },
+  { id: 4, name: "Go", slug: "go" },
+]);
+await server.load("channels", [{ id: 70, user_id: 7, slug: "maya" }]);
+await server.load("livestreams", [{ channel_id: 70, category_id: 3, viewers: 12 }]);
+const application = await server.application({
+  webhook_url: "http://127.0.0.1:9/hook",
+  redirect_uris: [redirectUri],
 });
-afterAll(() => server.stop());
+const limited = await server.application({ scopes: ["events:subscribe"] });
+const readOnly = await server.application({ scopes: ["users:read"] });
+const document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
 
 interface Call {
   readonly operation: string;

@@ -5,7 +5,14 @@ import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { event, publish, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import {
+  Clock,
+  json,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  testServer,
+} from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -15,18 +22,14 @@ import { until } from "../support/until.ts";
 
 const followed = "channel.followed";
 
-let server: TestServer;
 const receivers: Receiver[] = [];
 const clients: StreamClient[] = [];
 
-beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-});
+const server = await testServer({ args: ["--login-url", loginUrl] });
+await server.load("users", users);
 afterAll(async () => {
   for (const client of clients) client.close();
   for (const receiver of receivers) await receiver.stop();
-  await server.stop();
 });
 
 /** An application with everything that is made of one, all of it in use. */

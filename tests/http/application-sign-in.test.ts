@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { hour } from "../../src/domain/time.ts";
 import {
   authorizationRequest,
@@ -13,17 +13,13 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
 
-/** What a change of an application means for those who sign in to it. */
-let server: TestServer;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock, args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-});
-afterAll(() => server.stop());
+/** What a change of an application means for those who sign in to it. */
+const server = await testServer({ clock, args: ["--login-url", loginUrl] });
+await server.load("users", users);
 
 const newApp = (fields: object = {}) => server.application({ redirect_uris: [redirectUri], ...fields });
 const change = (app: TestApplication, fields: object) =>

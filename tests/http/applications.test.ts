@@ -1,26 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { rotationLimits } from "../../src/domain/applications.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Receiver, testReceiver } from "../support/receiver.ts";
+import { Clock, json, startServer, type TestApplication, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let receiver: Receiver;
 const clock = new Clock();
 const path = "/admin/v1/applications";
 const hour = 3_600_000;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-  receiver = new Receiver();
-  await server.load("users", [{ id: 7, username: "maya" }]);
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const server = await testServer({ clock });
+const receiver = testReceiver();
+await server.load("users", [{ id: 7, username: "maya" }]);
 
 const patch = (id: string, body: object) => server.admin("PATCH", `${path}/${id}`, body);
 const shownOf = async (id: string) =>

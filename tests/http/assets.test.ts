@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { inflateSync } from "node:zlib";
 import { defaultPictures } from "../../src/http/public/assets.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
 interface Answer {
   user?: { profile_picture: string };
   category?: { icon: string; banner: string };
 }
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.stop());
+const server = await testServer();
 
 describe.each([
   ["/assets/profile-picture.png", 300, 300],

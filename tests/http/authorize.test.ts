@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { minute } from "../../src/domain/time.ts";
 import {
   accept,
@@ -11,18 +11,13 @@ import {
   redirectUri,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, startServer, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let app: TestApplication;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock, args: ["--login-url", `${loginUrl}?theme=dark`] });
-  await server.load("users", users);
-  app = await server.application({ redirect_uris: [redirectUri] });
-});
-afterAll(() => server.stop());
+const server = await testServer({ clock, args: ["--login-url", `${loginUrl}?theme=dark`] });
+await server.load("users", users);
+const app = await server.application({ redirect_uris: [redirectUri] });
 
 const open = (fields: Fields, clientId = app.client_id) =>
   new Browser(server).open(authorizationRequest(clientId, fields));

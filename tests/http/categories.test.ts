@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestServer } from "../support/server.ts";
+import { Clock, json, testServer } from "../support/server.ts";
 
-let server: TestServer;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-  await server.load("users", users);
-  await server.load("categories", categories);
-  await server.load("channels", channels);
-  await server.load("livestreams", livestreams);
-});
-afterAll(() => server.stop());
+const server = await testServer({ clock });
+await server.load("users", users);
+await server.load("categories", categories);
+await server.load("channels", channels);
+await server.load("livestreams", livestreams);
 
 interface Category {
   id: number;

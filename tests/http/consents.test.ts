@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
 import {
   accept,
@@ -14,16 +14,12 @@ import {
 } from "../support/oauth.ts";
 import { settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
 
-let server: TestServer;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock, args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-});
-afterAll(() => server.stop());
+const server = await testServer({ clock, args: ["--login-url", loginUrl] });
+await server.load("users", users);
 
 const newApp = () => server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/" });
 const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;

@@ -1,26 +1,17 @@
 import { Database } from "bun:sqlite";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import {
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  temporaryDirectory,
-} from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";
 
 const path = "/public/v1/events/deliveries";
 const clock = new Clock();
-const data = temporaryDirectory();
-let server: TestServer;
-let receiver: Receiver;
+const data = testDirectory();
 let app: TestApplication;
 let subscriptions: string[];
 let status = 204;
@@ -53,15 +44,13 @@ interface List {
   errors?: { field: string; message: string }[];
 }
 
-beforeAll(async () => {
-  receiver = new Receiver(() => new Response("what the receiver says", { status }));
-  server = await startServer({
-    clock,
-    data: data.path,
-    args: ["--login-url", loginUrl],
-  });
-  await server.load("users", users);
+const receiver = testReceiver(() => new Response("what the receiver says", { status }));
+const server = await testServer({
+  clock,
+  data,
+  args: ["--login-url", loginUrl],
 });
+await server.load("users", users);
 beforeEach(async () => {
   status = 204;
   app = await server.application({ webhook_url: receiver.url, redirect_uris: [redirectUri] });
@@ -69,11 +58,6 @@ beforeEach(async () => {
   clock.advance(hour);
 });
 afterEach(() => server.admin("DELETE", `/admin/v1/applications/${app.id}`));
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-  data.remove();
-});
 
 /** Publishes events of broadcaster 1001, whatever the answers, and waits until they were attempted. */
 async function sent(count: number, name = "kicks.gifted", more: object = {}): Promise<void> {
@@ -95,7 +79,7 @@ async function first(query = ""): Promise<Delivery> {
 const get = (id: string, token = app.token) => server.get(`${path}/${id}`, token);
 const retry = (id: string, token = app.token) => server.get(`${path}/${id}/retry`, token, { method: "POST" });
 const change = (sql: string, ...values: (string | number)[]) => {
-  const db = new Database(join(data.path, "onair.db"));
+  const db = new Database(join(data, "onair.db"));
   db.run(sql, values);
   db.close();
 };

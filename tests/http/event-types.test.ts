@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { publish } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { json, startServer, type TestServer, temporaryDirectory, testServer } from "../support/server.ts";
 
 const schema = {
   type: "object",
@@ -16,12 +16,8 @@ const schema = {
 };
 const raffle = { version: 1, schema, example: { winner: "ninja_fox", tickets: 3 } };
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-});
-afterAll(() => server.stop());
+const server = await testServer();
+await server.load("users", users);
 
 interface ListedType {
   readonly name: string;

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { keptLog } from "../support/kept-log.ts";
-import { adminKey, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { adminKey, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const kept = keptLog();
-let server: TestServer;
-let app: TestApplication;
 
-beforeAll(async () => {
-  server = await startServer({ log: kept.log });
-  app = await server.application();
-});
-afterAll(() => server.stop());
+const server = await testServer({ log: kept.log });
+const app = await server.application();
 
 const lines = async () => (await kept.lines()).map((line) => JSON.parse(line));
 const lineOf = async (id: string) => (await lines()).find((line) => line.request_id === id && line.status);

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type OpenApiDocument, type OperationObject, operations } from "../support/openapi.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { adminKey, json, testServer } from "../support/server.ts";
 
 /*
  * Rules for what comes in, held against every parameter and every body that the two documents name, so that a new route
  * is tested by being documented.
  */
-
-let server: TestServer;
-let app: TestApplication;
-let asked: Asked[];
 
 interface Property {
   readonly type?: string;
@@ -39,21 +35,18 @@ interface Asked {
   readonly isClosed: boolean;
 }
 
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-  app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
-  const documents = await Promise.all(
-    [server.app.publicUrl, server.app.adminUrl].map(async (origin) =>
-      json<OpenApiDocument>(await fetch(`${origin}/openapi.json`)),
-    ),
-  );
-  asked = documents.flatMap((document, i) => {
-    const listener = i === 0 ? "public" : "admin";
-    return operations(document).map(({ name, operation }) => askedOf(listener, document, name, operation));
-  });
+const server = await testServer();
+await server.load("users", users);
+const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
+const documents = await Promise.all(
+  [server.app.publicUrl, server.app.adminUrl].map(async (origin) =>
+    json<OpenApiDocument>(await fetch(`${origin}/openapi.json`)),
+  ),
+);
+const asked = documents.flatMap((document, i) => {
+  const listener = i === 0 ? "public" : "admin";
+  return operations(document).map(({ name, operation }) => askedOf(listener, document, name, operation));
 });
-afterAll(() => server.stop());
 
 function askedOf(
   listener: Asked["listener"],

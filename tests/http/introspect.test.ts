@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { hour, minute } from "../../src/domain/time.ts";
 import {
   codeFor,
@@ -11,20 +11,14 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let app: TestApplication;
-let other: TestApplication;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock, args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-  app = await server.application({ redirect_uris: [redirectUri] });
-  other = await server.application({ redirect_uris: [redirectUri] });
-});
-afterAll(() => server.stop());
+const server = await testServer({ clock, args: ["--login-url", loginUrl] });
+await server.load("users", users);
+const app = await server.application({ redirect_uris: [redirectUri] });
+const other = await server.application({ redirect_uris: [redirectUri] });
 
 const introspect = (token: string | null, application = app, fields: Fields = {}) =>
   form(server, "/oauth/introspect", { ...credentials(application), token, ...fields });

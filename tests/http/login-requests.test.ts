@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
 import {
   accept,
@@ -12,18 +12,13 @@ import {
   redirectUri,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let app: TestApplication;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock, args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-  app = await server.application({ name: "Chat bot", redirect_uris: [redirectUri] });
-});
-afterAll(() => server.stop());
+const server = await testServer({ clock, args: ["--login-url", loginUrl] });
+await server.load("users", users);
+const app = await server.application({ name: "Chat bot", redirect_uris: [redirectUri] });
 
 const path = (challenge: string, rest = "") => `/admin/v1/login-requests/${challenge}${rest}`;
 const newChallenge = (fields: Fields = {}, application = app) =>

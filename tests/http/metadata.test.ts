@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { loginUrl } from "../support/oauth.ts";
-import { json, startServer, type TestServer } from "../support/server.ts";
+import { json, startServer, testServer } from "../support/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-});
-afterAll(() => server.stop());
+const server = await testServer({ args: ["--login-url", loginUrl] });
 
 const path = "/.well-known/oauth-authorization-server";
 

@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as oauth from "oauth4webapi";
 import { accept, Browser, loginUrl, parameter } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { type TestApplication, testServer } from "../support/server.ts";
 
 /*
  * The library oauth4webapi, as it is, against a running server. It checks each answer itself and throws where one is
  * not as its RFC says.
  */
 
-let server: TestServer;
-let issuer: oauth.AuthorizationServer;
 const http = { [oauth.allowInsecureRequests]: true };
 const web = "https://app.example/callback";
 const native = "http://127.0.0.1:51234/callback";
 
-beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-  const url = new URL(server.app.publicUrl);
-  const found = await oauth.discoveryRequest(url, { ...http, algorithm: "oauth2" });
-  issuer = await oauth.processDiscoveryResponse(url, found);
-});
-afterAll(() => server.stop());
+const server = await testServer({ args: ["--login-url", loginUrl] });
+await server.load("users", users);
+const url = new URL(server.app.publicUrl);
+const found = await oauth.discoveryRequest(url, { ...http, algorithm: "oauth2" });
+const issuer = await oauth.processDiscoveryResponse(url, found);
 
 const username = async (accessToken: string) => {
   const url = new URL("/public/v1/users/xqcow", server.app.publicUrl);

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type OpenApiDocument, operations, type ResponseObject } from "../support/openapi.ts";
-import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { temporaryDirectory, testServer } from "../support/server.ts";
 
 /** A part of a document, as far as these tests look at it. */
 interface Part {
@@ -15,16 +15,12 @@ interface Part {
   readonly allOf?: readonly Part[];
 }
 
-let server: TestServer;
 const documents = new Map<string, OpenApiDocument>();
 
-beforeAll(async () => {
-  server = await startServer();
-  for (const [name, url] of Object.entries({ public: server.app.publicUrl, admin: server.app.adminUrl })) {
-    documents.set(name, (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument);
-  }
-});
-afterAll(() => server.stop());
+const server = await testServer();
+for (const [name, url] of Object.entries({ public: server.app.publicUrl, admin: server.app.adminUrl })) {
+  documents.set(name, (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument);
+}
 
 function documentOf(name: string): OpenApiDocument {
   const document = documents.get(name);

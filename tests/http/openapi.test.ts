@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { Cursors } from "../../src/http/cursors.ts";
@@ -8,16 +8,10 @@ import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
-let server: TestServer;
-let document: OpenApiDocument;
-
-beforeAll(async () => {
-  server = await startServer();
-  document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
-});
-afterAll(() => server.stop());
+const server = await testServer();
+const document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
 
 describe("the document", () => {
   test("is valid under the recommended rules of Redocly, without a warning", async () => {

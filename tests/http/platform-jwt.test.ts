@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
 import { DomainError } from "../../src/domain/errors.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { platformJwtReader } from "../../src/http/platform-jwt.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, startServer, testServer } from "../support/server.ts";
 
 /** A platform that signs access tokens by itself, and publishes its keys. */
 const issuer = "https://platform.example";
@@ -23,35 +23,25 @@ const keyServer = Bun.serve({
 });
 const jwksUrl = `http://127.0.0.1:${keyServer.port}/jwks`;
 
-let server: TestServer;
-let app: TestApplication;
-let key: CryptoKey;
-let publicKey: CryptoKey;
-
 async function newKey(kid: string, alg = "ES256") {
   const pair = await generateKeyPair(alg, { extractable: true });
   return { ...pair, jwk: { ...(await exportJWK(pair.publicKey)), kid, alg, use: "sig" } };
 }
 
-beforeAll(async () => {
-  const first = await newKey("first");
-  key = first.privateKey;
-  publicKey = first.publicKey;
-  published = [first.jwk];
-  server = await startServer({
-    clock,
-    args: ["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
-  });
-  await server.load("users", users);
-  app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+const first = await newKey("first");
+const key = first.privateKey;
+const publicKey = first.publicKey;
+published = [first.jwk];
+const server = await testServer({
+  clock,
+  args: ["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
 });
+await server.load("users", users);
+const app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
 beforeEach(() => {
   respond = null;
 });
-afterAll(async () => {
-  await server.stop();
-  await keyServer.stop(true);
-});
+afterAll(() => keyServer.stop(true));
 
 const seconds = () => Math.floor(clock.ms / 1000);
 const claims = (): Record<string, unknown> => ({

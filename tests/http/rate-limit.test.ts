@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestServer } from "../support/server.ts";
+import { Clock, json, startServer, type TestServer, testServer } from "../support/server.ts";
 
-let server: TestServer;
 const clock = new Clock();
 
-beforeAll(async () => {
-  server = await startServer({ clock, args: ["--rate-limit", "60"] });
-  await server.load("users", users);
-});
-afterAll(() => server.stop());
+const server = await testServer({ clock, args: ["--rate-limit", "60"] });
+await server.load("users", users);
 
 const limits = ({ headers }: Response) =>
   ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));

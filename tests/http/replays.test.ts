@@ -1,26 +1,17 @@
 import { Database } from "bun:sqlite";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, isoTime, minute } from "../../src/domain/time.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import {
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  temporaryDirectory,
-} from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";
 
 const path = "/public/v1/events/replays";
 const clock = new Clock();
-const data = temporaryDirectory();
-let server: TestServer;
-let receiver: Receiver;
+const data = testDirectory();
 let app: TestApplication;
 let subscriptions: string[];
 let status = 204;
@@ -44,14 +35,12 @@ interface Answer {
 }
 const noSkips = { body_not_kept: 0, subscription_deleted: 0, attempts_used_up: 0 };
 
-beforeAll(async () => {
-  receiver = new Receiver(async () => {
-    await gate?.promise;
-    return new Response(null, { status });
-  });
-  server = await startServer({ clock, data: data.path, args: ["--login-url", loginUrl] });
-  await server.load("users", users);
+const receiver = testReceiver(async () => {
+  await gate?.promise;
+  return new Response(null, { status });
 });
+const server = await testServer({ clock, data, args: ["--login-url", loginUrl] });
+await server.load("users", users);
 beforeEach(async () => {
   status = 204;
   gate = null;
@@ -64,11 +53,6 @@ afterEach(async () => {
   gate?.resolve();
   await server.admin("DELETE", `/admin/v1/applications/${app.id}`);
   await settled(server);
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-  data.remove();
 });
 
 async function sent(count: number, name = "kicks.gifted", more: object = {}): Promise<void> {
@@ -99,7 +83,7 @@ async function queued(id: string, count: number): Promise<void> {
 }
 const ids = () => receiver.received.map(({ headers }) => headers["webhook-id"] ?? "");
 const change = (sql: string, ...values: (string | number)[]) => {
-  const db = new Database(join(data.path, "onair.db"));
+  const db = new Database(join(data, "onair.db"));
   db.run(sql, values);
   db.close();
 };

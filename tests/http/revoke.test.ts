@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   credentials,
   type Fields,
@@ -9,19 +9,12 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
-let server: TestServer;
-let app: TestApplication;
-let publicClient: TestApplication;
-
-beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-  app = await server.application({ redirect_uris: [redirectUri] });
-  publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
-});
-afterAll(() => server.stop());
+const server = await testServer({ args: ["--login-url", loginUrl] });
+await server.load("users", users);
+const app = await server.application({ redirect_uris: [redirectUri] });
+const publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
 
 const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
 const revoke = (token: string | null, application = app, fields: Fields = {}) =>

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { adminKey, json, testServer } from "../support/server.ts";
 
 /** The rules that hold for every route of the public API. */
-let server: TestServer;
-let app: TestApplication;
-
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-  app = await server.application();
-});
-afterAll(() => server.stop());
+const server = await testServer();
+await server.load("users", users);
+const app = await server.application();
 
 interface ErrorBody {
   message: string;

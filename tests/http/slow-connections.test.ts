@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { afterTests } from "../support/after-tests.ts";
 import { type ServerProcess, serve } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 let server: ServerProcess;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  server = await serve(["--data", directory.path, "--rate-limit", "0"]);
+  server = await serve(["--data", directory, "--rate-limit", "0"]);
 });
-afterAll(async () => {
+afterTests(async () => {
   for (const socket of sockets) socket.destroy();
   await server.end("SIGTERM");
-  directory.remove();
 });
 
 function open(count: number): Promise<Socket[]> {

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { newId, ulidPattern } from "../../src/domain/ids.ts";
 import { users } from "../support/real-data.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { json, type TestApplication, testServer } from "../support/server.ts";
 
 const path = "/public/v1/events/subscriptions";
 const webhook_url = "http://127.0.0.1:9/hook";
 const ulid = new RegExp(ulidPattern);
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
-});
-afterAll(() => server.stop());
+const server = await testServer();
+await server.load("users", users);
 
 interface Item {
   name: string;

@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { users } from "../support/real-data.ts";
-import { type Received, Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { type Received, testReceiver } from "../support/receiver.ts";
+import { Clock, json, startServer, type TestApplication, testServer } from "../support/server.ts";
 
 const path = "/public/v1/events/test";
 const clock = new Clock(Date.now() - 4 * minute);
-let server: TestServer;
-let receiver: Receiver;
-let app: TestApplication;
 let answer: () => Response | Promise<Response> = () => new Response(null, { status: 204 });
 
-beforeAll(async () => {
-  receiver = new Receiver(() => answer());
-  server = await startServer({ clock });
-  await server.load("users", users);
-  app = await server.application({ webhook_url: receiver.url });
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const receiver = testReceiver(() => answer());
+const server = await testServer({ clock });
+await server.load("users", users);
+const app = await server.application({ webhook_url: receiver.url });
 
 interface Exchange {
   delivered: boolean;

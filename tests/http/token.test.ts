@@ -1,31 +1,16 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { day } from "../../src/domain/time.ts";
 import { users } from "../support/real-data.ts";
-import {
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  temporaryDirectory,
-} from "../support/server.ts";
+import { Clock, json, testDirectory, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let app: TestApplication;
 const clock = new Clock();
-const data = temporaryDirectory();
+const data = testDirectory();
 
-beforeAll(async () => {
-  server = await startServer({ clock, data: data.path });
-  await server.load("users", users);
-  app = await server.application();
-});
-afterAll(async () => {
-  await server.stop();
-  data.remove();
-});
+const server = await testServer({ clock, data: data });
+await server.load("users", users);
+const app = await server.application();
 
 type Fields = Record<string, string>;
 interface Answer {
@@ -105,7 +90,7 @@ describe("RFC 6749, section 4.4 and 5.1: a token of an application", () => {
 
   test("neither it nor a client secret nor the operator key is stored readable", async () => {
     const { body } = await token({ ...grant, ...posted() });
-    const db = new Database(join(data.path, "onair.db"), { readonly: true });
+    const db = new Database(join(data, "onair.db"), { readonly: true });
     const tables = db
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
       .all();

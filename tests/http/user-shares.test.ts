@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { streamPath } from "../support/event-stream.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -11,31 +11,22 @@ import { until } from "../support/until.ts";
  * share, but neither the application's nor, alone, that of the other users.
  */
 
-let server: TestServer;
-let app: TestApplication;
-let receiver: Receiver;
 const clock = new Clock();
 const tokens: string[] = [];
 
-beforeAll(async () => {
-  // A share of 2 for each user, of 30 for all of them, and of 30 for the application.
-  server = await startServer({ clock, args: ["--stream-limit", "30", "--login-url", loginUrl] });
-  await server.load("users", users);
-  receiver = new Receiver();
-  app = await server.application({
-    delivery: "both",
-    webhook_url: receiver.url,
-    redirect_uris: [redirectUri],
-  });
-  for (const user of users.slice(0, 20)) {
-    tokens.push((await userTokens(server, app, { userId: user.id })).access_token);
-  }
+// A share of 2 for each user, of 30 for all of them, and of 30 for the application.
+const server = await testServer({ clock, args: ["--stream-limit", "30", "--login-url", loginUrl] });
+await server.load("users", users);
+const receiver = testReceiver();
+const app = await server.application({
+  delivery: "both",
+  webhook_url: receiver.url,
+  redirect_uris: [redirectUri],
 });
+for (const user of users.slice(0, 20)) {
+  tokens.push((await userTokens(server, app, { userId: user.id })).access_token);
+}
 beforeEach(() => clock.advance(60_000));
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
 
 const user = (i: number) => tokens[i] ?? "";
 

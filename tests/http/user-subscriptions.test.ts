@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { json, type TestApplication, testServer } from "../support/server.ts";
 
-/** Event subscriptions with the token of a user: section 4.3 of the public document, "authenticated user". */
-let server: TestServer;
 let app: TestApplication;
 let token: string;
 const path = "/public/v1/events/subscriptions";
 const follow = { name: "channel.followed", version: 1 };
 
-beforeAll(async () => {
-  server = await startServer({ args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-});
-afterAll(() => server.stop());
+/** Event subscriptions with the token of a user: section 4.3 of the public document, "authenticated user". */
+const server = await testServer({ args: ["--login-url", loginUrl] });
+await server.load("users", users);
 
 interface Row {
   readonly id: string;

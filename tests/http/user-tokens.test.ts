@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { codeChallenge } from "../../src/domain/authorizations.ts";
 import { day, hour, minute, second } from "../../src/domain/time.ts";
@@ -19,34 +19,17 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import {
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  temporaryDirectory,
-} from "../support/server.ts";
+import { Clock, json, testDirectory, testServer } from "../support/server.ts";
 
-let server: TestServer;
-let confidential: TestApplication;
-let publicClient: TestApplication;
-let other: TestApplication;
 const clock = new Clock();
-const data = temporaryDirectory();
+const data = testDirectory();
 
-beforeAll(async () => {
-  server = await startServer({ clock, data: data.path, args: ["--login-url", loginUrl] });
-  await server.load("users", users);
-  const redirect_uris = [redirectUri];
-  confidential = await server.application({ redirect_uris });
-  publicClient = await server.application({ redirect_uris, client_type: "public" });
-  other = await server.application({ redirect_uris });
-});
-afterAll(async () => {
-  await server.stop();
-  data.remove();
-});
+const server = await testServer({ clock, data, args: ["--login-url", loginUrl] });
+await server.load("users", users);
+const redirect_uris = [redirectUri];
+const confidential = await server.application({ redirect_uris });
+const publicClient = await server.application({ redirect_uris, client_type: "public" });
+const other = await server.application({ redirect_uris });
 
 const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
 const applications = [
@@ -279,7 +262,7 @@ test("wrong secrets are slowed down, and the right one is taken all the same", a
 test("no code, token, challenge, verifier or cookie is stored readable", async () => {
   const { access_token, refresh_token } = await userTokens(server, confidential);
   const code = await codeFor(server, confidential);
-  const db = new Database(join(data.path, "onair.db"), { readonly: true });
+  const db = new Database(join(data, "onair.db"), { readonly: true });
   const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const rows = tables.map(({ name }) => JSON.stringify(db.query(`SELECT * FROM "${name}"`).all())).join();
   db.close();

@@ -1,9 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { users } from "../support/real-data.ts";
-import { json, startServer, type TestServer } from "../support/server.ts";
-
-let server: TestServer;
-let token: string;
+import { json, testServer } from "../support/server.ts";
 
 const invented = [
   {
@@ -27,12 +24,9 @@ const invented = [
   { id: 9, username: "quote", display_name: 'say "hi" 100%' },
 ];
 
-beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", [...users, ...invented]);
-  ({ token } = await server.application());
-});
-afterAll(() => server.stop());
+const server = await testServer();
+await server.load("users", [...users, ...invented]);
+const { token } = await server.application();
 
 interface UserBody {
   user: Record<string, unknown>;

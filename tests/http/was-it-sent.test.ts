@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { hour, minute } from "../../src/domain/time.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, testServer } from "../support/server.ts";
 
 /*
  * A developer's evening: nothing arrives, and the public API alone is enough to find out why, to mend it, and to get
@@ -11,25 +11,16 @@ import { Clock, json, startServer, type TestApplication, type TestServer } from 
  */
 
 const clock = new Clock();
-let server: TestServer;
-let receiver: Receiver;
-let app: TestApplication;
 let isBroken = false;
 
-beforeAll(async () => {
-  receiver = new Receiver(() =>
-    isBroken
-      ? new Response("TypeError: gift is undefined at hook.js:12", { status: 500 })
-      : new Response(null, { status: 204 }),
-  );
-  server = await startServer({ clock });
-  await server.load("users", users);
-  app = await server.application({ webhook_url: receiver.url });
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const receiver = testReceiver(() =>
+  isBroken
+    ? new Response("TypeError: gift is undefined at hook.js:12", { status: 500 })
+    : new Response(null, { status: 204 }),
+);
+const server = await testServer({ clock });
+await server.load("users", users);
+const app = await server.application({ webhook_url: receiver.url });
 
 interface Delivery {
   id: string;

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
@@ -16,12 +16,12 @@ import { migrate } from "../../src/store/sqlite/database/migrations.ts";
 import { objects } from "../../src/store/sqlite/database/objects.ts";
 import { madeBackup } from "../support/backups.ts";
 import { client, run, serve, subscriber } from "../support/process.ts";
-import { adminKey, temporaryDirectory } from "../support/server.ts";
+import { adminKey, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const pageBytes = 4096;
-const directory = temporaryDirectory();
-const sample = join(directory.path, "sample");
+const directory = testDirectory();
+const sample = join(directory, "sample");
 let application: Awaited<ReturnType<typeof subscriber>>;
 
 /** A user in the middle of the table, and one far from it. */
@@ -43,12 +43,11 @@ beforeAll(async () => {
   });
   await server.end("SIGTERM");
 });
-afterAll(() => directory.remove());
 
 let copies = 0;
 /** A data directory of its own, which was closed, with something done to it. */
 function damagedCopy(damage: (data: string) => void): string {
-  const data = join(directory.path, `copy-${copies++}`);
+  const data = join(directory, `copy-${copies++}`);
   cpSync(sample, data, { recursive: true });
   damage(data);
   return data;
@@ -276,7 +275,7 @@ describe("what SQLite ignores is no damage", () => {
 });
 
 test("a first start that was killed leaves nothing in the way of the next", async () => {
-  const data = join(directory.path, "begun");
+  const data = join(directory, "begun");
   mkdirSync(data);
   for (const suffix of ["", "-journal", "-wal"])
     writeFileSync(join(data, `onair.making${suffix}`), noise(5_000));
@@ -321,7 +320,7 @@ describe("damage that only a read finds", () => {
 
   test("fails the requests that need it, is logged without secrets, and all else goes on", async () => {
     const data = damagedCopy((of) => damagePagesWith(of, damagedUser));
-    const log = join(directory.path, "log");
+    const log = join(directory, "log");
     const server = await serve(["--data", data], { log });
     const { admin, api } = client(server);
     const user = (name: string) => api("GET", `/public/v1/users/${name}`, application.token);
@@ -358,7 +357,7 @@ describe("damage that only a read finds", () => {
 
   test("in what the engine works on is logged, and all else goes on", async () => {
     const data = damagedCopy(noisyRoot("deliveries"));
-    const log = join(directory.path, "engine.log");
+    const log = join(directory, "engine.log");
     const server = await serve(["--data", data], { log });
     const { admin, api } = client(server);
     await until(() => readFileSync(log, "utf8").includes("service_failed"));

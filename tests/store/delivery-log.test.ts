@@ -1,27 +1,28 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { DeliveryFilter, DeliveryRecord } from "../../src/domain/delivery-log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
+import { afterTests } from "../support/after-tests.ts";
 import { writeDeliveries } from "../support/delivery-rows.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { testDirectory } from "../support/server.ts";
 
 /*
  * A log of some ten regions of the index, with an application that has half of it, one that has some, and one that has
  * three deliveries far apart.
  */
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 const total = 40_000;
 const from = Date.parse("2026-01-14T16:00:00Z");
 let store: Store;
 let db: Database;
 
 beforeAll(async () => {
-  await openStore(directory.path).close();
-  db = new Database(join(directory.path, "onair.db"));
+  await openStore(directory).close();
+  db = new Database(join(directory, "onair.db"));
   const random = seededRandom(1);
   const rare = new Set([5, 20_000, 39_990]);
   let n = 0;
@@ -31,12 +32,11 @@ beforeAll(async () => {
     return { application_id, subscription_id: `${application_id}-${n % 3}` };
   };
   writeDeliveries(db, { deliveries: total, perEvent: 10, from, everyMs: 100, receiver, random });
-  store = openStore(directory.path);
+  store = openStore(directory);
 });
-afterAll(async () => {
+afterTests(async () => {
   await store.close();
   db.close();
-  directory.remove();
 });
 
 const all: DeliveryFilter = {

@@ -1,3 +1,4 @@
+import { afterTests } from "./after-tests.ts";
 import { until } from "./until.ts";
 
 /** A delivery as a receiver saw it. */
@@ -9,8 +10,15 @@ export interface Received {
 /** Answers a delivery; the number counts from 1. */
 export type Answer = (received: Received, number: number) => Response | Promise<Response>;
 
-/** A real webhook receiver on loopback that keeps what arrives. */
-export class Receiver {
+/** At the top of a file: a receiver that is stopped after its tests. */
+export function testReceiver(answer?: Answer): Receiver {
+  const receiver = new Receiver(answer);
+  afterTests(() => receiver.stop());
+  return receiver;
+}
+
+/** A real webhook receiver on loopback that keeps what arrives; `await using` stops it at the end of its block. */
+export class Receiver implements AsyncDisposable {
   readonly received: Received[] = [];
   readonly #server: Bun.Server<undefined>;
 
@@ -42,5 +50,9 @@ export class Receiver {
 
   async stop(): Promise<void> {
     await this.#server.stop(true);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
   }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLog, type Log } from "../../src/log.ts";
+import { afterTests } from "./after-tests.ts";
 
 export const adminKey = "test-operator-key";
 
@@ -16,9 +17,18 @@ export class Clock {
   }
 }
 
-export function temporaryDirectory(): { path: string; remove(): void } {
+/** A directory that `using` removes at the end of its block. */
+export function temporaryDirectory(): { readonly path: string; remove(): void } & Disposable {
   const path = mkdtempSync(join(tmpdir(), "onair-test-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  const remove = () => rmSync(path, { recursive: true, force: true });
+  return { path, remove, [Symbol.dispose]: remove };
+}
+
+/** At the top of a file: a directory that is removed after its tests. */
+export function testDirectory(): string {
+  const { path, remove } = temporaryDirectory();
+  afterTests(remove);
+  return path;
 }
 
 /** The body of an answer, of the shape that the test expects. */
@@ -42,7 +52,17 @@ export interface TestServerOptions {
   readonly wrongKeyLimit?: number;
 }
 
-/** A real server on free ports of loopback with a real data directory, in this process. */
+/** At the top of a file: a server that is stopped after its tests. */
+export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startServer(options);
+  afterTests(() => server.stop());
+  return server;
+}
+
+/**
+ * A real server on free ports of loopback with a real data directory, in this process; `await using` stops it at the
+ * end of its block.
+ */
 export async function startServer({
   args = [],
   data,
@@ -72,7 +92,7 @@ export async function startServer({
   }
 }
 
-export class TestServer {
+export class TestServer implements AsyncDisposable {
   constructor(
     readonly app: App,
     readonly removeData: () => void,
@@ -143,6 +163,10 @@ export class TestServer {
   async stop(): Promise<void> {
     await this.app.stop();
     this.removeData();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
   }
 }
 

@@ -89,7 +89,7 @@ test("a slow reader gets every line, in order, as it was when it was written", a
   expect(to.text).toBe(written);
 });
 
-test("for a reader who is stuck no more than so much waits; how much was left out is said to whoever reads on", async () => {
+test("for a stuck reader a bounded amount waits; how much was left out is logged when it reads on", async () => {
   const { to, log } = output({ mostBytes: 20 });
   for (let i = 0; i < 9; i++) log.write(bytes(`${i} 3456\n.\n`));
   expect(log.linesLeftOut).toBe(2 * 6);
@@ -116,7 +116,7 @@ test("what was taken leaves room for as much again", async () => {
   expect([to.text.length, log.linesLeftOut]).toEqual([5 * 3 * 9, 0]);
 });
 
-test("one who is gone is nobody to wait for, and another one is told what was missed, on a line of its own", async () => {
+test("a reader that is gone is not waited for, and the next one gets what was missed on a line of its own", async () => {
   const { to, log } = output();
   log.write(bytes("a\nb\n"));
   log.write(bytes("c\n"));
@@ -229,7 +229,7 @@ function readIfAny(descriptor: number, into: Buffer): number {
   }
 }
 
-test("a server whose log nobody reads goes on answering, and stops when it is told to", async () => {
+test("a server whose log is not read goes on answering, and stops on a signal", async () => {
   const { end } = pipe("unread");
   const server = await serve(["--data", join(directory.path, "data"), "--rate-limit", "0"], {
     env: { ONAIR_LOG_LEVEL: "info" },

@@ -45,7 +45,7 @@ describe("whose request it is", () => {
     expect(clientAddress(peer, header, trusted)).toBe(client);
   });
 
-  test("where nobody is trusted, the header counts for nothing", () => {
+  test("without trusted proxies the header is ignored", () => {
     expect(clientAddress("10.1.2.3", "203.0.113.9", trustedProxies([]))).toBe("10.1.2.3");
   });
 });

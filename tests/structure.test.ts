@@ -66,7 +66,7 @@ test("no file imports itself by way of others, types included", async () => {
   expect(await importCycle()).toBeUndefined();
 });
 
-test("SQL stays in store/sqlite; whoever needs data asks store/store.ts", async () => {
+test("SQL stays in store/sqlite; all other code uses store/store.ts", async () => {
   const wrong: string[] = [];
   for (const file of files) {
     const builds = /^(engine|backups|cli|doctor|store\/sqlite)\//.test(file);

@@ -195,7 +195,7 @@ describe.skipIf(!built)("dist/onair", () => {
     expect([copied.code, copied.stdout === exported.stdout]).toEqual([0, true]);
   });
 
-  test("makes a backup while it serves, restores it, and makes one of what nobody serves", async () => {
+  test("makes a backup while it serves, restores it, and makes one without a server", async () => {
     const env = { ONAIR_ADMIN_KEY: adminKey };
     const made = await run(["backup", "backup.db", "--url", server.adminUrl], { ...options, env });
     expect([made.code, made.stderr]).toEqual([0, ""]);

@@ -49,7 +49,7 @@ describe("of a running server", () => {
     expect(existsSync(`${file}.partial`)).toBe(false);
   });
 
-  test("replaces no file unless it is told to", async () => {
+  test("replaces a file only with the option for it", async () => {
     const file = path("taken.db");
     writeFileSync(file, "mine", { mode: 0o644 });
     const refused = await onair([file, "--url", url]);
@@ -92,7 +92,7 @@ function listener(answers: Answers) {
   return server;
 }
 
-describe("what goes wrong is told, and leaves no file", () => {
+describe("a failure is reported, and leaves no file", () => {
   const running = { id: "b", status: "running", progress: 0.5, size_bytes: 1, sha256: null, error: null };
   const done = {
     ...running,
@@ -138,7 +138,7 @@ describe("what goes wrong is told, and leaves no file", () => {
     expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
   });
 
-  test("nobody listens", async () => {
+  test("there is no server", async () => {
     const { code, stderr } = await onair(["--url", "http://127.0.0.1:9"]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
   });
@@ -165,7 +165,7 @@ describe("wrong usage", () => {
   });
 });
 
-test("never behind a running server's back; of a directory that nobody serves, it keeps as many as are set", async () => {
+test("a directory in use is refused; without a server it keeps as many as are set", async () => {
   const refused = await onair(["--data", data]);
   expect([refused.code, refused.stderr]).toEqual([
     1,

@@ -82,7 +82,7 @@ test("retry and replay send again", async () => {
   expect(await answered<object>("replay", made.id, "--cancel")).toMatchObject({ id: made.id });
 });
 
-describe("wrong usage is told and changes nothing", () => {
+describe("wrong usage is reported and changes nothing", () => {
   test.each<[string[], string]>([
     [[], "the action must be one of list, show, retry, replay"],
     [["lost"], "the action must be one of"],
@@ -113,7 +113,7 @@ describe("wrong usage is told and changes nothing", () => {
   });
 });
 
-test("in a data directory that nobody serves, what is retried waits for the next start", async () => {
+test("in a data directory without a server, what is retried waits for the next start", async () => {
   const { id } = await first();
   await server.stop();
   to = ["--data", directory];

@@ -100,7 +100,7 @@ function altered(...statements: string[]): string {
   return data;
 }
 
-test("a directory that nobody serves is well, and left as it was", async () => {
+test("a directory without a server is well, and left as it was", async () => {
   const data = copy();
   const before = traces(data);
   const content = sha256(readFileSync(join(data, "onair.db")));
@@ -169,7 +169,7 @@ describe("beside a running server", () => {
     await server.application();
   });
 
-  test("with --full, and at a public URL that it is told to reach", async () => {
+  test("with --full, and at a given public URL", async () => {
     const url = ["--public-url", server.app.publicUrl];
     const report = await examined(["--data", served, ...addresses, ...url, "--full", "--reach"]);
     expect(of(report, "integrity")).toMatchObject([
@@ -193,7 +193,7 @@ describe("beside a running server", () => {
     expect(of(report, "public_listener")).toMatchObject([{ status: "wrong" }]);
   });
 
-  test("on other addresses than loopback it asks nobody", async () => {
+  test("on other addresses than loopback it sends no request", async () => {
     // A network for documentation: asking it would take until the timeout.
     const hosts = ["--host", "192.0.2.1", "--admin-host", "192.0.2.1"];
     const report = await examined(["--data", served, ...hosts]);
@@ -203,7 +203,7 @@ describe("beside a running server", () => {
     expect(statuses(report)).toContain("admin_host warning");
   });
 
-  test("that has crashed: what is only in its log counts, and nobody holds the lock", async () => {
+  test("that has crashed: what is only in its log counts, and the lock is free", async () => {
     const data = path("crashed");
     cpSync(served, data, { recursive: true });
     chmodSync(data, 0o700);

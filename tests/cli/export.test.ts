@@ -162,7 +162,7 @@ describe("onair export", () => {
     expect(result.stderr).toContain("--url");
   });
 
-  test("replaces no file unless it is told to, and leaves nothing half done", async () => {
+  test("replaces a file only with the option for it, and leaves nothing half done", async () => {
     const file = join(directory, "mine.txt");
     writeFileSync(file, "mine");
     const refused = await run(["export", "users", file, "--url", server.app.adminUrl], { env });

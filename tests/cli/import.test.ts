@@ -206,7 +206,7 @@ describe("onair import, failures", () => {
     expect(result.stderr).toContain("--url");
   });
 
-  test("a wrong key and a server that is not there are told", async () => {
+  test("a wrong key and a server that does not answer are reported", async () => {
     const server = await serve(["--data", join(directory, "keyed")]);
     const args = ["import", "users", fileOf(users), "--url", server.adminUrl];
     const wrong = await run(args, { env: { ONAIR_ADMIN_KEY: "wrong-key-entirely" } });
@@ -271,7 +271,7 @@ test("a missing file makes no data directory", async () => {
   expect(existsSync(data)).toBe(false);
 });
 
-test("a connection that breaks off and an address of something else are told", async () => {
+test("a connection that breaks off and an address of something else are reported", async () => {
   const breaking = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,

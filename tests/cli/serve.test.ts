@@ -117,7 +117,7 @@ describe("--log-file", () => {
     expect(linesOf(logFile()).at(-1)?.event).toBe("stopped");
   });
 
-  test("that cannot be opened is told in one line, and so is a start that fails", async () => {
+  test("that cannot be opened is reported in one line, and so is a start that fails", async () => {
     const ports = ["--data", inDirectory("data"), "--port", "0", "--admin-port", "0"];
     const wrong = await run(["serve", ...ports, "--log-file", join(directory.path, "none", "log")]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);

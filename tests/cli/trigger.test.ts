@@ -21,7 +21,7 @@ const trigger = (...args: string[]) =>
   run(["events", "trigger", ...args, "--url", server.app.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
 
 describe("onair events trigger", () => {
-  test("publishes the example in the channel of the broadcaster, changed as told, and it is delivered", async () => {
+  test("publishes the example in the channel of the broadcaster, with the given changes, and it is delivered", async () => {
     const { code, stdout } = await trigger(
       "chat.message.sent",
       "--broadcaster",
@@ -60,7 +60,7 @@ describe("onair events trigger", () => {
     },
   );
 
-  test("without a broadcaster takes the platform's first user, and says when nobody listens", async () => {
+  test("without a broadcaster takes the platform's first user, and says when there is no subscription", async () => {
     const { code, stdout } = await trigger("channel.followed");
     expect(code).toBe(0);
     expect(stdout).toContain("(1001) is published as ");
@@ -85,7 +85,7 @@ describe("onair events trigger", () => {
     expect(JSON.parse(first.stdout)).toMatchObject({ version: 1, data: { winner: "winner of 1" } });
   });
 
-  test("events types lists registered ones where it is told the server", async () => {
+  test("events types lists registered ones of a given server", async () => {
     const type = { version: 1, schema: { type: "object" }, example: { color: "red" } };
     await server.admin("PUT", "/admin/v1/event-types/light.changed", type);
     const env = { ONAIR_ADMIN_KEY: adminKey };
@@ -95,7 +95,7 @@ describe("onair events trigger", () => {
     expect((await run(["events", "types"])).stdout).not.toContain("light.changed");
   });
 
-  test("into a directory that nobody serves, whose server sends it when it starts", async () => {
+  test("into a directory without a server, whose server sends it when it starts", async () => {
     const data = temporaryDirectory();
     const first = await startServer({ data: data.path });
     await first.load("users", users);

@@ -51,7 +51,7 @@ describe("made-up events", () => {
     expect(make()).toBe(make());
   });
 
-  test("have nobody follow or pay themselves", () => {
+  test("no user follows or pays themselves", () => {
     const random = seeded(8);
     for (let i = 0; i < 500; i++) {
       const { data } = makeUp("channel.followed", scene(random, true)) as {
@@ -70,7 +70,7 @@ describe("made-up events", () => {
     expect(started.data).toMatchObject({ is_live: true, ended_at: null });
   });
 
-  test("are chosen among what somebody subscribed to and can happen", () => {
+  test("are chosen among subscribed events that can happen", () => {
     expect(nextEvent([], Math.random)).toBeNull();
     expect(nextEvent([{ event: "of.another.kind", live: true }], Math.random)).toBeNull();
     expect(nextEvent([{ event: "livestream.metadata.updated", live: false }], Math.random)).toBeNull();

@@ -239,7 +239,7 @@ describe("credentials", () => {
     expect(existsSync(join(data, ".gitignore"))).toBe(false);
   });
 
-  test("that are damaged are told, not replaced", () => {
+  test("that are damaged are reported, not replaced", () => {
     mkdirSync(data);
     for (const text of [
       "",

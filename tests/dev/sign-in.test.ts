@@ -46,7 +46,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
   afterAll(() => browser.close());
 
-  test("somebody picks a user and clicks Allow: the application has a token of that user", async () => {
+  test("picking a user and clicking Allow gives the application a token of that user", async () => {
     await page.goto(platform.signInUrl);
     expect(await text()).toContain("Allow Dev app to use your account?");
     expect(await text()).toContain("events:subscribe");
@@ -70,7 +70,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     expect(consent?.application_name).toBe("Dev app");
   });
 
-  test("somebody clicks Deny: the application is told, and gets nothing", async () => {
+  test("clicking Deny gives the application an error and no token", async () => {
     await page.goto(platform.signInUrl);
     await click("deny");
     expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");

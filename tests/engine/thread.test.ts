@@ -50,7 +50,7 @@ async function servedBefore(signingKey?: string): Promise<void> {
   await store.close();
 }
 
-test("at the first start nobody reads before the engine has made what it needs", async () => {
+test("at the first start nothing reads the database before the engine has created it", async () => {
   const engine = await start();
   expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
   await engine.stop(0);
@@ -90,7 +90,7 @@ describe.each([true, false])("on a directory that was served before, held until 
   });
 });
 
-test("one that is stopped before it was to begin never does, and says so to whoever waits", async () => {
+test("an engine that is stopped before its start never starts, and its callers get an error", async () => {
   await servedBefore();
   const engine = await start(true);
   const write = messageOf(engine.store.settings.put("a", "b"));

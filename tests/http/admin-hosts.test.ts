@@ -69,7 +69,7 @@ test.each(open)("%s answers to addresses, localhost, and the names of the settin
   for (const host of hosts) expect([host, await statusOf(path, host)]).toEqual([host, 200]);
 });
 
-test("health is told by whatever name it is asked", async () => {
+test("health is answered under any host name", async () => {
   for (const path of ["/healthz", "/readyz"]) {
     for (const host of ["10.1.2.3:8081", "onair-0.onair.svc.cluster.local:8081"]) {
       expect([path, host, await statusOf(path, host)]).toEqual([path, host, 200]);

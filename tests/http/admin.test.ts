@@ -309,7 +309,7 @@ describe("POST /admin/v1/applications", () => {
     expect(await json<object>(response)).toMatchObject({ client_type: "public", client_secret: null });
   });
 
-  test("refuses redirect URIs that nobody should be sent to, and names each", async () => {
+  test("refuses unsafe redirect URIs, and names each", async () => {
     const redirect_uris = ["https://bot.example/", "http://bot.example/", "app.example:/", "javascript:0"];
     const response = await create({ name: "Bot", redirect_uris });
     expect(response.status).toBe(400);

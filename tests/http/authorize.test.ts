@@ -100,7 +100,7 @@ describe("RFC 6749, section 4.1.2.1: what must not be redirected ends on a page"
   });
 });
 
-describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: errors that the application is told", () => {
+describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: errors that go to the application", () => {
   test.each<[string, Fields, string]>([
     ["no response_type", { response_type: null }, "invalid_request"],
     ["the implicit grant", { response_type: "token" }, "unsupported_response_type"],

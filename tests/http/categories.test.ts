@@ -62,7 +62,7 @@ describe("GET /public/v1/categories", () => {
     expect(all.map(({ id, name, viewers }) => ({ id, name, viewers }))).toEqual(expected);
   });
 
-  test("has 25 on a page unless told otherwise", async () => {
+  test("has 25 on a page by default", async () => {
     expect((await list()).categories).toHaveLength(25);
     expect((await list("?limit=100")).categories).toHaveLength(Math.min(100, categories.length));
   });

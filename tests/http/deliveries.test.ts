@@ -240,7 +240,7 @@ describe("one delivery", () => {
   });
 });
 
-describe("nobody sees or repeats what is another's", () => {
+describe("an application neither sees nor repeats deliveries of another one", () => {
   test("another application gets 404 for each id, and nothing in lists", async () => {
     await sent(1);
     const { id } = await first();

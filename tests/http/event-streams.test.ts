@@ -101,7 +101,7 @@ test("a reader that takes nothing is given nothing more, and is cut off", async 
   expect((await reader.read()).done).toBe(true);
 });
 
-test("behind a connection that nobody reads, the log is not read either", async () => {
+test("behind a connection that does not read, the log is not read either", async () => {
   const { log, open, publish } = start(10);
   const listener = Bun.serve({
     port: 0,

@@ -15,7 +15,7 @@ async function expectConsistent(target: Target): Promise<void> {
   expect(Object.entries(done).filter(([, times]) => times === 0)).toEqual([]);
 }
 
-describe("whoever reads while others write never sees a stale or mixed answer", () => {
+describe("reads beside writes never give a stale or mixed answer", () => {
   test("of a server in this process", async () => {
     const server = await startServer();
     try {

@@ -41,7 +41,7 @@ async function begin(server: TestServer, path: string, address: string): Promise
 const isOpen = async (server: TestServer, challenge: string) =>
   (await server.admin("GET", `/admin/v1/login-requests/${challenge}`)).status === 200;
 
-test("state has at most 2,048 bytes; a longer one is told to the application", () =>
+test("state has at most 2,048 bytes; a longer one is an error of the application", () =>
   withServer(async (server) => {
     const app = await server.application({ redirect_uris: [redirectUri] });
     for (const state of ["x".repeat(2048), "é".repeat(1024)]) {

@@ -234,7 +234,7 @@ describe("wrong keys", () => {
     return statuses;
   }
 
-  test("are told to wait after twenty in a minute, logged with the address, and lock nobody out", async () => {
+  test("are refused with 429 after twenty in a minute, logged with the address, and lock no right key out", async () => {
     const kept = keptLog("warn");
     const server = await startServer({ clock, log: kept.log, wrongKeyLimit: 20 });
     const { adminUrl } = server.app;

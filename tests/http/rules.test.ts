@@ -112,7 +112,7 @@ describe("every failure has the one shape", () => {
     expect((await errorOf(response)).code).toBe(code);
   });
 
-  test("a chunked body over the limit, whose length nobody told", async () => {
+  test("a chunked body over the limit, without a length", async () => {
     const chunk = new TextEncoder().encode(" ".repeat(16_384));
     async function* endless() {
       for (let i = 0; i < 64; i++) yield chunk;

@@ -121,7 +121,7 @@ describe("an EventSource on the event stream", () => {
     client.close();
   });
 
-  test("nobody gets what another application subscribed to, and none goes on where another one was", async () => {
+  test("an application gets no events of another one, and cannot go on at the position of another one", async () => {
     const other = await server.application({ delivery: "stream" });
     await subscribe(server, other, [chat]);
     const [mine, theirs] = [await open().connected(), await open(other.token).connected()];

@@ -62,7 +62,7 @@ describe("a test", () => {
     },
   );
 
-  test("is channel.followed unless told otherwise, also without a body", async () => {
+  test("is channel.followed by default, also without a body", async () => {
     await tested();
     expect(JSON.parse(last().body)).toMatchObject({ type: "channel.followed", version: 1 });
     const bare = await server.get(path, app.token, { method: "POST" });
@@ -142,7 +142,7 @@ describe("what the receiver did wrong", () => {
   });
 
   test.each<[string, string, string]>([
-    ["nobody listens", "http://127.0.0.1:9/hook", "refused"],
+    ["there is no server", "http://127.0.0.1:9/hook", "refused"],
     ["it speaks no TLS", "https", "tls"],
     ["the name does not resolve", "http://receiver.invalid/hook", "dns"],
   ])("%s", async (_, url, outcome) => {

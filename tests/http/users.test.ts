@@ -175,7 +175,7 @@ describe("GET /public/v1/users/search", () => {
     expect(names).toEqual(expected);
   });
 
-  test("returns 25 users unless told otherwise, at most 100", async () => {
+  test("returns 25 users by default, at most 100", async () => {
     const many = Array.from({ length: 120 }, (_, i) => ({ id: 10_000 + i, username: `crowd_${i}` }));
     await server.load("users", many);
     expect((await search("crowd")).body.data).toHaveLength(25);
@@ -242,7 +242,7 @@ describe("GET /public/v1/users/search", () => {
   });
 });
 
-test("whatever order writes and reads come in, nobody reads what was acknowledged as changed", async () => {
+test("no read after an acknowledged write shows the state before it, in any order of both", async () => {
   const ids = [901, 902, 903];
   const acknowledged = new Map<number, number>();
   const reads: string[] = [];

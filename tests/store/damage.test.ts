@@ -137,7 +137,7 @@ function inPlaceOf(file: string): void {
   mkdirSync(file);
 }
 
-describe("what cannot be the database is told in one line and left alone", () => {
+describe("what cannot be the database is reported in one line and left alone", () => {
   test.each<[string, (data: string) => void, string]>([
     ["a header of noise", (data) => overwrite(data, 0, noise(100)), isDamaged("SQLITE_NOTADB")],
     [
@@ -320,7 +320,7 @@ describe("damage that only a read finds", () => {
     expect(stderr).toContain(toRestore + data);
   });
 
-  test("by a backup is told with what may help", async () => {
+  test("by a backup is reported with what may help", async () => {
     const data = damagedCopy((of) => damagePagesWith(of, damagedUser));
     const { code, stdout, stderr } = await onair(["backup"], data);
     expect([code, stdout]).toEqual([1, ""]);

@@ -54,7 +54,7 @@ describe("the data directory", () => {
   });
 });
 
-test("what the log grew while somebody read, as a backup does, is given back", async () => {
+test("what the write-ahead log grew during a long read, such as a backup, is given back", async () => {
   const store = openStore(directory.path);
   const logBytes = () => statSync(join(directory.path, "onair.db-wal")).size;
   const reader = new Database(join(directory.path, "onair.db"), { readonly: true });
@@ -70,7 +70,7 @@ test("what the log grew while somebody read, as a backup does, is given back", a
   await store.close();
 });
 
-test("closing does not wait for somebody who still reads, and loses nothing", async () => {
+test("closing does not wait for an open reader, and loses nothing", async () => {
   const store = openStore(directory.path);
   await store.settings.put("a", "1");
   const reader = new Database(join(directory.path, "onair.db"), { readonly: true });

@@ -41,6 +41,6 @@ test("an answer that stays wrong is no answer", async () => {
   await server.stop(true);
 });
 
-test("where nobody ever listens it gives up", async () => {
+test("without a server it gives up", async () => {
   expect(await firstRightAnswer(freePort(), question, 50).catch(String)).toContain("no connection");
 });

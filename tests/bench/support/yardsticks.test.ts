@@ -58,7 +58,7 @@ test("equal finds the answer by name, with its status and headers", async () => 
   expect((await fetch(`${url}/users/eve`)).status).toBe(404);
 });
 
-test("equal with a token answers nobody else", async () => {
+test("equal with a token refuses all others", async () => {
   const url = await start("equal", "secret");
   const asked = (authorization: string) => fetch(`${url}/users/ada`, { headers: { authorization } });
   expect((await asked("Bearer secret")).status).toBe(200);

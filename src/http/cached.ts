@@ -1,13 +1,20 @@
 import { type ExtraHeaders, type RequestContext, reply } from "./request-context.ts";
 
-/** The bytes of an answer with their `ETag`. */
+/** The body of an answer with its `ETag`. */
 export interface Cached {
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: Uint8Array<ArrayBuffer> | Blob;
   readonly etag: string;
 }
 
-export function cached(body: Uint8Array<ArrayBuffer>): Cached {
-  return { body, etag: `"${Bun.hash(body).toString(36)}"` };
+export function cached(bytes: Uint8Array<ArrayBuffer>): Cached {
+  return { body: shared(bytes), etag: `"${Bun.hash(bytes).toString(36)}"` };
+}
+
+const sharedBytes = 32 * 1024;
+
+/** Bun copies bytes for each answer and keeps the copy until the client has taken it; a large Blob is not copied. */
+export function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Blob {
+  return bytes.byteLength < sharedBytes ? bytes : new Blob([bytes]);
 }
 
 /** Answers with the bytes, or with 304 when the client already has them. */

@@ -1,4 +1,5 @@
 import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
+import type { AnyElysia } from "elysia";
 import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
 import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
 import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
@@ -62,16 +63,32 @@ function inputReader(
   };
 }
 
+const gates = new WeakSet<object>();
+
+/** Throws where a route has no gate, and would so be open to all by mistake. */
+export function requireGates(routes: AnyElysia["routes"]): void {
+  for (const { method, path, hooks } of routes) {
+    const found = [hooks.transform ?? []].flat().map((hook) => ("fn" in hook ? hook.fn : hook));
+    if (!found.some((hook) => gates.has(hook))) throw new Error(`${method} ${path} has no gate`);
+  }
+}
+
 /**
  * Wraps a hook so that Elysia cannot analyse its source. For a hook that passes its context on, Elysia would assume
  * that it uses all of it, and parse cookies, too. The wrapper must be an async function, which Elysia detects by its
  * type.
+ * A route needs one such hook, its gate: see `requireGates`.
  */
 export function opaque<Context>(
   hook: (context: Context) => Promise<void>,
 ): (context: Context) => Promise<void> {
-  return hook.bind(null);
+  const made = hook.bind(null);
+  gates.add(made);
+  return made;
 }
+
+/** The gate of a route for all, which needs neither token nor key. */
+export const openGate = opaque(async () => {});
 
 /** Reads the input of one route, for the macro that checks its access. */
 export function routeInput(maxBodyBytes?: number) {

@@ -4,7 +4,7 @@ import { DomainError, invalidFields } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import { replyError } from "./errors.ts";
-import { deferred } from "./input.ts";
+import { deferred, openGate, requireGates } from "./input.ts";
 import {
   commonHeaders,
   type ExtraHeaders,
@@ -120,7 +120,7 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
         }
         throw new DomainError("method_not_allowed", `This path answers ${allow}`, { allow });
       },
-      { detail: { hide: true }, parse: "none" },
+      { transform: openGate, detail: { hide: true }, parse: "none" },
     );
   }
 }
@@ -153,6 +153,7 @@ const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true
 
 /** An app made by `listener`. */
 interface ServedApp {
+  readonly routes: AnyElysia["routes"];
   compile(): { fetch(request: Request): Response | Promise<Response> };
   readonly decorator: { readonly listenerContext: ListenerContext };
 }
@@ -161,10 +162,11 @@ interface ServedApp {
 const idleSeconds = 60;
 
 /**
- * Serves an app with `Bun.serve`. Throws when the port is taken. Bun's size limit is off, because its answer would have
+ * Serves an app with `Bun.serve`. Throws when the port is taken, or a route has no gate. Bun's size limit is off, because its answer would have
  * no body; the body readers have limits of their own.
  */
 export function listen(app: ServedApp, hostname: string, port: number): Listening {
+  requireGates(app.routes);
   const { fetch } = app.compile();
   const options = {
     hostname,

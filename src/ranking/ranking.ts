@@ -22,9 +22,9 @@ export interface Snapshot {
   keep(key: string, page: Page): Page;
 }
 
-/** The bytes of an answer, ready to be sent. */
+/** The body of an answer, ready to be sent. */
 export interface Page {
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: Uint8Array<ArrayBuffer> | Blob;
   readonly etag: string;
 }
 

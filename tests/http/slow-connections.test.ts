@@ -75,3 +75,24 @@ test.skipIf(process.platform !== "linux")(
     }
   },
 );
+
+test.skipIf(process.platform !== "linux")(
+  "clients that do not read a large file share its bytes in memory",
+  async () => {
+    const html = await (await fetch(`${server.publicUrl}/docs`)).text();
+    const path = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
+    const size = (await (await fetch(server.publicUrl + path)).bytes()).byteLength;
+    const count = 50;
+    const before = residentBytes(server.pid);
+    const readers = await open(count);
+    for (const reader of readers) {
+      reader.pause();
+      reader.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    }
+    await until(() => readers.every((reader) => reader.bytesWritten > 0));
+    // Each of them has been answered when a later request has.
+    for (let i = 0; i < 3; i++) await durations(100);
+    expect(residentBytes(server.pid) - before).toBeLessThan((size * count) / 4);
+    for (const reader of readers) reader.destroy();
+  },
+);

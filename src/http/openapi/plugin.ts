@@ -1,6 +1,7 @@
 import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { type Cached, cached, replyCached } from "../cached.ts";
+import { openGate } from "../input.ts";
 import { handlerContext } from "../server.ts";
 import type { WrittenDocument } from "./complete.ts";
 import { docsPath, pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./scalar.ts";
@@ -28,6 +29,7 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const document = documentOf(reference);
   const page = pageOf();
   const plugin = new Elysia()
+    .onTransform(openGate)
     // Replaces what the plugin answers, which has neither our headers nor a line in the log.
     .onAfterHandle(async (context) => {
       const { requestContext } = handlerContext(context);
@@ -57,8 +59,14 @@ function documentOf({ complete }: Reference) {
   let made: { readonly url: string; readonly document: Promise<Cached> } | null = null;
   const make = async (written: WrittenDocument, url: string) => cachedText(await complete(written, url));
   return (written: WrittenDocument, url: string): Promise<Cached> => {
-    if (made?.url !== url) made = { url, document: make(written, url) };
-    return made.document;
+    if (made?.url === url) return made.document;
+    const document = make(written, url);
+    made = { url, document };
+    // What failed is made anew when it is next asked for.
+    document.catch(() => {
+      made = null;
+    });
+    return document;
   };
 }
 
@@ -70,7 +78,10 @@ function pageOf() {
     return cachedText(tidied(await (answer as Response).text()));
   };
   return (written: unknown): Promise<Cached> => {
-    made ??= make(written);
+    made ??= make(written).catch((error) => {
+      made = null;
+      throw error;
+    });
     return made;
   };
 }

@@ -3,6 +3,8 @@ import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser
   type: "file",
 };
 import { dependencies } from "../../../package.json";
+import { shared } from "../cached.ts";
+import { openGate } from "../input.ts";
 import { type ExtraHeaders, reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
 
@@ -46,8 +48,9 @@ export function scalarConfig(documentPath: string, scheme: string) {
 
 /** Serves Scalar's script. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
 export function scriptRoute(app: AnyElysia): void {
-  const plain = once(() => Bun.file(scalarFile).bytes());
-  const gzipped = once(async () => compress(await plain()));
+  const source = () => Bun.file(scalarFile).bytes();
+  const plain = once(async () => shared(await source()));
+  const gzipped = once(async () => shared(await compress(await source())));
   app.get(
     scriptPath,
     async (context) => {
@@ -60,7 +63,7 @@ export function scriptRoute(app: AnyElysia): void {
         ...(isGzip && { "content-encoding": "gzip" }),
       });
     },
-    { parse: "none", detail: { hide: true } },
+    { transform: openGate, parse: "none", detail: { hide: true } },
   );
 }
 
@@ -120,10 +123,14 @@ function acceptsGzip(header: string): boolean {
     });
 }
 
+/** What failed is made anew when it is next asked for. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {
-    made ??= make();
+    made ??= make().catch((error) => {
+      made = null;
+      throw error;
+    });
     return made;
   };
 }

@@ -60,8 +60,8 @@ export const preflight = {
 };
 
 /**
- * The public listener with the access checks that take no token. `anyone: true` limits a route by address; so is a
- * route without an option and an unknown path. `unlimited: true` has no limit. `client: "any"` or `"confidential"`
+ * The public listener with the access checks that take no token. `anyone: true` limits a route by address; so is an
+ * unknown path. `unlimited: true` has no limit. `client: "any"` or `"confidential"`
  * takes a form from an application that authenticates itself, which the handler gets as `client`. Input is read after
  * the access check, so that 401, 429 and 403 come before 400.
  */
@@ -97,9 +97,9 @@ export function publicListener(
         };
       })
       .macro("unlimited", (_: true) => ({
-        transform({ requestContext }) {
+        transform: opaque(async ({ requestContext }: OpenContext) => {
           requestContext.isAdmitted = true;
-        },
+        }),
       }))
       // Documents further errors of a route.
       .macro("errors", (codes: readonly (PublicErrorCode | OAuthErrorCode)[]) => ({

@@ -11,6 +11,8 @@ const mostUsers = 50_000;
  */
 export class UserCache {
   readonly #names = new Map<number, string>();
+  /** Counts the calls of `forget`. */
+  #changes = 0;
   readonly #users = new LRUCache<string, User>({
     max: mostUsers,
     dispose: ({ id }, name) => {
@@ -25,10 +27,12 @@ export class UserCache {
     const name = username.toLowerCase();
     const kept = this.#users.get(name);
     if (kept) return kept;
+    const changes = this.#changes;
     const user = await this.store.find(name);
-    if (user) {
+    // Where users changed during the read, it may be of the old state.
+    if (user && changes === this.#changes) {
       // Removes the entry under the former name of a renamed user.
-      this.forget([user.id]);
+      this.#drop(user.id);
       this.#users.set(name, user);
       this.#names.set(user.id, name);
     }
@@ -36,9 +40,12 @@ export class UserCache {
   }
 
   forget(ids: readonly number[]): void {
-    for (const id of ids) {
-      const name = this.#names.get(id);
-      if (name !== undefined) this.#users.delete(name);
-    }
+    this.#changes++;
+    for (const id of ids) this.#drop(id);
+  }
+
+  #drop(id: number): void {
+    const name = this.#names.get(id);
+    if (name !== undefined) this.#users.delete(name);
   }
 }

@@ -1,0 +1,51 @@
+import { afterAll, expect, test } from "bun:test";
+import { adminListener } from "../../src/http/admin/base.ts";
+import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
+import { authenticator } from "../../src/http/auth.ts";
+import { publicListener, withTokens } from "../../src/http/public/base.ts";
+import { rateLimiter } from "../../src/http/rate-limit.ts";
+import { answerOtherMethods, type Listening, listen } from "../../src/http/server.ts";
+import { createLog } from "../../src/log.ts";
+import { startServer } from "../support/server.ts";
+
+const log = createLog("off");
+const now = Date.now;
+const server = await startServer();
+const { store } = server.app;
+const access = { authenticator: authenticator(store, now), limiter: rateLimiter(now), defaultRateLimit: 0 };
+const listening: Listening[] = [];
+afterAll(async () => {
+  for (const one of listening) await one.stop(0);
+  await server.stop();
+});
+
+const adminApp = () => adminListener({ log, now, operatorKeys: new OperatorKeys({ store, now }) });
+const publicApp = () => withTokens(publicListener({ store, now, access, log }), access);
+
+test("no listener serves a route that does not say who may call it", () => {
+  const onAdmin = adminApp();
+  onAdmin.get("/admin/v1/forgotten", () => "secret");
+  expect(() => listen(onAdmin, "127.0.0.1", 0)).toThrow("GET /admin/v1/forgotten has no gate");
+  const onPublic = publicApp();
+  onPublic.get("/public/v1/forgotten", () => "secret");
+  expect(() => listen(onPublic, "127.0.0.1", 0)).toThrow("GET /public/v1/forgotten has no gate");
+});
+
+test("a route added behind all others needs a gate, too", () => {
+  const app = adminApp();
+  answerOtherMethods(app, {});
+  app.post("/admin/v1/late", () => "secret");
+  expect(() => listen(app, "127.0.0.1", 0)).toThrow("POST /admin/v1/late has no gate");
+});
+
+test("a route that says who may call it is served, with its HEAD and OPTIONS", async () => {
+  const app = adminApp();
+  app.get("/admin/v1/known", () => "secret", { roles: ["operator"] });
+  answerOtherMethods(app, {});
+  const one = listen(app, "127.0.0.1", 0);
+  listening.push(one);
+  const statuses = ["GET", "HEAD", "POST", "OPTIONS"].map(
+    async (method) => (await fetch(`${one.url}/admin/v1/known`, { method })).status,
+  );
+  expect(await Promise.all(statuses)).toEqual([401, 401, 405, 204]);
+});

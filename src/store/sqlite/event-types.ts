@@ -43,7 +43,7 @@ export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): EventTyp
         const known = find(name, version);
         if (!known) return false;
         if (known.is_published) {
-          const message = `Events of ${name} version ${version} were published; it stays for whoever has them`;
+          const message = `Events of ${name} version ${version} were published; it stays for those who have them`;
           throw new DomainError("conflict", message);
         }
         orm.delete(eventTypes).where(its(name, version)).run();

@@ -55,7 +55,7 @@ export function openReader(directory: string, onFault?: OnFault): Store {
   return readerOn(directory, openForReading(directory), onFault);
 }
 
-/** The same before the store is open; null where nobody may read until it is. */
+/** The same before the store is open; null where it cannot be read until then. */
 export function openReaderIfReady(directory: string, onFault?: OnFault): Store | null {
   const db = openIfReady(directory);
   return db && readerOn(directory, db, onFault);
@@ -73,7 +73,7 @@ function readerOn(directory: string, db: Database, onFault?: OnFault): Store {
 
 type Nouns = Omit<Store, "close">;
 
-/** To prepare the statements of all nouns would take a start 25 ms, and most are not needed for a while. */
+/** Each noun prepares its statements when it is first used: at a start most are not needed for a while. */
 function storeOn(
   db: Database,
   commit: Commit,

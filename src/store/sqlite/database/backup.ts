@@ -7,8 +7,8 @@ import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";
 
 /**
- * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Whoever
- * writes goes on meanwhile; the write-ahead log grows until this is done. Takes long: not for a thread that answers.
+ * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Writes
+ * go on meanwhile; the write-ahead log grows until this is done. Takes long: not for a thread that answers.
  * Throws `unavailable` where there is no room, `StoreError` where the database is damaged.
  */
 export function copyDatabase(directory: string, file: string): void {

@@ -5,7 +5,7 @@ import { damaged, isDamage } from "./faults.ts";
 
 /** The name of the database in its directory. */
 export const databaseFile = "onair.db";
-/** Of the lock, and of the pid that its owner notes for whoever finds it locked. */
+/** Of the lock, and of the pid of its owner, for the message of a process that finds it locked. */
 export const lockFile = "onair.lock";
 export const pidFile = "onair.pid";
 

@@ -53,7 +53,7 @@ export function storageFaultOf(error: unknown): StorageFault | null {
 }
 
 /**
- * The same verbs of a noun; what SQLite complains of is rejected as the error that the `Store` promises.
+ * The same verbs of a noun; an error of SQLite is rejected as the error that the `Store` promises.
  *
  * @param onFault called for each error that says that the storage cannot be used
  */
@@ -62,15 +62,15 @@ export function withFaults<Noun extends object>(
   file: string,
   onFault: (fault: StorageFault) => void,
 ): Noun {
-  const told = (error: unknown) => {
+  const rejected = (error: unknown) => {
     const fault = storageFaultOf(error);
     if (fault !== null) onFault(fault);
     throw isDamage(error) ? damaged(file, codeOf(error), error) : storeFault(error);
   };
   const verbs = Object.entries(noun).map(([verb, method]) => [
     verb,
-    // Not an async function, which would cost each read 0.1 µs more.
-    (...args: unknown[]) => method(...args).catch(told),
+    // Not an async function, which costs each read one more promise.
+    (...args: unknown[]) => method(...args).catch(rejected),
   ]);
   // A boundary: the same verbs, each of which gives a promise.
   return Object.fromEntries(verbs) as Noun;

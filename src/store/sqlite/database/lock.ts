@@ -46,7 +46,7 @@ export function lockDirectory(directory: string): DirectoryLock {
   }
 }
 
-/** Who has a directory for itself: nobody (null), or a process, whose pid may be unknown. Changes nothing. */
+/** The process that has a directory for itself, whose pid may be unknown; null where there is none. Changes nothing. */
 export function holderOf(directory: string): { readonly pid: number | null } | null {
   const file = join(directory, lockFile);
   if (!existsSync(file)) return null;

@@ -46,7 +46,7 @@ export const migrations: readonly Migration[] = [
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
- * Brings the database to the newest form, all steps in one transaction; `applying` is told the name of each before it
+ * Brings the database to the newest form, all steps in one transaction; `applying` is called with the name of each before it
  * begins. Throws a `StoreError` as `checkMigrations` does.
  */
 export function migrate(

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 
-/** What a database has in its newest form. A list, because to apply the migrations elsewhere would take a start 13 ms. */
+/** What a database has in its newest form. A list, because applying the migrations elsewhere would make each start longer. */
 export const objects = {
   table: [
     "applications",

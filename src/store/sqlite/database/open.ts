@@ -67,7 +67,7 @@ function openForWriting(directory: string): Database {
 }
 
 function closeWriter(db: Database, lock: DirectoryLock): void {
-  // Whoever still reads, such as a backup that was given up, is not waited for: the log is then left as it is.
+  // Does not wait for connections that still read, such as that of a backup that was given up: the log is then left as it is.
   for (const last of ["PRAGMA optimize", "PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)"]) {
     try {
       db.run(last);
@@ -81,7 +81,7 @@ function closeWriter(db: Database, lock: DirectoryLock): void {
 
 /**
  * Makes the database of a new directory, beside its place: so what is found in that place without a table was damaged,
- * and not merely begun, and nobody goes on with an empty one.
+ * and not merely begun, and no server goes on with an empty one.
  */
 function makeDatabase(directory: string): void {
   const partial = join(directory, "onair.making");
@@ -120,7 +120,7 @@ function requireUsable(file: string): void {
 }
 
 /**
- * Has everything in the one file of the database, which nobody has open then, as it is before an upgrade. Throws
+ * Has everything in the one file of the database, which is open nowhere then, as it is before an upgrade. Throws
  * `StoreError`.
  *
  * @returns the path of that file
@@ -140,9 +140,9 @@ export function settleDatabase(directory: string): string {
 interface UpgradeOptions {
   /** The index of the search is emptied and filled anew, whatever is in it. */
   readonly rebuildSearch: boolean;
-  /** Told the name of each migration before it begins. */
+  /** Called with the name of each migration before it begins. */
   readonly applying: (name: string) => void;
-  /** Told how many users the index of the search holds while it is filled. */
+  /** Called with how many users the index of the search holds while it is filled. */
   readonly indexed: (users: number) => void;
 }
 
@@ -173,7 +173,7 @@ export async function upgradeDatabase(
 
 /**
  * A second connection, opened without waiting for the one that writes; null where that one has something to do, or to
- * complain of, before anybody may read.
+ * report, before the database may be read.
  */
 export function openIfReady(directory: string): Database | null {
   if (!existsSync(databaseIn(directory))) return null;
@@ -200,8 +200,8 @@ export function openForReading(directory: string): Database {
 
 /**
  * Pages of the database that a reader keeps in memory: 1 in 32, and 4 to 16 MB. All pages of the B-trees of users but
- * the leaves have to stay there. With ten million users 8 MB are too few for that, because leaves drive the others out
- * (a user who is found there took 35 µs instead of 30); among a million 16 MB are no faster.
+ * the leaves have to stay there. With ten million users 8 MB are too few for that, because leaves drive the others out;
+ * among a million 16 MB are no faster.
  */
 function cachePages(db: Database): number {
   const count = "SELECT page_count FROM pragma_page_count";

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 
 /**
  * Reads that take several turns of the event loop and still see one moment. They have a connection of their own, opened
- * for the first of them, because whoever else read on it meanwhile would see that moment, too.
+ * for the first of them, because every other read on it would see that moment, too.
  */
 export class Snapshots {
   #db: Database | null = null;

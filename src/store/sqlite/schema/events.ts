@@ -116,7 +116,7 @@ export const deliveries = sqliteTable(
     id: text().notNull().unique(),
     event_seq: integer().notNull(),
     application_id: text().notNull(),
-    /** Outlives the subscription: what was sent can still be told. */
+    /** Outlives the subscription: the log still shows what was sent. */
     subscription_id: text().notNull(),
     sequence: integer().notNull(),
     status: text().$type<DeliveryStatus>().notNull(),

@@ -22,15 +22,15 @@ export function searchIsUnfilled(db: Database): boolean {
 
 /**
  * Makes the index ready for this version; to be called by the connection that writes, before anything else uses it.
- * An index that is laid out anew takes 10 seconds for a million users, once, and is filled with all of them or none.
+ * An index that is laid out anew is filled with all users or none, which takes long where there are many.
  */
 export function prepareSearch(db: Database): void {
   for (const _ of fillingSearch(db));
 }
 
 /**
- * The same in steps of some 50 ms, each of which gives how many users the index holds by then. With `anew` the index is
- * emptied first. Whoever stops in between leaves it as it was.
+ * The same in steps, each of which gives how many users the index holds by then. With `anew` the index is
+ * emptied first. A caller that stops in between leaves it as it was.
  */
 export function* fillingSearch(db: Database, { anew = false } = {}): Generator<number> {
   configureIndex(db);

@@ -15,8 +15,8 @@ const askedTrigrams = 3;
 const fewUsers = 100;
 
 /**
- * What a search may cost, in units of an entry of a list of the index that FTS5 passes over, which takes 20 to 60 ns.
- * All of it takes some 20 ms, for which every other request waits.
+ * What a search may cost, in units of an entry of a list of the index that FTS5 passes over. Every other request waits for
+ * all of it.
  */
 const mostWork = 400_000;
 const costOf = { entry: 8, name: 150 } as const;

@@ -24,9 +24,9 @@ import { TrigramCounts, trigrams } from "./trigrams.ts";
  *
  * How it is written. FTS5 gathers rows in memory only while their rowids ascend, and writes what it has as a segment
  * of its own at each step back: so the rows of a batch are put in ascending order (half the time and the bytes).
- * Left to itself it then merges segments in bursts of up to 20 ms at a million users. Here it leaves that alone, and
- * each batch merges some pages. A trigram costs 3 to 10 µs for every segment, so segments are merged two by two, and all
-of them into one while nothing changes.
+ * Left to itself it then merges segments in long bursts. Here it leaves that alone, and each batch merges some pages. A
+ * trigram costs a look into every segment, so segments are merged two by two, and all of them into one while nothing
+ * changes.
  */
 
 /** What the index holds of a user. */
@@ -55,7 +55,7 @@ interface UserSearch {
 /** Pages to merge after a batch; what a batch of 200 rows writes is some 4, and passes through 10 levels at most. */
 const mergedPages = (rows: number) => 2 + Math.ceil(rows / 10);
 
-/** Pages that one step of tidying merges: 1 to 3 ms. */
+/** Pages that one step of tidying merges. */
 const tidiedPages = 8;
 
 /** So few are read all at once. */

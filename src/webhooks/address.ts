@@ -13,12 +13,12 @@ export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(
 const resolveAll: Resolve = (...of) => process.getBuiltinModule("node:dns").lookup(...of);
 
 /** Whether addresses inside the operator's own network may be called: on in development only. */
-export interface AddressPolicy {
+interface AddressPolicy {
   readonly allowPrivate: boolean;
 }
 
 /** The longest webhook URL, in characters of its normalised form. */
-export const maxWebhookUrlLength = 2048;
+const maxWebhookUrlLength = 2048;
 
 /** The `code` of the error that {@link guardedLookup} fails with. */
 export const blockedAddressCode = "ONAIR_BLOCKED_ADDRESS";
@@ -140,9 +140,7 @@ function groups6(text: string): bigint[] {
 }
 
 /** A URL that may be called, or one sentence that tells its owner why not. */
-export type UrlVerdict =
-  | { readonly ok: true; readonly url: URL }
-  | { readonly ok: false; readonly reason: string };
+type UrlVerdict = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly reason: string };
 
 /** Names that are local by definition: RFC 6761, RFC 6762, RFC 8375, and `internal` by ICANN. */
 const localName = /(^|\.)(localhost|local|internal|home\.arpa)$/;

@@ -39,7 +39,7 @@ export interface Publisher {
   publishAll(inputs: readonly unknown[]): Promise<readonly PublishedEvent[]>;
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly now: () => number;
   readonly catalogue?: Catalogue;
   /** Seconds by event type, instead of what its type says; 0: without end. */

@@ -22,7 +22,7 @@ const maxSecretBytes = 64;
 const maxSignatures = 32;
 
 /** What `webhook-id`, `webhook-timestamp` and the body of one attempt are. */
-export interface SignedContent {
+interface SignedContent {
   readonly id: string;
   /** Unix seconds of the attempt. */
   readonly timestampSeconds: number;

@@ -12,7 +12,7 @@ const lengthForm = /^[0-9]{1,15}$/;
 const protocolName = "HTTP/1.";
 
 /** The keep-alive time of a receiver that states none. */
-export const noLimit = Number.POSITIVE_INFINITY;
+const noLimit = Number.POSITIVE_INFINITY;
 
 /** Subtracted from the keep-alive time that a receiver states, because its clock starts first. */
 const keepMarginMs = 1_000;
@@ -39,7 +39,7 @@ export function chunkSizeOf(line: string): number | null {
 }
 
 /** Where the body ends (RFC 9112, section 6.3); `unknown`: the length is malformed. */
-export type BodyFraming =
+type BodyFraming =
   | { readonly kind: "none" | "chunked" | "until close" | "unknown" }
   | { readonly kind: "sized"; readonly bytes: number };
 

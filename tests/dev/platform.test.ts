@@ -5,11 +5,11 @@ import { readConfig } from "../../src/config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
 import { terminalOn } from "../../src/dev/terminal.ts";
-import { newId } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/log.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { Receiver } from "../support/receiver.ts";
 import { startServer, temporaryDirectory } from "../support/server.ts";
+import { storedApplication } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 let directory: { path: string; remove(): void };
@@ -101,27 +101,16 @@ describe("a platform to develop against", () => {
     );
     const receiver = new Receiver();
     const [somebody] = platform.sample.people.slice(-1);
-    const application = {
-      id: newId(),
-      name: "Other",
+    const app_id = await storedApplication(store, {
       webhook_url: receiver.url,
       webhook_secret: newWebhookSecret(),
-      scopes: [],
-      client_type: "confidential" as const,
-      redirect_uris: [],
-      rate_limit: null,
-      subscription_limit: null,
-      created_at: "2026-01-14T16:00:00Z",
-      updated_at: "2026-01-14T16:00:00Z",
-      client_secret_hash: new Uint8Array(32),
-    };
-    await store.applications.create(application);
+    });
     const wanted = {
       broadcaster_user_id: somebody?.user.id ?? 0,
       event: "livestream.status.updated",
       version: 1,
     };
-    await store.subscriptions.subscribe([{ app_id: application.id, ...wanted }], 10, Date.now());
+    await store.subscriptions.subscribe([{ app_id, ...wanted }], 10, Date.now());
     // The next event would come in 2 to 5 seconds.
     clock.advance(5_000);
     const [delivery] = await receiver.arrived(1);

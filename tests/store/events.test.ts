@@ -1,48 +1,26 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type DeliveryMode, deliveryModes, type NewApplication } from "../../src/domain/applications.ts";
-import { newId } from "../../src/domain/ids.ts";
+import { type DeliveryMode, deliveryModes } from "../../src/domain/applications.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { emptyStore, storedApplication } from "../support/store.ts";
 
 const at = "2026-01-14T16:00:00.000Z";
 const publishedAt = Date.parse(at);
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let path: string;
 let store: Store;
 beforeEach(async () => {
-  directory = temporaryDirectory();
-  store = openStore(directory.path);
+  ({ store, path } = emptyStore());
   await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-});
-afterEach(async () => {
-  await store.close();
-  directory.remove();
 });
 
 async function subscriber(delivery: DeliveryMode): Promise<string> {
-  const application: NewApplication = {
-    id: newId(),
-    name: "Test",
-    client_type: "confidential",
-    webhook_url: "http://127.0.0.1:9/",
-    delivery,
-    webhook_secret: "",
-    scopes: [],
-    redirect_uris: [],
-    rate_limit: null,
-    subscription_limit: null,
-    created_at: at,
-    updated_at: at,
-    client_secret_hash: new Uint8Array(32),
-  };
-  await store.applications.create(application);
-  const key = { app_id: application.id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+  const app_id = await storedApplication(store, { delivery });
+  const key = { app_id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
   await store.subscriptions.subscribe([key], 1, publishedAt);
-  return application.id;
+  return app_id;
 }
 
 interface Row {
@@ -84,7 +62,7 @@ test.each([0, 1, 2, 49, 50, 51, 149, 150])(
     const stored = [];
     for (const id of ["a", "b"]) stored.push(await publish(id, (application) => hasRoom.has(application)));
 
-    const db = new Database(join(directory.path, "onair.db"), { readonly: true });
+    const db = new Database(join(path, "onair.db"), { readonly: true });
     const rows = db.query<Row, []>("SELECT * FROM deliveries ORDER BY seq").all();
     db.close();
     expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 2 * count }, (_, i) => i + 1));

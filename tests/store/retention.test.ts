@@ -2,13 +2,13 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { DeliveryStatus } from "../../src/domain/deliveries.ts";
-import { newId } from "../../src/domain/ids.ts";
 import { day, isoTime } from "../../src/domain/time.ts";
 import type { NewUser } from "../../src/domain/users.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { users } from "../support/real-data.ts";
 import { temporaryDirectory } from "../support/server.ts";
+import { storedApplication } from "../support/store.ts";
 
 const now = Date.parse("2026-06-01T00:00:00.000Z");
 const retention = { deliveredMs: 3 * day, failedMs: 10 * day, bodiesMs: 2 * day };
@@ -20,23 +20,9 @@ let applicationId: string;
 beforeEach(async () => {
   directory.remove();
   store = openStore(directory.path);
-  applicationId = newId();
   const at = isoTime(now);
   await store.users.upsert([{ profile_picture: null, ...users[0] } as NewUser], at);
-  await store.applications.create({
-    id: applicationId,
-    name: "Test",
-    webhook_url: "https://example.com/hook",
-    webhook_secret: "whsec_x",
-    client_secret_hash: new Uint8Array(32),
-    scopes: [],
-    client_type: "confidential",
-    redirect_uris: [],
-    rate_limit: null,
-    subscription_limit: null,
-    created_at: at,
-    updated_at: at,
-  });
+  applicationId = await storedApplication(store);
   const key = { app_id: applicationId, broadcaster_user_id: broadcaster, event: "kicks.gifted", version: 1 };
   await store.subscriptions.subscribe([key], 10, now);
 });

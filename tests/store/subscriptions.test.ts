@@ -1,60 +1,35 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { NewApplication } from "../../src/domain/applications.ts";
 import { newId } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscriptions.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { openForReading } from "../../src/store/sqlite/database/open.ts";
 import { Snapshots } from "../../src/store/sqlite/database/snapshots.ts";
-import { openReader, openStore } from "../../src/store/sqlite/store.ts";
+import { openReader } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { emptyStore, storedApplication } from "../support/store.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");
 const broadcasters = 100;
 const limit = 20_000;
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let path: string;
 let store: Store;
 /** As the main thread of a server has it. */
 let reader: Store;
 let app: string;
 beforeEach(async () => {
-  directory = temporaryDirectory();
-  store = openStore(directory.path);
-  reader = openReader(directory.path);
+  ({ store, path } = emptyStore());
+  reader = openReader(path);
   const users = Array.from({ length: broadcasters }, (_, i) =>
     userFrom({ id: i + 1, username: `user${i + 1}` }),
   );
   await store.users.upsert(users, new Date(now).toISOString());
-  app = await newApplication();
+  app = await storedApplication(store);
 });
-afterEach(async () => {
-  await reader.close();
-  await store.close();
-  directory.remove();
-});
-
-async function newApplication(): Promise<string> {
-  const application: NewApplication = {
-    id: newId(),
-    name: "Test",
-    client_type: "confidential",
-    webhook_url: null,
-    webhook_secret: "",
-    scopes: [],
-    redirect_uris: [],
-    rate_limit: null,
-    subscription_limit: null,
-    created_at: "2026-01-14T16:00:00Z",
-    updated_at: "2026-01-14T16:00:00Z",
-    client_secret_hash: new Uint8Array(32),
-  };
-  await store.applications.create(application);
-  return application.id;
-}
+afterEach(() => reader.close());
 
 /** Subscribes to so many events, spread over all broadcasters; gives the ids in order. */
 async function subscribe(count: number, to = app): Promise<string[]> {
@@ -79,7 +54,7 @@ describe("a list", () => {
     "of %d has each once, in the order in which they were made",
     async (count) => {
       const ids = await subscribe(count);
-      await subscribe(3, await newApplication());
+      await subscribe(3, await storedApplication(store));
       const { records, used } = await listed();
       expect(idsOf(records)).toEqual(ids);
       expect(records).toEqual(await reader.subscriptions.ofApplication(app));
@@ -146,7 +121,7 @@ describe("a list", () => {
 });
 
 test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {
-  const snapshots = new Snapshots(() => openForReading(directory.path));
+  const snapshots = new Snapshots(() => openForReading(path));
   const count = (db: Database) => db.query("SELECT count(*) AS n FROM subscriptions").get();
   const failing = snapshots.during(async (db) => {
     count(db);
@@ -166,7 +141,7 @@ describe("the kept count is what counting gives", () => {
   };
 
   test("after whatever creates and deletes subscriptions", async () => {
-    const other = await newApplication();
+    const other = await storedApplication(store);
     expect(await counted()).toBe(0);
     const ids = await subscribe(300);
     await subscribe(300);

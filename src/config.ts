@@ -168,7 +168,12 @@ const settings: Settings = {
     read: pageUrl,
   },
   jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
-  jwtAudience: { value: "AUDIENCE", default: null, help: "whom they must be for (aud)", read: filled },
+  jwtAudience: {
+    value: "AUDIENCE",
+    default: null,
+    help: "the audience (aud) that they must name",
+    read: filled,
+  },
   jwtAppWithoutSub: {
     default: "false",
     help: "take those without a subject (sub) as tokens of the application itself",

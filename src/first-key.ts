@@ -15,12 +15,12 @@ interface SettleOptions {
   readonly log: Log;
 }
 
-/** Set in a data directory that once had a key from the environment: no start generates one there any more. */
+/** Stored once the environment has had a key: no start generates one after that. */
 const wasSetSetting = "operator_key_was_set";
 
 /**
- * Settles which keys open the admin API, once the server listens. The first start makes one and shows it; so does the
- * next one where that ended before it was shown. A key from the environment ends the generated one for good.
+ * Updates the operator keys once the server listens. The first start generates one and shows it; a later start does so
+ * when an earlier one ended before showing it. A key from the environment revokes the generated one permanently.
  */
 export async function settleOperatorKeys(options: SettleOptions): Promise<void> {
   const { store, operatorKeys, now, log } = options;
@@ -50,13 +50,13 @@ async function makeFirstKey({ store, operatorKeys, show, now }: SettleOptions): 
   await operatorKeys.load();
 }
 
-/** The file of a data directory that holds the key of its first start, where there was no terminal to show it. */
+/** The file in the data directory with the key of the first start, when there was no terminal to show it. */
 const operatorKeyFile = "onair.admin-key";
 
-/** Shows a key in a file for its owner alone, whose path the log tells. */
+/** Writes the key into a file readable only for its owner; the log has the path. */
 export function keyFile(directory: string, log: Log): ShowKey {
   return async (secret) => {
-    // Loaded for this alone.
+    // Loaded on demand.
     const { syncDirectory, writePrivately } = await import("./backups/private-file.ts");
     const path = join(directory, operatorKeyFile);
     const content = new TextEncoder().encode(`${secret}\n`);

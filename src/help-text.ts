@@ -1,10 +1,10 @@
-/** The help of every command fits into a terminal of so many columns. */
+/** The terminal width that every help text fits. */
 export const helpColumns = 100;
 
 const indentWidth = 29;
 const indent = " ".repeat(indentWidth);
 
-/** A term of a help text with what it means beside it, or below where the term is long. */
+/** Formats a term and its meaning, which follows on the next line after a long term. */
 export function helpEntry(term: string, meaning: string): string {
   const [first = "", ...more] = wrapped(meaning, helpColumns - indentWidth);
   const head = `  ${term}`.padEnd(indentWidth);

@@ -4,10 +4,7 @@ import type { LineWriter } from "./log-output.ts";
 
 const writeSome = promisify(write);
 
-/**
- * Writes at the end of a file, which is made where missing, for its owner and group. Throws at once where it cannot be
- * opened.
- */
+/** Opens a file for appending, created when missing, for its owner and group. Throws when it cannot be opened. */
 export function fileLines(path: string): () => LineWriter {
   const open = () => {
     const file = openSync(path, "a", 0o640);

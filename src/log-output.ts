@@ -1,38 +1,38 @@
-/** What takes lines: at once, or with a promise while the other side has yet to take them, which may reject. */
+/** A destination of lines. Returns a promise, which may reject, when it has not taken them at once. */
 export interface LineWriter {
   write(lines: Uint8Array): unknown;
   flush(): unknown;
-  /** Lets go of the descriptor; of one that has failed it may fail as well. */
+  /** Closes the descriptor; may fail after a failed write. */
   end(): unknown;
 }
 
 interface LogOutputOptions {
-  /** Makes what writes; again whenever the last one has failed, after which it may take nothing. */
+  /** Opens the destination; called again after a failed write. */
   readonly open?: () => LineWriter;
   readonly now?: () => number;
-  /** What may wait for a reader; a second of the log at 75,000 requests a second. */
+  /** The most bytes that wait for a reader. */
   readonly mostBytes?: number;
-  /** For how long `flush` waits at most. */
+  /** The time limit of `flush`. */
   readonly flushMs?: number;
 }
 
 /**
- * Where a log's lines go: to standard error. Whoever reads them may be slow, stuck or gone, and the disk may be full:
- * nobody waits for that, and no more than `mostBytes` are kept meanwhile. Lines beyond, and those that cannot be written,
- * are left out, which a line says as soon as there is room for one.
+ * Writes log lines to standard error or a file without ever blocking the server: a slow or stuck reader or a full disk
+ * makes lines wait, at most `mostBytes` of them. Lines above that, and those that cannot be written, are dropped, and a
+ * later line states their number.
  */
 export class LogOutput {
-  /** Since the start. */
+  /** The number of dropped lines since the start. */
   linesLeftOut = 0;
   #untold = 0;
-  /** Whether the next lines are for a new writer. */
+  /** Whether to open a new writer for the next lines. */
   #isStale = false;
-  /** Whether the last thing that was written may be a part of a line. */
+  /** Whether the last write may have ended within a line. */
   #isCut = false;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #writer: LineWriter | null = null;
-  /** Resolves when nothing waits any more; null when nothing does. */
+  /** Resolves when no lines wait; null when none do. */
   #sending: Promise<void> | null = null;
   readonly #open: () => LineWriter;
   readonly #now: () => number;
@@ -51,7 +51,7 @@ export class LogOutput {
     this.#flushMs = flushMs;
   }
 
-  /** Takes whole lines; the bytes may be changed afterwards. */
+  /** Writes complete lines; the caller may reuse the buffer afterwards. */
   write(lines: Uint8Array): void {
     if (this.#sending === null) {
       const pending = this.#hand(lines);
@@ -63,7 +63,7 @@ export class LogOutput {
     }
   }
 
-  /** Waits until all is written, but not for long: a server must be able to stop, whoever reads its log. */
+  /** Waits until all lines are written, up to a time limit: a stuck reader must not keep the server from stopping. */
   async flush(): Promise<void> {
     if (this.#sending === null) return;
     const late = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ export class LogOutput {
     clearTimeout(timer);
   }
 
-  /** Has the next lines written by a new writer, and lets go of this one behind those under way. */
+  /** Opens a new writer for the next lines, and closes this one after its pending writes. */
   reopen(): void {
     this.#isStale = true;
   }
@@ -86,10 +86,10 @@ export class LogOutput {
     this.#sending = null;
   }
 
-  /** @returns null when they are written; otherwise a promise, which never rejects */
+  /** @returns null when the lines are written; else a promise, which never rejects */
   #hand(lines: Uint8Array): Promise<void> | null {
     const told = this.#untold;
-    // How much of them was written nobody tells: all of them count as left out.
+    // The written part of a failed write is unknown: all of its lines count as dropped.
     const failed = () => {
       this.#close();
       this.#isCut = true;
@@ -115,7 +115,7 @@ export class LogOutput {
     return null;
   }
 
-  /** Otherwise its descriptor would stay open until the collector comes to it. */
+  /** Without this, the descriptor stays open until garbage collection. */
   #close(): void {
     const writer = this.#writer;
     this.#writer = null;

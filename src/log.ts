@@ -3,38 +3,38 @@ import { LogOutput } from "./log-output.ts";
 export const logLevels = ["debug", "info", "warn", "error", "off"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What is told of a request. */
+/** The fields of a request's log line. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
   readonly status: number;
   readonly durationMs: number;
-  /** The address that it came from; "" when unknown. */
+  /** The client's address; "" when unknown. */
   readonly client: string;
   readonly applicationId: string | null;
 }
 
-/** Writes one line of JSON for each thing that happened; values must hold no secret. */
+/** Writes one line of JSON for each log event; values must not hold secrets. */
 export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
   error(event: string, fields?: Record<string, unknown>): void;
-  /** The line of a request. */
+  /** Logs a request. */
   request(line: RequestLine): void;
-  /** Whole lines that another log has made. */
+  /** Writes complete lines of another log. */
   raw(lines: Uint8Array): void;
-  /** Writes what was gathered. */
+  /** Writes the buffered lines. */
   flush(): Promise<void>;
-  /** Lines since the start that nobody could take. */
+  /** The number of dropped lines since the start. */
   readonly linesLeftOut: number;
 }
 
 const flushAfterMs = 100;
 const bufferBytes = 256 * 1024;
 
-/** Where the lines go; `write` must have taken the bytes when it returns, and neither may throw. */
+/** The destination of lines; `write` must have copied the bytes when it returns, and neither method may throw. */
 interface LogSink {
   write(lines: Uint8Array): void;
   flush(): Promise<void>;
@@ -42,8 +42,8 @@ interface LogSink {
 }
 
 /**
- * A log on standard error. Lines are gathered for up to 100 ms, because a system call for each request would cost
- * more than the request.
+ * A log on standard error. Lines are buffered for up to a tenth of a second, because a system call for each request
+ * would cost more than the request.
  */
 export function createLog(
   level: LogLevel,
@@ -109,7 +109,7 @@ export function createLog(
 
 const encoder = new TextEncoder();
 
-/** The time as ISO 8601, made anew only when the millisecond is another one. */
+/** The time as ISO 8601, formatted once for each millisecond. */
 function isoClock(now: () => number): () => string {
   let at = Number.NaN;
   let text = "";
@@ -123,7 +123,7 @@ function isoClock(now: () => number): () => string {
   };
 }
 
-/** What a log line may say of an unexpected error: name, message and stack. */
+/** The log fields of an unexpected error: name, message and stack. */
 export function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) };
   return {

@@ -3,7 +3,7 @@ import type { Command } from "./cli/command.ts";
 import { ok, runCommand, wrongUsage } from "./cli/command.ts";
 import { version } from "./version.ts";
 
-/** Loaded one by one: what the others need would take the start of a server 5 ms. */
+/** Each command is loaded on demand, to keep the others out of the server's start. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./cli/serve.ts")).serve,
   dev: async () => (await import("./cli/dev.ts")).dev,
@@ -70,7 +70,7 @@ function printVersion(args: readonly string[]): number {
   return ok;
 }
 
-/** A word that means nothing, or nothing where it stands. */
+/** Reports an unknown or misplaced word. */
 function misused(word: string, isExtra: boolean): number {
   const meant = didYouMean(word, [...Object.keys(commands), "version", "help"]);
   const sentence = isExtra ? `"${word}" is not expected here.` : `there is no command "${word}".${meant}`;

@@ -1,16 +1,16 @@
-/** Loaded at its first use, because that takes some 5 ms and most servers have no proxy in front. */
+/** Loaded on first use: most servers have no proxy in front. */
 const net = () => process.getBuiltinModule("node:net");
 
-/** Whether an address is that of a proxy whose word is taken for whom it speaks for. */
+/** Whether an address belongs to a trusted proxy. */
 export type TrustedProxies = (address: string) => boolean;
 
 /**
- * Reads addresses and networks, such as `10.0.0.0/8` and `::1`. Throws a `TypeError` that names the first entry that is
- * neither.
+ * Parses addresses and networks, such as `10.0.0.0/8` and `::1`. Throws a `TypeError` that names the first invalid
+ * entry.
  */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
   if (entries.length === 0) return () => false;
-  // One list for each version, because a BlockList takes IPv4 rules for IPv6.
+  // One list for each version, because a BlockList applies IPv4 rules to IPv6.
   const ipv4 = new (net().BlockList)();
   const ipv6 = new (net().BlockList)();
   for (const entry of entries) {
@@ -31,10 +31,9 @@ function readNetwork(entry: string): { address: string; prefix: number } {
 }
 
 /**
- * The address of whoever sent a request: the peer itself, unless that is a trusted proxy. Then `X-Forwarded-For` tells,
- * read from its right-hand end, where each proxy adds whom it heard from: the first address there that is not a trusted
- * proxy's. What stands to the left of it is anybody's invention. Where something else than an address turns up, it is
- * the last one before.
+ * The client's address: the peer's, unless the peer is a trusted proxy. Then `X-Forwarded-For` is read from the right,
+ * where each proxy appends the address of its own peer, up to the first address that is not a trusted proxy's.
+ * Everything left of that is unverified. An invalid entry ends the search at the address before it.
  */
 export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: TrustedProxies): string {
   let client = plainAddress(peer) ?? peer;
@@ -50,8 +49,8 @@ export function clientAddress(peer: string, forwardedFor: string | null, isTrust
 }
 
 /**
- * What limits by address count: an IPv4 address by itself, and IPv6 by its first 64 bits, because a single caller has
- * all of a /64 and could else take another address for each request. Anything else is as it was given.
+ * The unit of limits by address: an IPv4 address, or the first 64 bits of an IPv6 address, because one caller has all
+ * of a /64. Anything else stays as it is.
  */
 export function clientNetwork(address: string): string {
   if (!address.includes(":")) return address;
@@ -67,24 +66,24 @@ export function clientNetwork(address: string): string {
   return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
 }
 
-/** Whether only this machine reaches what listens at a host: an address of loopback, or its name. */
+/** Whether a host is a loopback address or its name, so that only this machine reaches it. */
 export function isThisMachineAlone(host: string): boolean {
   return /^(localhost|127(\.[0-9]{1,3}){3}|::1|::ffff:127(\.[0-9]{1,3}){3})$/i.test(host);
 }
 
-/** The address at the other end of a connection, without the IPv6 form that a socket of both versions gives IPv4. */
+/** The peer's address. A socket of both versions shows IPv4 in IPv6 form, which is converted back. */
 export function peerAddress(address: string): string {
   return mappedIpv4(address) ?? address;
 }
 
-/** IPv4 in an IPv6 address is IPv4: so it comes on a socket of both versions. */
+/** The IPv4 address in an IPv4-mapped IPv6 address, as a socket of both versions shows it. */
 function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
 }
 
 /**
- * Whose connection it is, by the peer's address, as `clientNetwork` counts it. null: of somebody who speaks for many,
- * which is a trusted proxy and whatever runs on this machine.
+ * The client of a connection by the peer's address, in the unit of `clientNetwork`. null for a peer that stands for
+ * many clients: a trusted proxy or a program on this machine.
  */
 export function connectionClient(peer: string, isTrusted: TrustedProxies | null): string | null {
   const address = mappedIpv4(peer) ?? peer;
@@ -92,7 +91,7 @@ export function connectionClient(peer: string, isTrusted: TrustedProxies | null)
   return clientNetwork(address);
 }
 
-/** The one spelling of an address, without a port; null for anything else. IPv4 in an IPv6 address is IPv4. */
+/** The canonical form of an address, without a port; null for anything else. An IPv4-mapped address becomes IPv4. */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);
   const address = withPort?.[1] ?? withPort?.[2] ?? text;

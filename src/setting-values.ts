@@ -1,7 +1,9 @@
 import { trustedProxies } from "./proxies.ts";
 import { proxyOf } from "./webhooks/egress-proxy.ts";
 
-/* What the text of a setting may be. Each throws a `TypeError` that says what it must be. */
+/*
+ * Parsers of settings. Each throws a `TypeError` that states what the value must be.
+ */
 
 /** A whole number. */
 export function integer(minimum: number, maximum: number) {
@@ -12,7 +14,7 @@ export function integer(minimum: number, maximum: number) {
   };
 }
 
-/** One of these words. */
+/** One of these values. */
 export function oneOf<T extends string>(...words: readonly T[]) {
   return (text: string): T => {
     const found = words.find((word) => word === text);
@@ -21,18 +23,18 @@ export function oneOf<T extends string>(...words: readonly T[]) {
   };
 }
 
-/** A switch. */
+/** A boolean. */
 export function yesOrNo(text: string): boolean {
   return oneOf("true", "false", "1", "0")(text) === "true" || text === "1";
 }
 
-/** Any text that is not empty. */
+/** A text that is not empty. */
 export function filled(text: string): string {
   if (text.trim() !== "" && !text.includes("\0")) return text;
   throw new TypeError("must not be empty");
 }
 
-/** An address or name to listen at; IPv6 also in brackets, as in a URL, which are taken away. */
+/** A host to listen on; the brackets of IPv6 are removed. */
 export function hostName(text: string): string {
   const bracketed = /^\[(.*)\]$/.exec(text)?.[1];
   const isHost =
@@ -41,7 +43,7 @@ export function hostName(text: string): string {
   throw new TypeError("must be an address or a name, like 127.0.0.1 or [::1], without a port");
 }
 
-/** Names of hosts, separated by commas. */
+/** Host names, separated by commas. */
 export function hostNames(text: string): string[] {
   const names = text
     .split(",")
@@ -52,7 +54,7 @@ export function hostNames(text: string): string[] {
   throw new TypeError(`must be names like admin.example.com, without a port, and "${wrong}" is not one`);
 }
 
-/** A URL before which others stand, without a slash at its end. */
+/** A base URL, without a slash at its end. */
 export function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
@@ -60,7 +62,7 @@ export function baseUrl(text: string): string {
   throw new TypeError("must be an http or https URL without query, like https://api.example.com");
 }
 
-/** A URL to send a browser to. */
+/** The URL of a page. */
 export function pageUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && /^https?:$/.test(url.protocol) && !url.hash && !url.username) return url.href;

@@ -1,4 +1,4 @@
-/** The signal that asked the process to end. */
+/** The signal that ended the process. */
 type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
 /** Resolves at the first SIGTERM or SIGINT, or another of `signals`; a second one ends the process at once. */
@@ -13,7 +13,7 @@ export function onTermination(signals: readonly Termination[] = ["SIGTERM", "SIG
   });
 }
 
-/** Calls `then` for each of these signals, which would end the process otherwise. */
+/** Calls `then` for each of these signals, which otherwise end the process. */
 export function onSignals(
   signals: readonly ("SIGHUP" | "SIGUSR1" | "SIGUSR2")[],
   then: (signal: string) => void,

@@ -1,9 +1,9 @@
 import { errorFields, type Log } from "./log.ts";
 
-/** Something that works for as long as the server does. */
+/** A task that runs as long as the server. */
 export interface Service {
   readonly name: string;
-  /** Works until the signal and resolves when it has stopped; a rejection means that it broke down. */
+  /** Runs until the signal, and resolves when it has stopped; a rejection is a failure. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ interface Supervised {
 
 const startAgainAfterMs = 1_000;
 
-/** Runs services side by side. One that breaks down is logged and started again. */
+/** Runs services concurrently. A failed service is logged and restarted. */
 export function supervise(services: readonly Service[], log: Log): Supervised {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -37,7 +37,7 @@ export function supervise(services: readonly Service[], log: Log): Supervised {
   };
 }
 
-/** A service that does something again and again, `everyMs` after it last finished. */
+/** A service that repeats `work`, `everyMs` after each end. */
 export function repeating(name: string, everyMs: number, work: () => Promise<void>): Service {
   return {
     name,

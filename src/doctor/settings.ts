@@ -56,14 +56,14 @@ function publicUrlFindings({ host, publicUrl, trustedProxies, allowPrivateWebhoo
   if (url.protocol === "http:")
     found.push(
       warning(
-        `${publicUrl} is not encrypted: whoever is in between reads tokens`,
+        `${publicUrl} is not encrypted: tokens can be read on the way`,
         "put TLS in front of it: https",
       ),
     );
   else if (trustedProxies.length === 0)
     found.push(
       warning(
-        `${publicUrl} is behind a proxy that nobody trusts: all callers without a token share its rate limit`,
+        `${publicUrl} is behind a proxy that is not trusted: all callers without a token share its rate limit`,
         "name the proxy with --trusted-proxies",
       ),
     );

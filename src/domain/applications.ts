@@ -3,20 +3,17 @@ import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
 
 /**
- * Whether a program can keep a secret (RFC 6749, section 2.1). One that runs on its users' devices cannot: it is
- * public and has no client secret.
+ * Whether a program can keep a secret (RFC 6749, section 2.1). A program on its users' devices cannot: it is public and
+ * has no client secret.
  */
 export const clientTypes = ["confidential", "public"] as const;
 export type ClientType = (typeof clientTypes)[number];
 
-/**
- * How an application gets its events: sent to its webhook URL, on the event stream, or both. On the stream nothing is
- * sent to a URL, and none is needed.
- */
+/** How an application gets its events: at its webhook URL, on the event stream, or both. `stream` needs no URL. */
 export const deliveryModes = ["webhook", "stream", "both"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
-/** An application cannot have more deliveries under way at once. */
+/** The upper limit of an application's concurrent deliveries. */
 export const maxWebhookConcurrency = 1_000;
 
 /** A third-party program that calls the API and receives webhooks. */
@@ -26,43 +23,43 @@ export interface Application {
   readonly client_type: ClientType;
   readonly delivery: DeliveryMode;
   readonly webhook_url: string | null;
-  /** Readable, because every delivery is signed with it: `whsec_…`. */
+  /** Stored in plain text, because every delivery is signed with it: `whsec_…`. */
   readonly webhook_secret: string;
-  /** Those before it that still sign; see `webhookSecrets`. */
+  /** Former secrets that still sign; see `webhookSecrets`. */
   readonly retired_webhook_secrets: readonly RetiredSecret[];
   readonly scopes: readonly Scope[];
   readonly redirect_uris: readonly string[];
-  /** Requests a minute; null: the server's default. */
+  /** Requests a minute; null for the server's default. */
   readonly rate_limit: number | null;
-  /** null: the server's default. */
+  /** null for the server's default. */
   readonly subscription_limit: number | null;
-  /** Deliveries that may be under way to it at once; null: the server's default. */
+  /** Concurrent deliveries; null for the server's default. */
   readonly webhook_concurrency: number | null;
-  /** Its tokens and its secret are refused, and nothing is delivered to it. */
+  /** Whether its tokens and secret are refused and nothing is delivered. */
   readonly disabled: boolean;
   /**
-   * Counts up with each webhook URL, and each time a person enables the endpoint: what is known of the endpoint from an
-   * earlier generation no longer counts.
+   * Increases with each new webhook URL, and each time a person enables the endpoint. State of the endpoint from an
+   * earlier generation is ignored.
    */
   readonly endpoint_generation: number;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** The hash stays out of `Application`, so that no answer can carry it. */
+/** The hash is not part of `Application`, so that no answer can contain it. */
 export interface NewApplication
   extends Omit<
     Application,
     "delivery" | "retired_webhook_secrets" | "webhook_concurrency" | "disabled" | "endpoint_generation"
   > {
   readonly webhook_concurrency?: number | null;
-  /** `webhook` where left out. */
+  /** `webhook` by default. */
   readonly delivery?: DeliveryMode;
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
 }
 
-/** What may be changed of an application after it was created. */
+/** The fields of an application that can change. */
 export type ApplicationChanges = Partial<
   Pick<
     Application,
@@ -78,31 +75,31 @@ export type ApplicationChanges = Partial<
   >
 >;
 
-/** A secret that was replaced and is good for a while beside the new one. */
+/** A replaced secret that stays valid for a while. */
 export interface RetiredSecret {
-  /** A webhook secret itself; of a client secret its hash in base64. */
+  /** A webhook secret in plain text, or a client secret's hash in base64. */
   readonly secret: string;
   /** Milliseconds since the epoch. */
   readonly expires_at: number;
 }
 
-/** How a secret is replaced. */
+/** Options of a secret rotation. */
 export interface Rotation {
   readonly now: number;
-  /** For how long every older secret stays good, at most; 0: not at all. */
+  /** How long older secrets stay valid at most; 0 ends them at once. */
   readonly overlapMs: number;
 }
 
 export const rotationLimits = {
   defaultOverlapSeconds: day / second,
   maxOverlapSeconds: (30 * day) / second,
-  /** Older secrets that are good at the same time. */
+  /** Older secrets that are valid at the same time. */
   maxRetired: 4,
 } as const;
 
 /**
- * The secrets that stay good beside a new one. None of them outlives the overlap of this rotation, so one of no
- * overlap ends them all. Throws `conflict` where too many would be good at once.
+ * The secrets that stay valid beside a new one. None outlives the overlap of this rotation, so an overlap of 0 ends all
+ * of them. Throws `conflict` when too many would be valid.
  */
 export function retire(
   current: string,
@@ -122,18 +119,18 @@ export function retire(
 
 type Receiving = Pick<Application, "delivery" | "webhook_url">;
 
-/** Whether the stream is all that it uses; without a URL, `both` comes to that. */
+/** Whether the application uses the stream alone; `both` without a URL counts as that. */
 export function usesOnlyStream({ delivery, webhook_url }: Receiving): boolean {
   return delivery === "stream" || (delivery === "both" && webhook_url === null);
 }
 
-/** Whether anything is delivered to it, in whatever way. */
+/** Whether the application gets deliveries at all. */
 export function receives(application: Receiving & Pick<Application, "disabled">): boolean {
   const { delivery, disabled, webhook_url } = application;
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
-/** As much of an application as sending to it takes. */
+/** The part of an application that sending needs. */
 export type Recipient = Pick<
   Application,
   | "delivery"
@@ -144,7 +141,7 @@ export type Recipient = Pick<
   | "endpoint_generation"
 >;
 
-/** Nothing but that, because ten thousand of them may be in memory. */
+/** Drops all other fields, because thousands of recipients may be in memory. */
 export function recipientOf(application: Application): Recipient {
   const { delivery, webhook_url, webhook_secret, retired_webhook_secrets } = application;
   const { webhook_concurrency, endpoint_generation } = application;
@@ -158,7 +155,7 @@ export function recipientOf(application: Application): Recipient {
   };
 }
 
-/** The secrets that sign a delivery at a time, the newest first. */
+/** The secrets that sign a delivery at a time, newest first. */
 export function webhookSecrets(recipient: Recipient, now: number): string[] {
   const { webhook_secret, retired_webhook_secrets: retired } = recipient;
   if (retired.length === 0) return [webhook_secret];

@@ -2,33 +2,33 @@ import { DomainError } from "./errors.ts";
 
 type BackupStatus = "running" | "done" | "failed";
 
-/** A copy of the whole database as it was at one moment. */
+/** A consistent copy of the whole database. */
 export interface Backup {
   readonly id: string;
   readonly status: BackupStatus;
-  /** Which part of the database is copied, from 0 to 1; what is copied is then checked. */
+  /** The copied part of the database, from 0 to 1; a check of the copy follows. */
   readonly progress: number;
-  /** What is written so far. */
+  /** The size so far. */
   readonly size_bytes: number;
-  /** In hexadecimal digits, once it is done. */
+  /** In hexadecimal; null until it is done. */
   readonly sha256: string | null;
-  /** Why it failed, for people. */
+  /** The reason of a failure, for people. */
   readonly error: string | null;
-  /** Milliseconds since the epoch; what was acknowledged before is in it. */
+  /** Milliseconds since the epoch; everything acknowledged before is in the backup. */
   readonly created_at: number;
   readonly finished_at: number | null;
 }
 
 export const backupLimits = {
-  /** So many that failed are remembered, until the server stops. */
+  /** Failed backups that are listed until the server stops. */
   maxFailed: 10,
-  /** Left to the server beside the backup, which needs room for what is written meanwhile. */
+  /** Disk space left to the server for its writes during the backup. */
   spareBytes: 32 * 1024 * 1024,
 } as const;
 
 const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6).toLocaleString("en")} MB`;
 
-/** The error where there is no room for a backup. */
+/** The error when there is no space for a backup. */
 export function noRoom(of?: { readonly neededBytes: number; readonly freeBytes: number }): DomainError {
   const found = of
     ? `it may need ${megabytes(of.neededBytes)} and ${megabytes(of.freeBytes)} are free`

@@ -3,7 +3,7 @@ import { about, Id, oneLine, prose, webAddress } from "./fields.ts";
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 
-/** A tag with the id that it has elsewhere, as an export names it; else On Air gives it one. */
+/** A tag, with its id when it comes from an export; else On Air assigns one. */
 const TagInput = Type.Object(
   { id: about(Id, "Id of the tag."), name: about(oneLine(1, 100), "Its name.") },
   { $id: "TagInput", description: "A tag with its id." },
@@ -39,7 +39,7 @@ export interface Tag {
   readonly name: string;
 }
 
-/** A category as it is kept; who watches it is the ranking's to say. */
+/** A stored category; its viewers are in the ranking. */
 export interface Category {
   readonly id: number;
   readonly name: string;
@@ -50,7 +50,7 @@ export interface Category {
   readonly tags: readonly Tag[];
 }
 
-/** A tag whose id is null has the one that is known for its name, or gets a new one. */
+/** A tag with id null gets the id of its name, or a new one. */
 export interface NewTag {
   readonly id: number | null;
   readonly name: string;
@@ -71,7 +71,7 @@ export function categoryFrom(input: CategoryInput): NewCategory {
   };
 }
 
-/** Each name once; of one that is given with and without an id, the one that came first. */
+/** Removes repeated names; of a name with and without an id, the first one stays. */
 function distinctTags(given: NonNullable<CategoryInput["tags"]>): NewTag[] {
   const tags = new Map<string, NewTag>();
   for (const tag of given) {

@@ -3,38 +3,38 @@ export type DeliveryStatus = "pending" | "delivered" | "failed" | "expired" | "c
 
 /** An event as the platform publishes it. */
 export interface NewEvent {
-  /** The platform's id for it, or one that On Air made. */
+  /** The platform's id, or a generated one. */
   readonly id: string;
   readonly name: string;
   readonly version: number;
   readonly broadcaster_user_id: number;
-  /** The very text that is sent. */
+  /** The exact text that is sent. */
   readonly body: string;
-  /** Tells the same event published again from another one under the same id. */
+  /** Distinguishes a repeated event from another one with the same id. */
   readonly fingerprint: Uint8Array;
   readonly published_at: number;
-  /** When an undelivered message of it stops being worth sending; null: never. */
+  /** When undelivered messages of it expire; null for never. */
   readonly expires_at: number | null;
 }
 
-/** What publishing answers, also when the same event comes again. */
+/** The result of publishing, also of a repeated event. */
 export interface PublishedEvent {
   readonly id: string;
   readonly deliveries: number;
 }
 
-/** The part of an event that its deliveries send; shared by all of them. */
+/** The part of an event that its deliveries share. */
 export interface SentEvent {
   readonly id: string;
   readonly name: string;
   readonly version: number;
-  /** The very bytes that are sent, to every subscriber and on every attempt. */
+  /** The exact bytes that every subscriber gets on every attempt. */
   readonly body: Uint8Array;
 }
 
-/** A delivery with all that one attempt needs. */
+/** A delivery with all data for one attempt. */
 export interface DueDelivery {
-  /** The order of publishing. */
+  /** Position in the order of publishing. */
   readonly seq: number;
   /** The `webhook-id`, the same on every attempt. */
   readonly id: string;
@@ -45,9 +45,9 @@ export interface DueDelivery {
   readonly sequence: number;
   /** Attempts made so far. */
   readonly attempts: number;
-  /** Of these, the ones that use up none of the retry schedule: asked for by a person, or made to a former URL. */
+  /** Those of them outside the retry schedule: requested by a person, or sent to a former URL. */
   readonly extra_attempts: number;
-  /** Where a person asked for the next attempt: when the schedule goes on behind it. null: it is the schedule's own. */
+  /** When a person requested the next attempt: the time of the scheduled one after it; else null. */
   readonly resume_at: number | null;
   readonly expires_at: number | null;
   readonly event: SentEvent;
@@ -57,11 +57,11 @@ export interface DueDelivery {
 export interface StreamedDelivery
   extends Pick<DueDelivery, "seq" | "id" | "subscription_id" | "sequence" | "attempts"> {
   readonly published_at: number;
-  /** With its body as text, which is read once and sent once. */
+  /** With its body as text, which is read and sent once. */
   readonly event: Omit<SentEvent, "body"> & { readonly body: string };
 }
 
-/** How long each stage of an attempt took, in milliseconds; null for one that was not needed or not reached. */
+/** Duration of each stage of an attempt in milliseconds; null for a skipped or unreached stage. */
 interface AttemptTimings {
   readonly dnsMs: number | null;
   readonly connectMs: number | null;
@@ -69,7 +69,7 @@ interface AttemptTimings {
   readonly firstByteMs: number | null;
 }
 
-/** One attempt as it is kept. */
+/** A stored attempt. */
 export interface Attempt {
   readonly at: number;
   readonly outcome: string;
@@ -77,38 +77,38 @@ export interface Attempt {
   readonly duration_ms: number;
   readonly timings: AttemptTimings;
   readonly error: string | null;
-  /** The first bytes of the answer. */
+  /** The first bytes of the response. */
   readonly response: string;
 }
 
-/** What became of a delivery that the dispatcher had. */
+/** The result of a delivery's attempt. */
 export interface AttemptResult {
   readonly seq: number;
-  /** When it was known. */
+  /** When the result was known. */
   readonly at: number;
-  /** null where nothing was sent, for example because it had expired. */
+  /** null when nothing was sent, for example because the delivery had expired. */
   readonly attempt: Attempt | null;
-  /** Attempts made so far, this one included. */
+  /** Attempts so far, including this one. */
   readonly attempts: number;
-  /** Of these, the ones that use up none of the retry schedule. */
+  /** Those of them outside the retry schedule. */
   readonly extra_attempts: number;
-  /** The generation of the endpoint that it was sent to, or would have been. */
+  /** The endpoint generation of the attempt. */
   readonly generation: number;
   readonly status: DeliveryStatus;
-  /** With `pending`: when to try again. */
+  /** With `pending`: the time of the next attempt. */
   readonly next_attempt_at: number | null;
   /** With `pending`: `DueDelivery.resume_at` of the next attempt. */
   readonly resume_at: number | null;
 }
 
-/** How long what is finished is kept, in milliseconds from the publishing of its event. */
+/** How long finished deliveries and their data are kept, in milliseconds from the publishing of the event. */
 export interface Retention {
   readonly deliveredMs: number;
   /** Deliveries that failed, expired or were canceled. */
   readonly failedMs: number;
-  /** The bodies of events, once nothing of them is pending. */
+  /** The bodies of events without pending deliveries. */
   readonly bodiesMs: number;
 }
 
-/** For so long an event is remembered at least, so that its id published again sends nothing. */
+/** How long event ids are kept at least, so that a repeated event sends nothing. */
 export const idempotencyMs = 7 * 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import type { Attempt, DeliveryStatus } from "./deliveries.ts";
 import { DomainError } from "./errors.ts";
 
-/** What a delivery was, is and became, as the answer to "was it sent?". Times are milliseconds since the epoch. */
+/** The log entry of a delivery. Times are milliseconds since the epoch. */
 export interface DeliveryRecord {
   readonly seq: number;
   /** The `webhook-id`. */
@@ -13,67 +13,67 @@ export interface DeliveryRecord {
   readonly version: number;
   readonly broadcaster_user_id: number;
   readonly sequence: number;
-  /** A pending delivery of a subscription that is gone is `canceled`: nothing will be sent. */
+  /** A pending delivery of a deleted subscription is shown as `canceled`. */
   readonly status: DeliveryStatus;
   readonly published_at: number;
-  /** While pending: when the next attempt is due, 0 before the first; null: it is under way. */
+  /** While pending: the time of the next attempt, 0 before the first; null while one is under way. */
   readonly next_attempt_at: number | null;
   readonly expires_at: number | null;
   readonly finished_at: number | null;
-  /** The first one first. */
+  /** In order of time. */
   readonly attempts: readonly Attempt[];
 }
 
-/** A delivery with what was sent. */
+/** A delivery with its request. */
 export interface SentDelivery extends DeliveryRecord {
-  /** null when it is no longer kept. */
+  /** null when it is no longer stored. */
   readonly body: string | null;
 }
 
-/** Whose deliveries may be seen; null stands for all. */
+/** The deliveries that a caller may see; null means all. */
 export interface DeliveryScope {
   readonly application_id: string | null;
-  /** Only of events of this broadcaster: what a token of that user may see. */
+  /** Only events of this broadcaster: the scope of that user's token. */
   readonly broadcaster_user_id: number | null;
 }
 
-/** What an operator may see. */
+/** The scope of an operator: all deliveries. */
 export const everything: DeliveryScope = { application_id: null, broadcaster_user_id: null };
 
-/** Which deliveries are asked for; null stands for all. */
+/** The filter of a list; null means all. */
 export interface DeliveryFilter extends DeliveryScope {
   readonly subscription_id: string | null;
   readonly status: DeliveryStatus | null;
   readonly type: string | null;
-  /** Of events published then or later, in milliseconds since the epoch. */
+  /** Events published at this time or later, in milliseconds since the epoch. */
   readonly after: number | null;
-  /** Of events published earlier than that. */
+  /** Events published before this time. */
   readonly before: number | null;
 }
 
-/** A part of the log, newest first. */
+/** A page of the log, newest first. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryRecord[];
   /**
-   * Where to go on: what follows is numbered below this; null when nothing follows. The page may have fewer deliveries
-   * than asked for, even none, because one request looks only at so many.
+   * The upper bound of the next page's sequence numbers; null when this page is the last. A page may be shorter than
+   * the limit, even empty, because one request reads a bounded part of the log.
    */
   readonly next: number | null;
 }
 
-/** What waits to be sent for a subscription, counted up to some thousands. */
+/** The pending deliveries of a subscription, counted up to a limit. */
 export interface Backlog {
   readonly pending: number;
-  /** When the event of the oldest one was published; null when nothing waits. */
+  /** When the oldest pending event was published; null when nothing is pending. */
   readonly oldest_pending_at: number | null;
 }
 
-/** Attempts of one delivery, those asked for by hand included. */
+/** The most attempts of one delivery, including those requested by people. */
 export const maxAttempts = 100;
 
 export const deliveryPages = { maxResults: 100, defaultResults: 25 } as const;
 
-/** Nothing can be sent to the application. */
+/** The error when the application has no receiver. */
 export function noReceiver(): DomainError {
   return new DomainError(
     "conflict",

@@ -1,24 +1,24 @@
 import { day, hour } from "./time.ts";
 
 /**
- * What is known of the endpoint of an application: the receiver behind its webhook URL. `failing` since the first
- * failure behind which there was no success, `disabled` when nothing is sent to it any more.
+ * The state of an application's endpoint, the receiver behind its webhook URL. `failing`: no success since the first
+ * failure. `disabled`: nothing is sent.
  */
 type EndpointStatus = "enabled" | "failing" | "disabled";
 
-/** Why an endpoint was disabled. */
+/** The reason why an endpoint was disabled. */
 export type DisabledReason = "gone" | "failing";
 
-/** The state of an endpoint that outlives the process. Times are milliseconds since the epoch. */
+/** The stored state of an endpoint. Times are milliseconds since the epoch. */
 export interface Endpoint {
   readonly application_id: string;
-  /** The application's `endpoint_generation`: the state of an earlier one no longer counts. */
+  /** The application's `endpoint_generation`; state of an earlier one is ignored. */
   readonly generation: number;
-  /** The first failure since the last success; null while it is well. */
+  /** The first failure since the last success; null when there is none. */
   readonly failing_since: number | null;
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** When the notice went out that it will be disabled. */
+  /** When the warning before disabling was sent. */
   readonly warned_at: number | null;
   readonly disabled_at: number | null;
   readonly disabled_reason: DisabledReason | null;
@@ -49,29 +49,32 @@ export function endpointStatus({ disabled_at, failing_since }: Endpoint): Endpoi
   return failing_since === null ? "enabled" : "failing";
 }
 
-/** An endpoint that has failed everything for so long is disabled. */
+/** An endpoint is disabled after failing every attempt for this long. */
 export const disableAfterMs = 24 * hour;
-/** The notice goes out so long after the first failure. */
+/** The warning is sent this long after the first failure. */
 export const warnAfterMs = 12 * hour;
-/** What a disabled endpoint has pending is kept for so long from then on, or from its publishing if that is later. */
+/**
+ * How long pending deliveries of a disabled endpoint are kept, from the disabling or from their publishing, whichever
+ * is later.
+ */
 export const keepDisabledMs = 3 * day;
 
-/** One attempt, as far as it tells something of the endpoint. */
+/** The part of an attempt that concerns the endpoint's state. */
 export interface EndpointAttempt {
   readonly at: number;
   readonly isSuccess: boolean;
-  /** It asked for nothing more ever to be sent: 410. */
+  /** Whether the answer was 410, which asks for no further requests. */
   readonly isGone: boolean;
   readonly status: number | null;
   readonly error: string | null;
 }
 
-/** What the operator and the developer are told about an endpoint. */
+/** Notices about an endpoint for operator and developer. */
 export type EndpointNotice = "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered";
 
 /**
- * The state behind an attempt, and the notice that is due: `endpoint.failing` once, half-way to being disabled. A
- * disabled endpoint stays so whatever attempts that were under way bring.
+ * The state after an attempt, and the notice to send: `endpoint.failing` once, half-way to being disabled. A disabled
+ * endpoint stays disabled, whatever the attempts under way return.
  */
 export function afterAttempt(
   endpoint: Endpoint,
@@ -107,7 +110,7 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
   };
 }
 
-/** The state of an endpoint of a new generation: it is enabled by hand, or its URL was changed. */
+/** The state of a new generation, after a person enabled the endpoint or changed its URL. */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   const { application_id, last_success_at, last_failure_at, last_failure_status, last_failure_error } =
     endpoint;

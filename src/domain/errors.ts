@@ -1,4 +1,4 @@
-/** One wrong field of a request, told to the caller. Never carries the offending value. */
+/** A problem with one field of a request. Never contains the value. */
 export interface FieldProblem {
   readonly in: "body" | "query" | "path" | "header";
   readonly field: string;
@@ -27,25 +27,25 @@ export type ErrorCode =
   | "rate_limited"
   | "unavailable";
 
-/** What an error may carry beyond its message; each adapter renders the parts it understands. */
+/** Further parts of an error; each adapter renders those that it knows. */
 export interface ErrorDetails {
   readonly errors?: readonly FieldProblem[];
-  /** The scope that was missing, with `insufficient_scope`. */
+  /** The missing scope, with `insufficient_scope`. */
   readonly scope?: string;
   readonly retryAfterSeconds?: number;
-  /** The methods a path has, with `method_not_allowed`. */
+  /** The methods of the path, with `method_not_allowed`. */
   readonly allow?: string;
-  /** The size of that of which a part was asked for, with `range_not_satisfiable`. */
+  /** The size of the whole content, with `range_not_satisfiable`. */
   readonly wholeBytes?: number;
-  /** The application or user for whom something was to be kept was deleted meanwhile. */
+  /** Whether the application or user was deleted during the request. */
   readonly isOwnerGone?: true;
-  /** The log has its line already, from where it arose. */
+  /** Whether the error was already logged. */
   readonly isLogged?: true;
   /** Results per item, with `subscription_failed`. */
   readonly data?: readonly unknown[];
 }
 
-/** A failure whose message is meant for the caller. Anything else that is thrown is an internal error. */
+/** An error whose message is meant for the caller. Anything else that is thrown is an internal error. */
 export class DomainError extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -57,19 +57,19 @@ export class DomainError extends Error {
   }
 }
 
-/** The error where an application or a user was deleted while something was to be kept for it. */
+/** The error when an application or user was deleted during a write for it. */
 export function ownerGone(): DomainError {
   const message = "The application or user that this belongs to does not exist any more";
   return new DomainError("not_found", message, { isOwnerGone: true });
 }
 
-/** What an error says of all that is wrong, in one line. */
+/** The message and all problems of an error in one line. */
 export function inOneLine({ message, details }: DomainError): string {
   const fields = details.errors ?? [];
   return fields.map(({ field, message: wrong }) => `${field} ${wrong}`).join("; ") || message;
 }
 
-/** The error for wrong fields: its message is the first field's, so that a person who reads only that is helped. */
+/** The error for invalid fields: its message is the first problem. */
 export function invalidFields(errors: readonly FieldProblem[]): DomainError {
   const first = errors[0];
   const message = first ? `${first.field} ${first.message}` : "The request is not valid";

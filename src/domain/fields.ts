@@ -7,10 +7,10 @@ import {
 } from "@sinclair/typebox";
 import { maxId } from "./ids.ts";
 
-/** Id of a user, channel or category: a positive integer that JSON numbers carry exactly. */
+/** Id of a user, channel or category: a positive integer that is exact as a JSON number. */
 export const Id = Type.Integer({ minimum: 1, maximum: maxId });
 
-/** A number of something, from 0 on. */
+/** A count, from 0 on. */
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** ISO 8601 in UTC with `Z`, with or without a fraction of a second. */
@@ -20,18 +20,18 @@ export const Timestamp = Type.String({
   errorMessage: "must be a timestamp like 2026-01-14T16:08:06Z",
 });
 
-/** An identifier that the platform chose, such as that of a message. */
+/** An identifier of the platform, such as that of a message. */
 export const Key = Type.String({ minLength: 1, maxLength: 100 });
 
-/** The schema with words about it for the API reference. */
+/** Adds a description for the API reference to a schema. */
 export function about<Schema extends TSchema>(schema: Schema, description: string): Schema {
   return { ...schema, description };
 }
 
-/** A web address, or "" where there is none. */
+/** A URL, or "" for none. */
 export const Url = Type.String({ maxLength: 2048 });
 
-/** Text of people, possibly empty. */
+/** A text that users wrote, possibly empty. */
 export function text(maxLength: number, options: StringOptions = {}) {
   return Type.String({ ...options, maxLength });
 }
@@ -41,7 +41,7 @@ export function closed<Fields extends TProperties>(fields: Fields, options: Sche
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 
-/** One of some words, whose type is known also where they are a list. */
+/** An enum of strings, typed also when the list is not a literal. */
 export function oneOf<Word extends string>(words: readonly Word[], options: SchemaOptions = {}) {
   return Type.Unsafe<Word>(
     Type.Union(
@@ -51,7 +51,7 @@ export function oneOf<Word extends string>(words: readonly Word[], options: Sche
   );
 }
 
-/** The schema's values, and null. */
+/** The schema or null. */
 export function nullable<Schema extends TSchema>(schema: Schema, options: SchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], options);
 }
@@ -65,7 +65,7 @@ export function oneLine(minLength: number, maxLength: number) {
   });
 }
 
-/** Text of several lines, without NUL. */
+/** A text of several lines, without NUL. */
 export function prose(maxLength: number) {
   return Type.String({
     maxLength,

@@ -1,12 +1,12 @@
-/** What was answered to a request. */
+/** The stored answer to a request. */
 export interface KnownAnswer {
   readonly status: number;
   readonly body: string;
 }
 
-/** A request that came with a key, now or before. */
+/** A stored request with an idempotency key. */
 export interface KnownRequest {
   readonly firstSeenAt: number;
-  /** null: it was not answered yet, or the process ended before it was. */
+  /** null when the request is under way, or the process ended before the answer. */
   readonly answer: KnownAnswer | null;
 }

@@ -6,10 +6,10 @@ export const maxId = Number.MAX_SAFE_INTEGER;
 
 export const ulidPattern = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$";
 
-/** Two digits at a time. */
+/** All pairs of digits, to encode 10 bits at a time. */
 const pairs = Array.from({ length: 1024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`);
 
-/** A number below 2^40 in 8 digits. */
+/** Encodes a number below 2^40 in 8 digits. */
 function eightDigits(value: number): string {
   const high = Math.floor(value / 2 ** 20);
   const low = value % 2 ** 20;
@@ -17,14 +17,14 @@ function eightDigits(value: number): string {
 }
 
 /**
- * A source of ULIDs (https://github.com/ulid/spec) that strictly ascend, also within one millisecond and when the
- * clock steps back. Written here because every request takes one: the `ulid` package draws and encodes all
- * 80 random bits for each id and is some ten times slower.
+ * A generator of strictly ascending ULIDs (https://github.com/ulid/spec), also within one millisecond and when the
+ * clock steps back. Not the `ulid` package, which draws and encodes all 80 random bits for each id: every request takes
+ * an id.
  */
 export function ulidSource(now: () => number = Date.now): () => string {
   let lastMs = -1;
   let prefix = "";
-  /** The 40 bits that count up: 30 of them, in `head` with the prefix, and the last two digits. */
+  /** The 40 bits that increase: 30 of them, in `head` with the prefix, and the last two digits. */
   let high = 0;
   let low = 0;
   let head = "";
@@ -32,7 +32,7 @@ export function ulidSource(now: () => number = Date.now): () => string {
     const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint32Array(3));
     lastMs = ms;
     prefix = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}${eightDigits((a % 256) * 2 ** 32 + b)}`;
-    high = c >>> 3; // leaves room to count up within one millisecond
+    high = c >>> 3; // leaves room to increase within one millisecond
     low = (c & 7) * 128;
     takeHead();
   };
@@ -51,17 +51,17 @@ export function ulidSource(now: () => number = Date.now): () => string {
   };
 }
 
-/** The same text in one piece: one that was put together is otherwise gone through piece by piece wherever it is used. */
+/** Flattens a concatenated string, which is otherwise traversed piece by piece at each use. */
 const flat = (text: string) => Buffer.from(text, "latin1").toString("latin1");
 
-/** The time of a ULID, in milliseconds since the epoch. */
+/** The time of a ULID in milliseconds since the epoch. */
 export function idTime(id: string): number {
   let ms = 0;
   for (const digit of id.slice(0, 10)) ms = ms * 32 + alphabet.indexOf(digit);
   return ms;
 }
 
-/** The ULID of a time and of the first 80 bits of a seed: always the same. */
+/** A deterministic ULID from a time and the first 80 bits of a seed. */
 export function derivedId(ms: number, seed: Buffer): string {
   const time = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}`;
   return time + eightDigits(seed.readUIntBE(0, 5)) + eightDigits(seed.readUIntBE(5, 5));

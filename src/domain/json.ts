@@ -5,8 +5,8 @@ const maxJsonDepth = 64;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Parses JSON in UTF-8, nested at most 64 deep; throws `invalid_json`, which calls it `what`, and `invalid_parameter` for
- * half of a surrogate pair in a string, which is no text and cannot be sent on as UTF-8 (RFC 7493, section 2.1).
+ * Parses JSON in UTF-8, nested at most 64 deep. Throws `invalid_json`, whose message names `what`, and
+ * `invalid_parameter` for an unpaired surrogate in a string, which has no UTF-8 form (RFC 7493, section 2.1).
  */
 export function parseJson(bytes: Uint8Array, what: "body" | "line" = "body"): unknown {
   const invalid = (message: string) => new DomainError("invalid_json", `The ${what} ${message}`);
@@ -24,15 +24,15 @@ export function parseJson(bytes: Uint8Array, what: "body" | "line" = "body"): un
   } catch {
     throw invalid("is not valid JSON");
   }
-  // In UTF-8 that is valid it can only be escaped.
-  if (escapedSurrogate.test(text)) refuseHalves(value, "");
+  // Valid UTF-8 can contain a surrogate only in an escape.
+  if (escapedSurrogate.test(text)) refuseUnpairedSurrogates(value, "");
   return value;
 }
 
 const escapedSurrogate = /\\u[dD][89a-fA-F]/;
 
-/** Throws where a string or a name in a value is no well-formed text. The value is not nested too deep. */
-function refuseHalves(value: unknown, field: string): void {
+/** Throws for an unpaired surrogate in a string or name. Recursive: the depth is already checked. */
+function refuseUnpairedSurrogates(value: unknown, field: string): void {
   if (typeof value === "string") {
     if (value.isWellFormed()) return;
     const message = "must not contain half of a surrogate pair";
@@ -40,12 +40,12 @@ function refuseHalves(value: unknown, field: string): void {
   }
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) refuseHalves(item, `${field}[${i}]`);
+    for (const [i, item] of value.entries()) refuseUnpairedSurrogates(item, `${field}[${i}]`);
     return;
   }
   for (const [name, inner] of Object.entries(value)) {
-    refuseHalves(name, field);
-    refuseHalves(inner, field === "" ? shortened(name) : `${field}.${shortened(name)}`);
+    refuseUnpairedSurrogates(name, field);
+    refuseUnpairedSurrogates(inner, field === "" ? shortened(name) : `${field}.${shortened(name)}`);
   }
 }
 
@@ -60,7 +60,7 @@ const openBracket = 0x5b;
 const closeBrace = 0x7d;
 const closeBracket = 0x5d;
 
-/** Found without recursion, before the parser sees the bytes. */
+/** Checked without recursion, before the parser runs. */
 function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   let inString = false;

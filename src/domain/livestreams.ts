@@ -25,7 +25,7 @@ export interface Channel {
   readonly user_id: number;
   readonly slug: string;
   readonly name: string;
-  /** null: the picture of its user, or the server's default. */
+  /** null for the picture of its user, or the server's default. */
   readonly profile_image: string | null;
 }
 
@@ -39,7 +39,7 @@ export function channelFrom(input: ChannelInput): Channel {
   };
 }
 
-/** A channel that is live now, as the platform reports it. */
+/** A live channel as the platform reports it. */
 export const LivestreamInput = Type.Object({
   channel_id: Id,
   category_id: Id,
@@ -59,7 +59,7 @@ export interface Livestream {
   readonly started_at: string;
 }
 
-/** null: since an earlier report of the same stream, or since now. */
+/** `started_at` null: the time of an earlier report of the same stream, or now. */
 export type NewLivestream = Omit<Livestream, "started_at"> & { readonly started_at: string | null };
 
 export function livestreamFrom(input: LivestreamInput): NewLivestream {

@@ -2,7 +2,7 @@ import { newId } from "./ids.ts";
 import { hour } from "./time.ts";
 import { newSecret, secretHash } from "./tokens.ts";
 
-/** What a key of the admin API may do. */
+/** The role of an operator key. */
 export const roles = ["operator", "publisher", "reader"] as const;
 export type Role = (typeof roles)[number];
 
@@ -18,14 +18,14 @@ export interface OperatorKey {
   readonly source: KeySource;
   /** SHA-256 of the key, in base64. */
   readonly hash: string;
-  /** The first characters of the key, to tell one from another; empty for a key from the environment. */
+  /** The first characters of the key, for identification; empty for a key from the environment. */
   readonly prefix: string;
   readonly created_at: number;
-  /** null: it does not expire. */
+  /** null when it does not expire. */
   readonly expires_at: number | null;
-  /** The hour of its last use; null: it was never used. */
+  /** The hour of the last use; null when it was never used. */
   readonly last_used_at: number | null;
-  /** null: the key was made, but its start ended before it was shown. */
+  /** null when the start that made the key ended before showing it. */
   readonly shown_at: number | null;
 }
 
@@ -57,30 +57,27 @@ export function newOperatorKey(of: {
   return { secret, key };
 }
 
-/** Whether a key is accepted at a time. */
+/** Whether a key is valid at a time. */
 export function isInForce({ expires_at }: OperatorKey, now: number): boolean {
   return expires_at === null || expires_at > now;
 }
 
-/** A generated key that was never shown is of no use to anyone. */
+/** Whether a generated key was never shown; such a key is useless. */
 export function isUnshown({ source, shown_at }: OperatorKey): boolean {
   return source === "generated" && shown_at === null;
 }
 
-/** Whether one of these keys is good for everything. */
+/** Whether one of the keys is a valid operator key. */
 export function hasOperator(keys: readonly OperatorKey[], now: number): boolean {
   return keys.some((key) => key.role === "operator" && isInForce(key, now) && !isUnshown(key));
 }
 
-/**
- * Whether a start has to make a key: there has never been an operator key that anyone has seen. `wasSet`: one came
- * from the environment once.
- */
+/** Whether a start must generate a key: no operator key was ever shown. `wasSet`: the environment once had a key. */
 export function needsFirstKey(keys: readonly OperatorKey[], wasSet: boolean): boolean {
   return !wasSet && !keys.some((key) => key.role === "operator" && !isUnshown(key));
 }
 
-/** The hour to note as that of the last use; null: it is noted already. */
+/** The hour to store as the last use; null when it is already stored. */
 export function newLastUse({ last_used_at }: OperatorKey, now: number): number | null {
   const current = Math.floor(now / hour) * hour;
   return last_used_at === null || last_used_at < current ? current : null;

@@ -1,12 +1,12 @@
 import type { ClientType } from "./applications.ts";
 
-/** The loopback interface, where a native application may listen on whatever port is free (RFC 8252, section 7.3). */
+/** The loopback interface, where a native application may use any port (RFC 8252, section 7.3). */
 const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?(?=[/?]|$)/;
 
 /**
- * What is wrong with a redirect URI that is to be registered, null for a good one. Allowed are https everywhere,
- * http on loopback, and for public clients schemes of their own with a dot in them (RFC 8252, section 7.1), which
- * leaves out `javascript:` and the like. A fragment is never allowed (RFC 6749, section 3.1.2).
+ * The problem of a redirect URI to be registered, or null. Allowed are https everywhere, http on loopback, and for
+ * public clients private schemes with a dot (RFC 8252, section 7.1), which excludes `javascript:` and the like. A
+ * fragment is never allowed (RFC 6749, section 3.1.2).
  */
 export function redirectUriProblem(uri: string, clientType: ClientType): string | null {
   if (!/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) return "must be absolute URIs";
@@ -22,8 +22,8 @@ export function redirectUriProblem(uri: string, clientType: ClientType): string 
 }
 
 /**
- * Whether a redirect URI is one that the application has registered: compared character by character (RFC 9700,
- * section 2.1), except that a public client may choose the port of a loopback address.
+ * Whether a redirect URI is registered: compared character by character (RFC 9700, section 2.1), except that a public
+ * client may use any port of a loopback address.
  */
 export function isRegistered(
   uri: string,
@@ -39,14 +39,14 @@ export function isRegistered(
 }
 
 /**
- * Whether consent once given may stand for the next request. Not where any program on the user's device could pose
- * as the application: a public client that is not reached by https (RFC 8252, section 8.6).
+ * Whether a stored consent applies to the next request. Not for a public client without https, which any program on the
+ * user's device could impersonate (RFC 8252, section 8.6).
  */
 export function mayReuseConsent(uri: string, clientType: ClientType): boolean {
   return clientType === "confidential" || uri.startsWith("https://");
 }
 
-/** The redirect URI with the parameters of an answer; a query that it has stays as it is (RFC 6749, section 3.1.2). */
+/** Appends the parameters of an answer to the redirect URI and keeps its query (RFC 6749, section 3.1.2). */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string | null>>): string {
   const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null);
   return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams(given)}`;

@@ -5,12 +5,12 @@ import { day } from "./time.ts";
 
 export type ReplayState = "running" | "completed" | "canceled";
 
-/** What is to be sent again: the deliveries of an application, of events of a range of time. */
+/** The range of a replay: the deliveries of an application, of events published in a range of time. */
 interface ReplayRange {
   readonly subscription_id: string | null;
   readonly status: DeliveryStatus | null;
   readonly type: string | null;
-  /** Events published then or later, and before `to`: milliseconds since the epoch. */
+  /** The range of publishing times, `to` exclusive: milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
 }
@@ -18,45 +18,45 @@ interface ReplayRange {
 export interface NewReplay extends ReplayRange, DeliveryScope {
   readonly id: string;
   readonly application_id: string;
-  /** Counts what would be sent again, and sends nothing. */
+  /** Whether to count the deliveries without sending any. */
   readonly dry_run: boolean;
   readonly created_at: number;
 }
 
-/** A replay as far as it has come. */
+/** A replay with its progress. */
 export interface Replay extends NewReplay {
   readonly state: ReplayState;
-  /** Which part of the range it has been through, from 0 to 1. */
+  /** The processed part of the range, from 0 to 1. */
   readonly progress: number;
-  /** Deliveries that it was asked for. */
+  /** Deliveries in the range. */
   readonly matched: number;
-  /** Those that were handed to the dispatcher to be sent again; with `dry_run`, that would have been. */
+  /** Deliveries that were queued to be sent again; with `dry_run`, that would have been. */
   readonly queued: number;
   readonly skipped: ReplaySkips;
   readonly finished_at: number | null;
 }
 
-/** Why deliveries of the range are not sent again. */
+/** The deliveries that are not sent again, by reason. */
 export interface ReplaySkips {
-  /** The body of the event is no longer kept. */
+  /** The event's body is no longer stored. */
   readonly body_not_kept: number;
   /** The subscription was deleted. */
   readonly subscription_deleted: number;
-  /** It has been attempted as often as a delivery may be. */
+  /** The delivery has reached the most attempts. */
   readonly attempts_used_up: number;
 }
 
 export const replayLimits = {
   maxRangeMs: 31 * day,
-  /** At the same time: an application's own, those of one of its users, and those of all its users. */
+  /** Concurrent replays: an application's own, those of one of its users, and those of all its users. */
   maxRunning: { application: 3, user: 1, users: 10 },
-  /** So many are remembered, likewise. */
+  /** Replays that stay listed, by the same owners. */
   maxListed: { application: 100, user: 10, users: 1_000 },
-  /** One that has not come to its end by then is canceled: its endpoint takes nothing. */
+  /** The age at which an unfinished replay is canceled, because its endpoint accepts nothing. */
   maxAgeMs: 7 * day,
 } as const;
 
-/** Throws `invalid_parameter` for a range that no replay can have. */
+/** Throws `invalid_parameter` for an invalid range. */
 export function checkRange({ from, to }: Pick<ReplayRange, "from" | "to">): void {
   const problem = (field: string, message: string): FieldProblem => ({ in: "body", field, message });
   if (from >= to) throw invalidFields([problem("to", "must be later than from")]);
@@ -64,7 +64,7 @@ export function checkRange({ from, to }: Pick<ReplayRange, "from" | "to">): void
     throw invalidFields([problem("to", `must be at most ${replayLimits.maxRangeMs / day} days after from`)]);
 }
 
-/** Whether two replays of one application could send the same delivery again. */
+/** Whether two replays of an application could send the same delivery. */
 export function overlap(a: ReplayRange, b: ReplayRange): boolean {
   const share = (one: string | null, other: string | null) => one === null || other === null || one === other;
   return (
@@ -73,8 +73,8 @@ export function overlap(a: ReplayRange, b: ReplayRange): boolean {
 }
 
 /**
- * Throws `conflict` where there cannot be another replay beside those of the application that run. What its users have
- * running is no obstacle to the application, nor one user's to another. Dry runs change nothing and may overlap.
+ * Throws `conflict` when a running replay of the application excludes another. Replays of its users do not block the
+ * application, nor one user's those of another. Dry runs change nothing and may overlap.
  */
 export function checkBeside(replay: NewReplay, running: readonly Replay[]): void {
   const { broadcaster_user_id: user } = replay;

@@ -1,8 +1,8 @@
-/** A standing wish of an application for one event type of one broadcaster. */
+/** The subscription of an application to one event type of one broadcaster. */
 export interface Subscription {
   readonly id: string;
   readonly app_id: string;
-  /** null for events that belong to no channel. */
+  /** null for events without a channel. */
   readonly broadcaster_user_id: number | null;
   readonly event: string;
   readonly version: number;
@@ -11,7 +11,7 @@ export interface Subscription {
   readonly updated_at: string;
 }
 
-/** What a subscription is identified by: subscribing to the same again gives the one that exists. */
+/** The identity of a subscription: subscribing again returns the existing one. */
 export interface SubscriptionKey {
   readonly app_id: string;
   readonly broadcaster_user_id: number | null;

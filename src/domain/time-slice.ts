@@ -1,10 +1,7 @@
-/** Ten requests that are answered from memory: nobody notices that they waited for so long. */
+/** About the time of ten requests that are answered from memory. */
 const sliceMs = 0.2;
 
-/**
- * What work of many small steps takes of a thread before everybody else has a turn of the event loop:
- * `if (slice.isOver) await slice.next()`.
- */
+/** Limits how long work of many small steps blocks the event loop: `if (slice.isOver) await slice.next()`. */
 export class TimeSlice {
   #began = performance.now();
 

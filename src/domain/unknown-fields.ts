@@ -1,6 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
-/** How many fields of a value its schema does not know, in all of its objects. The value fits the schema. */
+/**
+ * The number of fields of a value, nested ones included, that its schema does not define. The value must match the
+ * schema.
+ */
 export function unknownFields(schema: TSchema, value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   if (Array.isArray(schema["anyOf"])) {

@@ -1,13 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { about, Count, Id, oneLine, prose, Timestamp, webAddress } from "./fields.ts";
 
-/** Looked up without regard to ASCII case. */
+/** Usernames are compared without ASCII case. */
 export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
 
-/** Names that would hide behind another route of the public API. */
+/** Names that collide with another route of the public API. */
 const reservedUsernames = new Set(["search"]);
 
-/** A user as the platform reports it; what it leaves out gets a default, `created_at` keeps its first value. */
+/** A user as the platform reports it; missing fields get defaults, `created_at` keeps its first value. */
 export const UserInput = Type.Object({
   id: about(Id, "Id of the user."),
   username: Type.String({
@@ -27,14 +27,14 @@ export const UserInput = Type.Object({
 });
 export type UserInput = Static<typeof UserInput>;
 
-/** A user as it is kept. */
+/** A stored user. */
 export interface User {
   readonly id: number;
-  /** As the platform spells it. */
+  /** In the platform's spelling. */
   readonly username: string;
   readonly display_name: string;
   readonly bio: string;
-  /** null where the platform gave none: the server then shows its default. */
+  /** null without a picture: the server then shows its default. */
   readonly profile_picture: string | null;
   readonly followers_count: number;
   readonly following_count: number;
@@ -43,12 +43,12 @@ export interface User {
   readonly created_at: string;
 }
 
-/** null: the time of its first arrival, unless an earlier report named one. */
+/** `created_at` null: the time of the first report, unless an earlier report set it. */
 export type NewUser = Omit<User, "created_at"> & { readonly created_at: string | null };
 
 export type UserSummary = Pick<User, "id" | "username" | "display_name" | "profile_picture" | "is_verified">;
 
-/** Why a user of this name cannot be kept, or null. */
+/** The reason why a username is refused, or null. */
 export function refusedUsername(username: string): string | null {
   if (!reservedUsernames.has(username.toLowerCase())) return null;
   return `username "${username.toLowerCase()}" is reserved, because it is a path of the public API`;

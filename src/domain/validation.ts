@@ -3,15 +3,15 @@ import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { FieldProblem } from "./errors.ts";
 
-/** At most so many problems are reported for one value. */
+/** The most problems that are reported for one value. */
 export const maxProblems = 20;
 
-/** Where the checked value came from, and what its fields are called. */
+/** The source of the checked value, and the names in its problems. */
 interface ProblemsAt {
   readonly in: FieldProblem["in"];
-  /** Name of the value itself; `data` turns the field `user.id` into `data.user.id`. */
+  /** The name of the value itself; `data` turns the field `user.id` into `data.user.id`. */
   readonly prefix?: string;
-  /** What the value is, for unknown fields: "is not a field of channel.followed". */
+  /** The kind of value, for unknown fields: "is not a field of channel.followed". */
   readonly of?: string;
 }
 
@@ -21,13 +21,13 @@ interface Finding {
 }
 
 /**
- * Says in human language what is wrong with a value, `[]` when it fits.
+ * Describes the problems of a value for people, `[]` when it matches.
  *
- * All wrong fields at once up to `maxProblems`, one problem per field, in the order of the schema. Messages
- * are built from the schema alone and never repeat the value; only names of unknown fields come from it, as
- * `field`, and are shortened. A schema may carry `errorMessage`, which is used where its pattern or format
- * does not match. A list that is over its limit and over 10,000 items ends the report. The value is only read.
- * The schema is compiled at its first use: all of them together would take a start 15 ms.
+ * Reports all wrong fields up to `maxProblems`, one problem per field, in the order of the schema. Messages come from
+ * the schema alone and never repeat the value; only names of unknown fields come from it, as `field`, and are
+ * shortened. A schema's `errorMessage` is used when its pattern or format does not match. A list that is over its limit
+ * and over 10,000 items ends the report. The value is only read. The schema is compiled on first use to keep that out
+ * of the start.
  */
 export function problems(schema: TSchema, value: unknown, at: ProblemsAt): FieldProblem[] {
   const check = compiled(schema);
@@ -56,7 +56,7 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 function* explain(errors: Iterable<ValueError>, of: string | undefined): Generator<Finding> {
   for (const error of errors) {
     if (error.type === ValueErrorType.Union) yield* explainUnion(error, of);
-    // An intersection repeats, as a whole, what its parts have already said.
+    // The error of an intersection repeats those of its parts.
     else if (error.type !== ValueErrorType.Intersect) {
       yield { pointer: error.path, message: failure(error, of) };
       if (isHuge(error)) return;
@@ -64,10 +64,7 @@ function* explain(errors: Iterable<ValueError>, of: string | undefined): Generat
   }
 }
 
-/**
- * A list so far over its limit that looking at each item for more problems (some 3 µs for a person) would hold
- * up everybody else.
- */
+/** Whether a list is so far over its limit that checking each item would block the event loop. */
 function isHuge({ type, value }: ValueError): boolean {
   return type === ValueErrorType.ArrayMaxItems && Array.isArray(value) && value.length > 10_000;
 }
@@ -77,7 +74,7 @@ interface Branch {
   readonly errors: Iterable<ValueError>;
 }
 
-/** Reports a union as the one branch that the value was meant to be, or else as a whole. */
+/** Reports the problems of the branch that the value was meant to be, or else of the union as a whole. */
 function* explainUnion(error: ValueError, of: string | undefined): Generator<Finding> {
   const pointer = error.path;
   const options: TSchema[] = error.schema["anyOf"];
@@ -111,7 +108,7 @@ function closest(branches: Branch[], error: ValueError, of: string | undefined):
     .reduce((best, next) => (next.length < best.length ? next : best));
 }
 
-/** The field whose constant tells the branches of a union of objects apart. */
+/** The field whose constant distinguishes the branches of a union of objects. */
 function discriminator(branches: Branch[]): string | undefined {
   const fields = Object.keys(branches[0]?.schema["properties"] ?? {});
   return fields.find((field) =>
@@ -134,7 +131,7 @@ function couldBe(schema: TSchema, value: unknown): boolean {
   }
 }
 
-/** `/giftees/0/user_id` → `giftees[0].user_id`; the value tells an index from a key. */
+/** `/giftees/0/user_id` → `giftees[0].user_id`; the value distinguishes an index from a key. */
 function fieldName(pointer: string, value: unknown, at: ProblemsAt): string {
   let name = at.prefix ?? "";
   let here = value;
@@ -175,7 +172,7 @@ function take<T>(items: Iterable<T>, count: number): T[] {
   return taken;
 }
 
-/** The JSON Schema keywords that messages are made of. */
+/** The JSON Schema keywords that messages use. */
 interface Keywords {
   readonly [keyword: string]: unknown;
   readonly type?: string;
@@ -197,7 +194,7 @@ interface Keywords {
   readonly errorMessage?: string;
 }
 
-/** What one TypeBox error says about its field, e.g. "must be at least 3 characters". */
+/** The message of one TypeBox error, e.g. "must be at least 3 characters". */
 function failure(error: ValueError, of: string | undefined): string {
   const schema: Keywords = error.schema;
   switch (error.type) {
@@ -236,7 +233,7 @@ function failure(error: ValueError, of: string | undefined): string {
   }
 }
 
-/** A schema as the end of "must be …": "a string", "an integer from 1 to 100", "one of a, b or null". */
+/** Describes a schema after "must be": "a string", "an integer from 1 to 100", "one of a, b or null". */
 function describe(schema: Keywords): string {
   if (schema.anyOf !== undefined) return describeUnion(schema.anyOf);
   if (schema.enum !== undefined) return oneOf(schema.enum);

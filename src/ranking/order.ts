@@ -1,22 +1,22 @@
-/** A place in an order: that of the last category a client has seen. */
+/** A position in an order: the last category that a client has seen. */
 export interface Position {
   readonly viewers: number;
   readonly id: number;
 }
 
 /**
- * The order of categories at one moment: those that were watched, more viewers first, then lower id. All others had no
- * viewers, so they follow by id and need not be written down. Never changes; 16 bytes for each watched category.
+ * The order of categories at one moment: those with viewers, more viewers first, then lower id. All others follow by id
+ * and are not listed. Immutable; 16 bytes for each listed category.
  */
 export interface Order {
-  /** Milliseconds since the epoch; no two orders of a process have the same. */
+  /** Milliseconds since the epoch; unique in the process. */
   readonly takenAt: number;
   readonly ids: Float64Array;
-  /** Of the category at the same index of `ids`; above 0. */
+  /** The viewers of the category at the same index of `ids`; above 0. */
   readonly viewers: Float64Array;
 }
 
-/** Whether two orders show the same. */
+/** Whether two orders are equal. */
 export function isSameOrder(a: Order, b: Order): boolean {
   return (
     a.ids.length === b.ids.length &&
@@ -25,7 +25,7 @@ export function isSameOrder(a: Order, b: Order): boolean {
   );
 }
 
-/** Index of the first watched category behind a position; the one that stood there need not be in this order. */
+/** The index of the first listed category after a position, whose own category may be missing in this order. */
 export function indexAfter({ ids, viewers }: Order, position: Position): number {
   return firstIndex(ids.length, (i) => {
     const [theirs = 0, id = 0] = [viewers[i], ids[i]];
@@ -33,7 +33,7 @@ export function indexAfter({ ids, viewers }: Order, position: Position): number 
   });
 }
 
-/** The first index at which `holds`, which holds for all that follow; `length` where there is none. */
+/** The first index at which `holds` is true; it must stay true for all that follow. `length` when there is none. */
 export function firstIndex(length: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = length;

@@ -1,27 +1,26 @@
 import type { Order } from "./order.ts";
 
-/** So long after its last step a walk still goes on in the order it began with. */
+/** How long an order is kept after its last use by a pagination. */
 export const keepMs = 5 * 60_000;
 
 /**
- * At most so much is kept: 300 orders of 3,300 watched categories. Of more, walks that began more than `keepMs` ago
- * give way first, so that many long walks of one client do not drive out those of others; after them, the one left alone for
- * longest.
+ * The memory limit of past orders. Above it, paginations that began more than `keepMs` ago are dropped first, so that
+ * many long ones of one client do not drop those of others; then the least recently used.
  */
 export const maxKeptBytes = 16 * 2 ** 20;
 
-/** What the objects around the figures of an order take. */
+/** The memory of an order's objects besides its arrays. */
 const overheadBytes = 512;
 
 interface Kept {
   readonly order: Order;
-  /** Since when no walk begins with it. */
+  /** When a newer order replaced it for new paginations. */
   readonly pastSince: number;
-  /** When a walk went on in it last. */
+  /** The last use. */
   usedAt: number;
 }
 
-/** The orders of the last minutes, for walks that began with one of them. */
+/** The orders of the last minutes, for paginations that began with one of them. */
 export class PastOrders {
   /** By `takenAt`. */
   readonly #kept = new Map<number, Kept>();
@@ -29,7 +28,7 @@ export class PastOrders {
 
   constructor(readonly maxBytes: number = maxKeptBytes) {}
 
-  /** Keeps an order that was handed out last at `usedAt`, and drops those that are over. */
+  /** Adds an order that was last handed out at `usedAt`, and drops expired ones. */
   add(order: Order, usedAt: number, now: number): void {
     this.#kept.set(order.takenAt, { order, pastSince: now, usedAt });
     this.#bytes += sizeOf(order);
@@ -37,7 +36,7 @@ export class PastOrders {
     if (this.#bytes > this.maxBytes) this.#makeRoom(now);
   }
 
-  /** The order taken at that moment, kept for another `keepMs`; null where it is gone. */
+  /** The order of that moment, kept for another `keepMs`; null when it was dropped. */
   use(takenAt: number, now: number): Order | null {
     const kept = this.#kept.get(takenAt);
     if (!kept || isOver(kept, now)) return null;

@@ -2,22 +2,22 @@ import type { Category } from "../domain/categories.ts";
 import { fold } from "../domain/text.ts";
 import { firstIndex, indexAfter, type Order, type Position } from "./order.ts";
 import { PastOrders } from "./past-orders.ts";
-import { type LiveChannel, LiveChannels, nobodyLive, Standings } from "./standings.ts";
+import { emptyStandings, type LiveChannel, LiveChannels, Standings } from "./standings.ts";
 
 export interface RankedCategory {
   readonly category: Category;
-  /** Its name in the form in which names are compared. */
+  /** The name in the form for comparison. */
   readonly foldedName: string;
   readonly viewers: number;
 }
 
-/** All categories at one moment. Never changes once it is made, so whatever is made from it can be kept. */
+/** All categories at one moment. Immutable, so results derived from it can be cached with it. */
 export interface Snapshot {
   readonly order: Order;
   category(id: number): RankedCategory | undefined;
-  /** The live channels of a category with the most viewers, then lower id. */
+  /** The live channels of a category, more viewers first, then lower id. */
   topChannels(categoryId: number, count: number): LiveChannel[];
-  /** Answers made from this snapshot, by request; whoever makes one keeps it here with `keep`. */
+  /** Cached answers made from this snapshot, by request; added with `keep`. */
   readonly pages: ReadonlyMap<string, Page>;
   keep(key: string, page: Page): Page;
 }
@@ -28,7 +28,7 @@ export interface Page {
   readonly etag: string;
 }
 
-/** Standings are taken at most so often, and are so never older than that. */
+/** The shortest time between two snapshots, and so the greatest age of one. */
 const refreshMs = 1_000;
 
 const maxPages = 2_000;
@@ -39,13 +39,13 @@ const ranked = ({ category, foldedName }: Known, viewers: number): RankedCategor
   return { category, foldedName, viewers };
 };
 
-/** The live order of all categories, in memory. The store is its source: it is filled from there at start. */
+/** The live order of all categories, in memory. It is loaded from the store at start. */
 export class Ranking {
   readonly #categories = new Map<number, Known>();
-  /** Ids of all categories, ascending; null: to be made anew. */
+  /** The ids of all categories, ascending; null when they have changed. */
   #ids: readonly number[] | null = null;
   readonly #live = new LiveChannels();
-  #standings = nobodyLive();
+  #standings = emptyStandings();
   #snapshot: Snapshot | null = null;
   #takenAt = Number.NEGATIVE_INFINITY;
   #handedOutAt = 0;
@@ -55,7 +55,7 @@ export class Ranking {
     readonly pastOrders = new PastOrders(),
   ) {}
 
-  /** New and changed categories show at once. */
+  /** Adds or changes categories, at once. */
   putCategories(categories: readonly Category[]): void {
     for (const category of categories) {
       this.#categories.set(category.id, { category, foldedName: fold(category.name) });
@@ -63,13 +63,13 @@ export class Ranking {
     this.#categoriesChanged(categories.length);
   }
 
-  /** They are gone at once, also where channels are live in them. */
+  /** Removes categories at once, also those with live channels. */
   removeCategories(ids: readonly number[]): void {
     for (const id of ids) this.#categories.delete(id);
     this.#categoriesChanged(ids.length);
   }
 
-  /** Changed viewer counts show within `refreshMs`. */
+  /** Updates livestreams; viewer counts change within `refreshMs`. */
   putLive(livestreams: readonly LiveChannel[]): void {
     this.#live.put(livestreams);
   }
@@ -78,7 +78,7 @@ export class Ranking {
     this.#live.end(channelIds);
   }
 
-  /** Something that answers show beside the ranking, such as a channel's name, has changed. */
+  /** Invalidates the snapshot after a change of other data in answers, such as a channel's name. */
   touch(): void {
     this.#live.touch();
   }
@@ -110,8 +110,8 @@ export class Ranking {
   }
 
   /**
-   * The order that was taken at a moment, for a walk that began with it; today's where that is gone, which is 5 minutes
-   * after it was used last. Older ones go first where memory is short: `PastOrders`.
+   * The order of a moment, for a pagination that began with it; the current one when it was dropped, 5 minutes after
+   * its last use or earlier when memory is short: see `PastOrders`.
    */
   orderOf(takenAt: number): Order {
     const { order } = this.current();
@@ -119,8 +119,8 @@ export class Ranking {
   }
 
   /**
-   * The categories that there are today, in an order of today or earlier and with the viewers they had then, behind a
-   * position or from the first on. What is new since then stands among those that nobody watched.
+   * The current categories in a current or past order, with the viewers of that order, after a position or from the
+   * start. Newer categories count as having no viewers.
    */
   *walk(order: Order, after: Position | null): Generator<RankedCategory> {
     const { ids, viewers } = order;

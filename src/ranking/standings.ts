@@ -1,22 +1,22 @@
 import type { Livestream } from "../domain/livestreams.ts";
 import { isSameOrder, type Order } from "./order.ts";
 
-/** What the ranking needs to know of a livestream. */
+/** The part of a livestream that the ranking needs. */
 export type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
-/** Who is live in which category, at one moment. Never changes. */
+/** The live channels by category at one moment. Immutable. */
 interface StandingsData {
   readonly order: Order;
-  /** Categories in which somebody is live: those of the order, then those that nobody watches. */
+  /** Categories with live channels: those of the order, then those without viewers. */
   readonly categories: Float64Array;
-  /** Where the channels of the category at the same index begin; one more, for the end of the last. */
+  /** The first channel of the category at the same index; one more entry for the end of the last. */
   readonly starts: Uint32Array;
   readonly channels: Float64Array;
-  /** Of the channel at the same index. */
+  /** The viewers of the channel at the same index. */
   readonly viewers: Float64Array;
 }
 
-/** The same, to be asked. */
+/** Queries on `StandingsData`. */
 export class Standings {
   #indexes: Map<number, number> | null = null;
 
@@ -30,7 +30,7 @@ export class Standings {
     return this.order.viewers[this.#indexOf(categoryId)] ?? 0;
   }
 
-  /** The live channels of a category with the most viewers, then lower id. */
+  /** The live channels of a category, more viewers first, then lower id. */
   topChannels(categoryId: number, count: number): LiveChannel[] {
     const { starts, channels, viewers } = this.data;
     const at = this.#indexOf(categoryId);
@@ -41,7 +41,7 @@ export class Standings {
     return live.sort(mostWatched).slice(0, count);
   }
 
-  /** -1 where nobody is live. */
+  /** -1 for a category without live channels. */
   #indexOf(categoryId: number): number {
     this.#indexes ??= indexesOf(this.data.categories);
     return this.#indexes.get(categoryId) ?? -1;
@@ -56,8 +56,8 @@ function indexesOf(ids: Float64Array): Map<number, number> {
 
 const mostWatched = (a: LiveChannel, b: LiveChannel) => b.viewers - a.viewers || a.channel_id - b.channel_id;
 
-/** The standings before any were taken. */
-export function nobodyLive(): Standings {
+/** Standings without live channels. */
+export function emptyStandings(): Standings {
   const none = () => new Float64Array();
   const order = { takenAt: 0, ids: none(), viewers: none() };
   return new Standings({
@@ -69,12 +69,12 @@ export function nobodyLive(): Standings {
   });
 }
 
-/** A live channel, and the place of its category in arrays. */
+/** A live channel with the slot of its category. */
 interface Live extends LiveChannel {
   readonly slot: number;
 }
 
-/** Who is live now, of which standings are taken. */
+/** The current live channels, from which standings are taken. */
 export class LiveChannels {
   readonly #live = new Map<number, Live>();
   readonly #slots = new Map<number, number>();
@@ -82,7 +82,7 @@ export class LiveChannels {
   readonly #categories: number[] = [];
   #hasChanged = false;
 
-  /** Whether anything is another than in the standings that were taken last. */
+  /** Whether anything has changed since the last standings. */
   get hasChanged(): boolean {
     return this.#hasChanged;
   }
@@ -102,7 +102,7 @@ export class LiveChannels {
     for (const id of channelIds) this.#hasChanged = this.#live.delete(id) || this.#hasChanged;
   }
 
-  /** Something that answers show beside the standings has changed. */
+  /** Counts as a change: other data in answers has changed. */
   touch(): void {
     this.#hasChanged = true;
   }
@@ -115,8 +115,8 @@ export class LiveChannels {
   }
 
   /**
-   * Takes the standings of now, with the order of `before` where that is still the same. Fast, because a channel knows
-   * the slot of its category: no look-up for each.
+   * Takes the current standings, with the order of `before` when it is still the same. Each channel stores the slot of
+   * its category, which saves a look-up for each.
    */
   take(before: Order | null, now: number): StandingsData {
     this.#hasChanged = false;
@@ -140,7 +140,7 @@ export class LiveChannels {
     };
   }
 
-  /** Of each slot. */
+  /** Sums by slot. */
   #totals(): { viewers: Float64Array; channels: Uint32Array } {
     const viewers = new Float64Array(this.#categories.length);
     const channels = new Uint32Array(this.#categories.length);
@@ -151,7 +151,7 @@ export class LiveChannels {
     return { viewers, channels };
   }
 
-  /** @param counts how many channels each slot has */
+  /** @param counts the number of channels of each slot */
   #channelsBy(
     slots: readonly number[],
     counts: Uint32Array,

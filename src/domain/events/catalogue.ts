@@ -12,7 +12,7 @@ import { livestreamMetadataUpdated } from "./livestream-metadata-updated.ts";
 import { livestreamStatusUpdated } from "./livestream-status-updated.ts";
 import { moderationBanned } from "./moderation-banned.ts";
 
-/** The event types that every installation knows, in the order in which they are listed. */
+/** The built-in event types, in the order of lists. */
 export const builtInEventTypes: readonly EventType[] = [
   chatMessageSent,
   channelFollowed,
@@ -26,27 +26,27 @@ export const builtInEventTypes: readonly EventType[] = [
   kicksGifted,
 ];
 
-/** All event types of an installation: those that are built in, then those that operators registered. */
+/** All event types of an installation: the built-in ones, then those that operators registered. */
 export class Catalogue {
   #registered: readonly EventType[] = [];
 
-  /** Every type; another list after every change. */
+  /** All types; a new array after every change. */
   get types(): readonly EventType[] {
     return this.#types;
   }
   #types: readonly EventType[] = builtInEventTypes;
 
-  /** The type of exactly this name and version. */
+  /** The type with this name and version. */
   find(name: string, version: number): EventType | undefined {
     return this.#types.find((type) => type.name === name && type.version === version);
   }
 
-  /** Whether there is any version of it. */
+  /** Whether any version of the type exists. */
   has(name: string): boolean {
     return this.#types.some((type) => type.name === name);
   }
 
-  /** Adds a registered type, or puts it in the place of the same version. */
+  /** Adds a registered type, or replaces the same version. */
   put(type: EventType): void {
     this.#set([...this.#without(type.name, type.version), type]);
   }
@@ -73,8 +73,7 @@ export function findEventType(name: string, version: number): EventType | undefi
 }
 
 /**
- * What keeps `data` from being a payload of the type: `[]` when it fits, else at most 20 problems, whose
- * fields start with `data`.
+ * The problems of `data` as a payload of the type, at most 20, whose fields start with `data`; `[]` when it is valid.
  */
 export function checkPayload(type: EventType, data: unknown): FieldProblem[] {
   if (type.check) return type.check(data);

@@ -5,7 +5,7 @@ import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";
 
-/** Room for a message of 500 characters whose emotes are spelled out as `[emote:id:name]`. */
+/** Enough for a message of 500 characters with emotes in the form `[emote:id:name]`. */
 const longestContent = 10_000;
 
 const answered = closed({

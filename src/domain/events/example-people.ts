@@ -1,7 +1,7 @@
 import { exampleChannel, exampleUser } from "../examples.ts";
 import type { NamedPerson, Person } from "./person.ts";
 
-/** Whose channel the examples play in. All of these people are users of the sample platform of `onair dev`. */
+/** The broadcaster of the examples. */
 export const exampleBroadcaster: Person = {
   is_anonymous: false,
   user_id: exampleUser.id,
@@ -12,7 +12,7 @@ export const exampleBroadcaster: Person = {
   identity: null,
 };
 
-/** Who follows, chats, subscribes and gives in the examples. */
+/** The viewer of the examples, who follows, chats, subscribes and gives. */
 export const exampleViewer: Person = {
   is_anonymous: false,
   user_id: 1195,
@@ -23,7 +23,7 @@ export const exampleViewer: Person = {
   identity: null,
 };
 
-/** Whom the viewer answers, gives to, or is moderated by in the examples. */
+/** The second viewer of the examples, who gets replies and gifts, and moderates. */
 export const exampleSecondViewer: Person = {
   is_anonymous: false,
   user_id: 1098,
@@ -34,7 +34,7 @@ export const exampleSecondViewer: Person = {
   identity: null,
 };
 
-/** A person as in events whose people have neither `is_anonymous` nor `identity`. */
+/** A person without `is_anonymous` and `identity`, for the events that have neither. */
 export function withoutIdentity({ is_anonymous, identity, ...person }: Person): NamedPerson {
   return person;
 }

@@ -33,7 +33,7 @@ const named = {
   channel_slug: text(100, { description: "The name of the user's channel as a part of an address." }),
 };
 
-/** A person who is named in a payload. Never anonymous, so that nobody hidden is named by mistake. */
+/** A named person. `is_anonymous` must be false, so that no anonymous person is named by mistake. */
 export const Person = closed({
   is_anonymous: Type.Literal(false, { description: "That the person is named." }),
   ...named,
@@ -41,7 +41,7 @@ export const Person = closed({
 });
 export type Person = Static<typeof Person>;
 
-/** The same where nobody can be anonymous: what is left out on the way in is left out of what is sent. */
+/** The same for events without anonymous people: fields that the platform omits are omitted in deliveries. */
 export const NamedPerson = closed({
   is_anonymous: Type.Optional(Type.Literal(false, { description: "That the person is named." })),
   ...named,
@@ -51,7 +51,7 @@ export type NamedPerson = Static<typeof NamedPerson>;
 
 const hidden = Type.Null({ description: "Not told." });
 
-/** A person who chose to stay hidden: everything but `is_anonymous` is null. */
+/** An anonymous person: everything but `is_anonymous` is null. */
 const AnonymousPerson = closed({
   is_anonymous: Type.Literal(true, { description: "That the person is not named." }),
   user_id: hidden,
@@ -62,6 +62,6 @@ const AnonymousPerson = closed({
   identity: hidden,
 });
 
-/** `is_anonymous` tells which of the two it is. */
+/** `is_anonymous` decides which of the two it is. */
 export const PossiblyAnonymousPerson = Type.Union([Person, AnonymousPerson]);
 export type PossiblyAnonymousPerson = Static<typeof PossiblyAnonymousPerson>;

@@ -8,7 +8,7 @@ import type { EventType } from "./event-type.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An event type that an operator registered, as it is kept. */
+/** A stored event type that an operator registered. */
 export interface RegisteredEventType {
   readonly name: string;
   readonly version: number;
@@ -17,22 +17,23 @@ export interface RegisteredEventType {
   readonly schema: JsonObject;
   readonly example: JsonObject;
   readonly time_to_live_seconds: number | null;
-  /** Whether an event of it was ever published. */
+  /** Whether an event of the type was ever published. */
   readonly is_published: boolean;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** What an operator says of a type. */
+/** The fields of a type that an operator sends. */
 export type NewEventType = Omit<RegisteredEventType, "is_published" | "created_at" | "updated_at">;
 
 export const eventTypeLimits = { registered: 1_000, schemaBytes: 64 * 1024 } as const;
 
-/** Names have a dot, so that none is mistaken for an event of the stream itself. */
+/** Names contain a dot, which distinguishes them from the event stream's own events. */
 export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 
 /**
- * The type as the catalogue has it. Throws `invalid_parameter` where the schema is none, or the example does not fit it.
+ * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
+ * it.
  */
 export async function eventTypeOf(registered: NewEventType): Promise<EventType> {
   const { name, version, description, schema, example, time_to_live_seconds } = registered;
@@ -44,7 +45,7 @@ export async function eventTypeOf(registered: NewEventType): Promise<EventType> 
   return { name, version, description, payload: Type.Unsafe(schema), example, timeToLiveMs, check };
 }
 
-/** The catalogue of an installation in which these are registered. */
+/** The catalogue with these registered types. */
 export async function catalogueOf(registered: readonly RegisteredEventType[]): Promise<Catalogue> {
   const catalogue = new Catalogue();
   for (const type of registered) catalogue.put(await eventTypeOf(type));
@@ -57,11 +58,11 @@ async function compiled(schema: JsonObject): Promise<ValidateFunction> {
   if (JSON.stringify(schema).length > eventTypeLimits.schemaBytes) {
     throw refuse(`must be at most ${eventTypeLimits.schemaBytes} characters as JSON`);
   }
-  // An asynchronous check would be taken for one that succeeds.
+  // The promise of an asynchronous check would count as success.
   if ("$async" in schema) throw refuse("must not have $async");
-  // Loaded only where there is such a type, because it takes longer than the rest of a start.
+  // Loaded on demand, because it takes longer than the rest of a start.
   const { Ajv2020 } = await import("ajv/dist/2020");
-  // One for each schema, so that their ids cannot meet. `format` is a remark, as the draft has it.
+  // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
   const ajv = new Ajv2020({
     allErrors: true,
     strictTypes: false,

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { about, closed, Timestamp } from "../fields.ts";
 import { Person } from "./person.ts";
 
-/** Payload of a subscription that begins or goes on. */
+/** The payload of a new or renewed subscription. */
 export const SubscriptionPeriod = closed({
   broadcaster: about(Person, "Whose channel it is."),
   subscriber: about(Person, "Who subscribes to it."),

@@ -110,7 +110,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Deli
         tags: ["Deliveries"],
         summary: "List Deliveries",
         description:
-          "What was sent to whom, newest first, each delivery with its attempts. One request looks only at a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
+          "Deliveries of all applications, newest first, each with its attempts. One request reads only a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
       },
     },
   );

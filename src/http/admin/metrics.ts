@@ -41,11 +41,7 @@ export function metricRoutes(
       ),
       ...counters("onair_endpoint_notices_total", "Notices about endpoints.", "notice", counts.notices),
       ...requests(traffic),
-      ...counter(
-        "onair_log_lines_left_out_total",
-        "Lines of the log that nobody could take.",
-        log.linesLeftOut,
-      ),
+      ...counter("onair_log_lines_left_out_total", "Log lines that were dropped.", log.linesLeftOut),
       ...descriptors(),
       ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
       "",

@@ -60,10 +60,10 @@ export const preflight = {
 };
 
 /**
- * The public listener with the access checks that take no token. `anyone: true` limits a route by address; so is an
- * unknown path. `unlimited: true` has no limit. `client: "any"` or `"confidential"`
- * takes a form from an application that authenticates itself, which the handler gets as `client`. Input is read after
- * the access check, so that 401, 429 and 403 come before 400.
+ * The public listener with the access checks that take no token. `anyone: true` limits a route by address; unknown
+ * paths are limited, too. `unlimited: true` has no limit. `client: "any"` or `"confidential"` takes a form from an
+ * application that authenticates itself, which the handler gets as `client`. Input is read after the access check, so
+ * that 401, 429 and 403 come before 400.
  */
 export function publicListener(
   options: Pick<PublicDeps, "store" | "access" | "log" | "now" | "trustedProxies" | "traffic">,

@@ -28,7 +28,7 @@ export const subscriptionFields = {
 };
 const SubscriptionSchema = Type.Object(subscriptionFields, {
   $id: "Subscription",
-  description: "Which events of whom an application gets.",
+  description: "An event type of a broadcaster that an application gets.",
   ...noOtherFields,
 });
 

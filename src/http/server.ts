@@ -102,7 +102,7 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
   const methods = new Map<string, Set<string>>();
   for (const { method, path, handler, hooks } of [...app.routes]) {
     // A registered route has wider types than `route` accepts.
-    if (method === "GET") app.route("HEAD", path, handler as () => unknown, hidden(hooks));
+    if (method === "GET") app.route("HEAD", path, ownHandler(handler), hidden(hooks));
     const known = methods.get(path) ?? new Set();
     methods.set(path, known.add(method));
     if (method === "GET") known.add("HEAD");
@@ -123,6 +123,11 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
       { transform: openGate, detail: { hide: true }, parse: "none" },
     );
   }
+}
+
+/** Of a `Response` as a handler, such as the page of the reference, Elysia takes the body once for each route. */
+function ownHandler(handler: unknown): () => unknown {
+  return (handler instanceof Response ? handler.clone() : handler) as () => unknown;
 }
 
 const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;

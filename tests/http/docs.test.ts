@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { chromium, startChromium } from "../support/chromium.ts";
-import { testServer } from "../support/server.ts";
+import { startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 
@@ -100,3 +100,18 @@ test.skipIf(chromium === null)(
     }
   },
 );
+
+test("HEAD and GET of the reference answer in any order, again and again, on both listeners", async () => {
+  for (const first of ["HEAD", "GET"]) {
+    const fresh = await startServer();
+    for (const method of [first, "GET", "HEAD", "GET"]) {
+      for (const url of [fresh.app.publicUrl, fresh.app.adminUrl]) {
+        const answer = await fetch(`${url}/docs`, { method });
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+        expect((await answer.text()).includes("<html")).toBe(method === "GET");
+      }
+    }
+    await fresh.stop();
+  }
+});

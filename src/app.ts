@@ -1,22 +1,22 @@
 import { Backups } from "./backups/backups.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
+import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import type { Config } from "./config.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
 import type { Engine } from "./engine/engine.ts";
-import { cursorKeyOf, signingKeySetting } from "./engine/setting.ts";
-import { StorageWatch } from "./engine/storage-watch.ts";
-import { startEngineThread } from "./engine/thread.ts";
+import { startEngineThread } from "./engine/link/thread.ts";
 import type { ShowKey } from "./first-key.ts";
 import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
+import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
-import { connectionCapacity } from "./webhooks/capacity.ts";
-import { createPublisher, type Publisher } from "./webhooks/publisher.ts";
+import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
+import { connectionCapacity } from "./webhooks/connection-capacity.ts";
 
 /** A running server. */
 export interface App {
@@ -177,7 +177,7 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
     attemptTimeoutMs,
   };
   if (now) {
-    const { startEngine } = await import("./engine/engine.ts");
+    const { startEngine } = await import("./engine/start.ts");
     return startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
   }
   // Named here, because in the executable all modules but the entry points are one file in this directory.

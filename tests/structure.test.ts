@@ -168,7 +168,9 @@ test("a start of the server loads these packages and modules of Node; others wai
   const commands = [...ours].filter((file) => file.startsWith("cli/") || file.startsWith("dev/"));
   expect(commands.sort()).toEqual(["cli/command.ts", "cli/serve.ts"]);
   const later = [
-    "engine/engine.ts",
+    "engine/start.ts",
+    "webhooks/dispatcher.ts",
+    "webhooks/deliver.ts",
     "http/platform-jwt.ts",
     "http/openapi/public-document.ts",
     "http/openapi/admin-document.ts",
@@ -181,7 +183,7 @@ test("a start of the server loads these packages and modules of Node; others wai
 });
 
 test("so does the engine's thread, which loads what sending needs with its first delivery", async () => {
-  const { others } = await loadedBy("engine/worker.ts", "engine/engine.ts");
+  const { others } = await loadedBy("engine/worker.ts", "engine/start.ts");
   const node = ["node:fs", "node:os", "node:path", "node:timers/promises"];
   expect(others).toEqual([...schemas, ...database, ...node]);
 });

@@ -3,13 +3,21 @@
  */
 import { setPriority } from "node:os";
 import { databaseSize } from "../store/sqlite/database/backup.ts";
+import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
 import { makeBackup, type NewBackup } from "./make.ts";
 
 // On Linux this applies to the calling thread alone: the server's work goes first.
 if (process.platform === "linux") setPriority(0, 19);
 
-runThread<NewBackup>(async ({ start }) => ({
+/** What the thread offers. */
+export interface BackupThread extends ThreadContract {
+  readonly start: NewBackup;
+  readonly offers: { size(): number; make(): void };
+  readonly calls: NoCalls;
+}
+
+runThread<BackupThread>(async ({ start }) => ({
   size: () => databaseSize(start.data),
   make: () => makeBackup(start),
 }));

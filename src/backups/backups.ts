@@ -7,6 +7,7 @@ import { errorFields, type Log } from "../log.ts";
 import { StoreError } from "../store/faults.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { startThread, type Thread } from "../threads/start.ts";
+import type { BackupThread } from "./backup-worker.ts";
 import {
   type BackupFile,
   backupDirectory,
@@ -31,7 +32,7 @@ interface BackupsOptions {
 
 interface Running {
   readonly id: string;
-  thread: Thread | null;
+  thread: Thread<BackupThread> | null;
   /** The expected size; null before it is known. */
   expectedBytes: number | null;
   /** The size at the last look. */
@@ -226,11 +227,12 @@ export class Backups {
     const { data, program, log } = this.#options;
     const start: NewBackup = { data, id: running.id };
     const name = "backup";
-    running.thread = await startThread({ name, program, start, logLevel: "off", log, failed() {} });
+    const options = { name, program, start, logLevel: "off", log, failed() {}, offered: {} } as const;
+    running.thread = startThread<BackupThread>(options);
     if (this.#isStopped) throw new Error("It was stopped before it began");
-    const { link } = running.thread;
-    running.expectedBytes = await link.call<number>("size");
-    await link.call<void>("make");
+    const { remote } = running.thread;
+    running.expectedBytes = await remote.size();
+    await remote.make();
   }
 
   /** Removes the oldest backups above the limit, but never the one just made, whatever the clock said. */

@@ -4,6 +4,7 @@
 import { setPriority } from "node:os";
 import { brokenPages, danglingTables } from "../store/sqlite/database/facts.ts";
 import { look } from "../store/sqlite/database/look.ts";
+import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
 
 // On Linux this applies to the calling thread alone: the server's work goes first.
@@ -15,7 +16,14 @@ export interface DatabaseCheck {
   readonly full: boolean;
 }
 
-runThread<DatabaseCheck>(async ({ start: { data, full } }) => ({
+/** What the thread offers. */
+export interface DatabaseThread extends ThreadContract {
+  readonly start: DatabaseCheck;
+  readonly offers: { brokenPages(): string[]; danglingTables(): string[] };
+  readonly calls: NoCalls;
+}
+
+runThread<DatabaseThread>(async ({ start: { data, full } }) => ({
   brokenPages: () => look(data, (db) => brokenPages(db, full)),
   danglingTables: () => look(data, danglingTables),
 }));

@@ -3,7 +3,7 @@ import { type DatabaseFacts, databaseFacts } from "../store/sqlite/database/fact
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";
 import { readSigningKey } from "../webhooks/signature.ts";
-import type { DatabaseCheck } from "./database-worker.ts";
+import type { DatabaseCheck, DatabaseThread } from "./database-worker.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 interface IntegrityOptions extends DatabaseCheck {
@@ -21,19 +21,21 @@ export async function integrityFindings(options: IntegrityOptions): Promise<Find
   const pages = findingsOf("integrity");
   const references = findingsOf("foreign_keys");
   const start: DatabaseCheck = { data, full };
-  const thread = startThread({
+  const thread = startThread<DatabaseThread>({
     name: "check",
     program,
     start,
     logLevel: "off",
     log: createLog("off"),
     failed() {},
+    offered: {},
   });
   const late = Promise.withResolvers<null>();
   const timer =
     timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
-  const call = (name: string) =>
-    Promise.race([late.promise, thread.started.then(() => thread.link.call<string[]>(name))]);
+  const { remote, started } = thread;
+  const call = (name: keyof typeof remote) =>
+    Promise.race([late.promise, started.then(() => remote[name]())]);
   try {
     const broken = await call("brokenPages");
     const tooLong = `not finished within ${timeoutMs / 1000} s`;

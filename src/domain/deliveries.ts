@@ -23,6 +23,13 @@ export interface PublishedEvent {
   readonly deliveries: number;
 }
 
+/** Keeps events with their deliveries, and has them sent. */
+export interface EventSink {
+  publish(event: NewEvent): Promise<PublishedEvent>;
+  /** All or none: rejects with `BatchRefused`. */
+  publishAll(events: readonly NewEvent[]): Promise<readonly PublishedEvent[]>;
+}
+
 /** The part of an event that its deliveries share. */
 export interface SentEvent {
   readonly id: string;

@@ -1,11 +1,12 @@
 import { DomainError } from "../domain/errors.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { newCounts } from "../webhooks/counts.ts";
-import { publishing } from "../webhooks/publisher.ts";
-import { type Engine, watched } from "./engine.ts";
+import { eventSink } from "../webhooks/event-sink.ts";
+import type { Engine } from "./engine.ts";
+import { watchedStore } from "./watched-store.ts";
 
 /**
- * The engine of a data directory that nobody serves: it writes, and leaves what is to be delivered to the next server.
+ * The engine of a data directory that is not served: it writes, and leaves deliveries to the next server.
  * Throws when the directory cannot be used.
  */
 export function idleEngine(directory: string): Engine {
@@ -18,8 +19,8 @@ export function idleEngine(directory: string): Engine {
   };
   return {
     async start() {},
-    store: watched(store, dispatcher),
-    ...publishing(store, dispatcher),
+    store: watchedStore(store, dispatcher),
+    ...eventSink(store, dispatcher),
     onStreamed() {},
     async enable(id) {
       await store.endpoints.enable(id, Date.now());
@@ -28,7 +29,7 @@ export function idleEngine(directory: string): Engine {
     async test() {
       throw new DomainError("unavailable", "Nothing is sent from a data directory that nobody serves");
     },
-    standing: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
+    stats: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
     checkStorage: async () => null,
     stop: () => store.close(),
   };

@@ -1,21 +1,33 @@
 /*
- * The engine's thread: starts the engine when it is told how, then makes the calls that other threads send it.
+ * The engine's thread. `link/` has its other end.
  */
 import { setPriority } from "node:os";
-import type { Link } from "../threads/link.ts";
+import type { OnFault } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import type { ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
-import type { EngineSettings } from "./engine.ts";
+import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
+
+/** What the engine's thread offers to the thread that answers, and calls there. */
+export interface EngineThread extends ThreadContract {
+  readonly start: EngineSettings;
+  readonly offers: Omit<Engine, "start" | "onStreamed" | "store"> & {
+    /** Without events, whose verbs take callbacks: they are published by `publish`. */
+    readonly store: Omit<Store, "events" | "close">;
+  };
+  readonly calls: { readonly storageFault: OnFault; readonly streamed: StreamedListener };
+}
 
 // Linux counts this for the calling thread alone: where there is not enough processor for both, requests go first.
 if (process.platform === "linux") setPriority(0, 5);
 
-/** Applications of one turn of the event loop that have something new on their event stream share a message. */
-function tellStreamed(link: Link): (applicationIds: readonly string[]) => void {
+/** Collects the applications of one turn of the event loop, which then share a message. */
+function collected(send: StreamedListener): StreamedListener {
   const streamed = new Set<string>();
   return (applicationIds) => {
     if (streamed.size === 0) {
       setImmediate(() => {
-        link.tell("streamed", [...streamed]);
+        send([...streamed]);
         streamed.clear();
       });
     }
@@ -23,9 +35,9 @@ function tellStreamed(link: Link): (applicationIds: readonly string[]) => void {
   };
 }
 
-runThread<EngineSettings>(async ({ start, link, log }) => {
+runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   // Behind the priority: on a single processor the first answers do not wait for this thread to load its modules.
-  const { startEngine } = await import("./engine.ts");
+  const { startEngine } = await import("./start.ts");
   const engine = await startEngine({
     settings: start,
     log,
@@ -34,12 +46,12 @@ runThread<EngineSettings>(async ({ start, link, log }) => {
     random: Math.random,
     // The main thread has locked the directory.
     lock: { close() {} },
-    onFault: (fault) => link.tell("storageFault", fault),
+    onFault: notify.storageFault,
   });
-  engine.onStreamed(tellStreamed(link));
+  engine.onStreamed(collected(notify.streamed));
   return {
     ...engine,
-    async stop(graceMs: number) {
+    async stop(graceMs) {
       await engine.stop(graceMs);
       await log.flush();
     },

@@ -19,22 +19,22 @@ export interface DeliveryStore {
   lastRemoved(applicationId: string): Promise<number>;
   /** What an application is to get on its event stream behind a number, in order; some at a time. */
   streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
-  /** To be called before a dispatcher begins: what an earlier one had taken can be claimed again. */
-  takeUp(): Promise<void>;
+  /** To be called before a dispatcher begins: the claims of an earlier one end, and its deliveries can be claimed. */
+  releaseAll(): Promise<void>;
   /** Applications with deliveries to claim and when the earliest of each is due. */
   pending(): Promise<{ application_id: string; due_at: number }[]>;
   /**
    * Deliveries of an application that are due, first attempts in the order of publishing before retries, each
-   * handed out once until it is recorded, given back, or the process restarts. `isBehind`: more first attempts are
-   * waiting. `retryAt`: when the first retry that was not handed out is due.
+   * claimed once until it is recorded, released, or the process restarts. `hasBacklog`: more first attempts are
+   * waiting. `retryAt`: when the first retry that was not claimed is due.
    */
   claim(
     applicationId: string,
     now: number,
     limit: number,
-  ): Promise<{ due: DueDelivery[]; isBehind: boolean; retryAt: number | null }>;
-  /** These claimed deliveries can be claimed again. */
-  giveBack(seqs: readonly number[]): Promise<void>;
+  ): Promise<{ due: DueDelivery[]; hasBacklog: boolean; retryAt: number | null }>;
+  /** Ends the claim of these deliveries: they can be claimed again. */
+  release(seqs: readonly number[]): Promise<void>;
   /**
    * A delivery that was canceled meanwhile stays canceled; its attempt is kept. What is to be tried again and belongs
    * to an earlier generation of its endpoint is due at once. Endpoints are kept with it, unless their generation is

@@ -1,38 +1,41 @@
 import { DomainError } from "../domain/errors.ts";
+import type { Notify, Remote } from "./contract.ts";
 import { type Answer, type Call, type LinkMessage, plainError, thrownError } from "./messages.ts";
+import { pathProxy } from "./path-proxy.ts";
 
 /**
  * One end of a link between two threads, over which each calls methods that the other offers. What is called or
  * answered in one turn of the event loop shares a message.
  */
-export class Link {
+export class Link<Offered extends object> {
+  /** The methods of the other end. Each call rejects with what the method throws. */
+  readonly remote: Remote<Offered>;
+  /** The same without waiting for an answer. */
+  readonly notify: Notify<Offered>;
   readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   readonly #send: (message: LinkMessage) => void;
-  readonly #offered: () => unknown;
+  readonly #offeredHere: () => unknown;
   #next = 1;
   #brokenBy: Error | null = null;
   #calls: Call[] = [];
   #answers: Answer[] = [];
 
-  /** @param offered what the other end may call, or a promise of it */
-  constructor(send: (message: LinkMessage) => void, offered: () => unknown = () => null) {
+  /** @param offeredHere what the other end may call, or a promise of it */
+  constructor(send: (message: LinkMessage) => void, offeredHere: () => unknown) {
     this.#send = send;
-    this.#offered = offered;
+    this.#offeredHere = offeredHere;
+    // A boundary: the proxies have every method, and the types only those that the other end offers.
+    this.remote = pathProxy((method, args) => this.#call(method, args)) as Remote<Offered>;
+    this.notify = pathProxy((method, args) => this.#sendSoon({ id: null, method, args })) as Notify<Offered>;
   }
 
-  /** Calls a method of the other end, by its path. Rejects with what that throws. */
-  call<T>(method: string, ...args: readonly unknown[]): Promise<T> {
+  #call(method: string, args: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#brokenBy) return reject(this.#brokenBy);
       const id = this.#next++;
       this.#waiting.set(id, { resolve, reject });
       this.#sendSoon({ id, method, args });
     });
-  }
-
-  /** The same without waiting for an answer. */
-  tell(method: string, ...args: readonly unknown[]): void {
-    this.#sendSoon({ id: null, method, args });
   }
 
   #sendSoon(call: Call): void {
@@ -59,7 +62,7 @@ export class Link {
     else call?.resolve(answer.value as never);
   }
 
-  /** The other end is gone: whoever waits for it is told, and whoever calls it from now on. */
+  /** The other end is gone: pending and later calls reject. */
   broken(error: Error): void {
     this.#brokenBy ??= error;
     for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
@@ -68,7 +71,7 @@ export class Link {
 
   async #make({ id, method, args }: Call): Promise<void> {
     try {
-      const value = await callMethod(await this.#offered(), method, args);
+      const value = await callMethod(await this.#offeredHere(), method, args);
       if (id !== null) this.#answerSoon({ id, value });
     } catch (error) {
       if (id === null) throw error;
@@ -93,7 +96,7 @@ function callMethod(offered: unknown, method: string, args: readonly unknown[]):
   let owner: unknown = null;
   for (const name of method.split(".")) {
     owner = target;
-    // A boundary: what is named is what the types of the other end allow.
+    // A boundary: the types of the other end allow only methods that are offered here.
     target = (owner as Record<string, unknown> | null)?.[name];
   }
   if (typeof target !== "function")

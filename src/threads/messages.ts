@@ -21,9 +21,9 @@ export type LinkMessage =
       readonly answers: readonly Answer[];
     };
 
-/** A method of what the other side offers, by its path: `publish`, `store.users.upsert`. */
+/** A method that the other end offers, by its path: `publish`, `store.users.upsert`. */
 export interface Call {
-  /** null: nobody waits for an answer. */
+  /** null: no answer is sent. */
   readonly id: number | null;
   readonly method: string;
   readonly args: readonly unknown[];

@@ -1,26 +1,26 @@
 import { createLog, type Log } from "../log.ts";
+import type { ThreadContract } from "./contract.ts";
 import { Link } from "./link.ts";
 import { type FromThread, plainError, type ToThread } from "./messages.ts";
 
 declare const self: Worker;
 
 /** What a thread starts with. */
-export interface Beginning<Start> {
-  readonly start: Start;
+export interface Beginning<Contract extends ThreadContract> {
+  readonly start: Contract["start"];
   /** To the thread that started this one. */
-  readonly link: Link;
-  /** Its lines go to the thread that started this one, so that two never write into each other's lines. */
+  readonly link: Link<Contract["calls"]>;
+  /** Its lines go to the thread that started this one, which alone writes the log. */
   readonly log: Log;
 }
 
-/**
- * Runs this thread: `begin` makes what others may call, once it is told how to start.
- */
-export function runThread<Start>(begin: (beginning: Beginning<Start>) => Promise<object>): void {
-  const begun = Promise.withResolvers<object>();
-  const offered = () => begun.promise;
+/** Runs this thread: `begin` makes what it offers from what it starts with. */
+export function runThread<Contract extends ThreadContract>(
+  begin: (beginning: Beginning<Contract>) => Promise<Contract["offers"]>,
+): void {
+  const begun = Promise.withResolvers<Contract["offers"]>();
   const send = (message: FromThread) => self.postMessage(message);
-  const link = new Link(send, offered);
+  const link = new Link<Contract["calls"]>(send, () => begun.promise);
   self.onmessage = async ({ data }: MessageEvent<ToThread>) => {
     if (!("start" in data)) return link.received(data);
     try {
@@ -29,12 +29,12 @@ export function runThread<Start>(begin: (beginning: Beginning<Start>) => Promise
         flush: async () => {},
         linesLeftOut: 0,
       });
-      // A boundary: whoever starts this program gives it what it needs.
-      begun.resolve(await begin({ start: data.start as Start, link, log }));
+      // A boundary: the thread is started with the same contract.
+      begun.resolve(await begin({ start: data.start as Contract["start"], link, log }));
       send({ started: true });
     } catch (error) {
       begun.reject(error);
-      begun.promise.catch(() => {}); // there may be nobody who waits for it
+      begun.promise.catch(() => {}); // no call may be waiting for it
       send({ failed: plainError(error) });
     }
   };

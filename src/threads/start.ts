@@ -1,37 +1,40 @@
 import { errorFields, type Log, type LogLevel } from "../log.ts";
+import type { Remote, ThreadContract } from "./contract.ts";
 import { Link } from "./link.ts";
 import { type FromThread, type ToThread, thrownError } from "./messages.ts";
 
-export interface ThreadOptions {
-  /** What it is called in the log. */
+export interface ThreadOptions<Contract extends ThreadContract> {
+  /** Its name in the log. */
   readonly name: string;
-  /** The URL of a module that calls `runThread`. */
+  /** The URL of a module that calls `runThread` with the same contract. */
   readonly program: string;
-  /** Given to it to start with, as far as that can be sent. */
-  readonly start: unknown;
+  readonly start: Contract["start"];
   readonly logLevel: LogLevel;
   readonly log: Log;
   /** Called when it broke down. */
   readonly failed: (error: Error) => void;
   /** What it may call here. */
-  readonly offered?: object;
-  /** Whether it begins not before `begin`. What is called before that waits. */
+  readonly offered: Contract["calls"];
+  /** Whether it waits for `begin`. Calls before that wait, too. */
   readonly held?: boolean;
 }
 
 /** A thread that was started from here. */
-export interface Thread {
-  /** Rejects with what starting it threw. What is called before that waits. */
+export interface Thread<Contract extends ThreadContract> {
+  /** Rejects with what starting it threw. */
   readonly started: Promise<void>;
-  /** Has one that is held begin. Gives `started`. */
+  /** Begins one that is held. Returns `started`. */
   begin(): Promise<void>;
   hasBegun(): boolean;
-  readonly link: Link;
+  /** What it offers. Calls wait until it has started. */
+  readonly remote: Remote<Contract["offers"]>;
   end(): void;
 }
 
 /** Starts a thread, whose log is written here. */
-export function startThread(options: ThreadOptions): Thread {
+export function startThread<Contract extends ThreadContract>(
+  options: ThreadOptions<Contract>,
+): Thread<Contract> {
   const { name, program, start, logLevel, log, failed, offered, held = false } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
   let worker: Worker | null = null;
@@ -41,7 +44,7 @@ export function startThread(options: ThreadOptions): Thread {
     if (worker) worker.postMessage(message);
     else unsent.push(message);
   };
-  const link = new Link(post, () => offered);
+  const link = new Link<Contract["offers"]>(post, () => offered);
 
   const begin = () => {
     if (worker || hasEnded) return started;
@@ -80,7 +83,7 @@ export function startThread(options: ThreadOptions): Thread {
     started,
     begin,
     hasBegun: () => worker !== null,
-    link,
+    remote: link.remote,
     end,
   };
 }

@@ -1,9 +1,9 @@
 import { minute } from "../domain/time.ts";
 
-/** A difference of less is a clock that is being adjusted, or a machine that was busy. */
-const leastJumpMs = minute;
+/** A smaller difference is a clock that is being adjusted, or a busy machine. */
+const minJumpMs = minute;
 
-/** Notices when the clock is set to another time: it then moves against a steady one, which nobody sets. */
+/** Notices when the clock is set to another time: it then moves against a steady one, which is never set. */
 export class ClockWatch {
   #offset: number;
 
@@ -18,6 +18,6 @@ export class ClockWatch {
   jump(): number {
     const moved = this.now() - this.steady() - this.#offset;
     this.#offset += moved;
-    return Math.abs(moved) >= leastJumpMs ? moved : 0;
+    return Math.abs(moved) >= minJumpMs ? moved : 0;
   }
 }

@@ -1,11 +1,11 @@
 import type { AttemptResult } from "../domain/deliveries.ts";
 import type { EndpointNotice } from "../domain/endpoints.ts";
 
-/** What has happened since the start, for whoever watches the server. */
+/** What has happened since the start, for `/metrics`. */
 export interface Counts {
   /** Attempts by their class of outcome. */
   readonly attempts: Record<string, number>;
-  /** Deliveries that came to their end, by final state. */
+  /** Deliveries that have ended, by final state. */
   readonly finished: Record<string, number>;
   /** Notices about endpoints. */
   readonly notices: Record<string, number>;

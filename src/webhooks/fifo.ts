@@ -1,6 +1,6 @@
 /** First in, first out, in constant time however long it is. */
 export class Fifo<T> {
-  /** What has gone is undefined: thousands of these would else hold what nobody needs any more. */
+  /** Items that were taken out are replaced by undefined, so that they can be collected. */
   #items: (T | undefined)[] = [];
   #head = 0;
 
@@ -16,18 +16,18 @@ export class Fifo<T> {
     if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head];
     this.#items[this.#head++] = undefined;
-    // The places are let go of now and then, in pieces that make it cheap.
+    // The array is cut in large pieces, which keeps the cost of an item constant.
     if (this.#head === this.#items.length) this.replace([]);
     else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) this.replace(this.items());
     return item;
   }
 
-  /** All of it, in order. */
+  /** All items, in order. */
   items(): T[] {
     return this.#items.slice(this.#head) as T[];
   }
 
-  /** Puts these in place of all. */
+  /** Puts these items in place of all. */
   replace(items: readonly T[]): void {
     this.#items = [...items];
     this.#head = 0;

@@ -3,10 +3,13 @@ import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
-import type { Lane } from "./lane.ts";
-import type { Room } from "./room.ts";
+import type { EndpointQueue } from "./endpoint-queue.ts";
+import type { EndpointQueues } from "./endpoint-queues.ts";
+import type { MemoryCapacity } from "./memory-capacity.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Unload } from "./unload.ts";
 
-/** Room for the deliveries of one event that is being published. */
+/** Capacity for the deliveries of events that are being published. */
 export interface Reservation {
   /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
   takes(applicationId: string): boolean;
@@ -14,133 +17,131 @@ export interface Reservation {
   end(taken: readonly DueDelivery[]): void;
 }
 
-export interface IntakeOptions {
-  readonly store: { readonly deliveries: Pick<Store["deliveries"], "claim" | "giveBack"> };
+export interface DeliveryIntakeOptions {
+  readonly store: { readonly deliveries: Pick<Store["deliveries"], "claim" | "release"> };
   readonly log: Log;
   readonly now: () => number;
-  readonly room: Room<Lane>;
-  readonly lanes: ReadonlyMap<string, Lane>;
-  readonly laneOf: (applicationId: string) => Lane;
-  readonly hasTurn: (lane: Lane) => void;
-  /** Puts back into the store what a lane has in memory. */
-  readonly letGo: (lane: Lane) => void;
-  readonly isStopping: () => boolean;
+  readonly queues: EndpointQueues;
+  readonly capacity: MemoryCapacity<EndpointQueue>;
+  readonly scheduler: Scheduler<EndpointQueue>;
+  readonly unload: Unload;
 }
 
-/** Takes deliveries into memory: what was just published, and what is due in the store. */
-export interface Intake {
+/** Brings deliveries into memory: those that are being published, and those that are due in the store. */
+export interface DeliveryIntake {
   reserve(): Reservation;
-  claim(lane: Lane): Promise<void>;
-  /** Of these subscriptions nothing is sent any more, and of no others anything less. */
-  removed(subscriptions: RemovedSubscriptions): void;
-  /** What the lane has in memory goes back into the store, which knows what became of it. */
-  recall(lane: Lane): void;
+  claim(queue: EndpointQueue): Promise<void>;
+  /** Nothing more is sent for these subscriptions, and nothing less for others. */
+  subscriptionsRemoved(removed: RemovedSubscriptions): void;
+  /** Returns the deliveries of a queue to the store, which holds the state that they have now. */
+  recall(queue: EndpointQueue): void;
 }
 
-/** What is read or committed while something else changes: the changes are applied when it arrives. */
-interface Arrival {
-  /** Ids of subscriptions. */
-  readonly removed: Set<string>;
-  readonly recalled: Set<Lane>;
+/** Deliveries that are being committed or claimed. What changes meanwhile is applied when they are in memory. */
+interface IncomingBatch {
+  readonly removedSubscriptions: Set<string>;
+  readonly recalled: Set<EndpointQueue>;
 }
 
-/** Deliveries of one endpoint in memory that have not started. */
+/** The most deliveries of one endpoint in memory that have not started. */
 const maxQueuedPerEndpoint = 256;
 const claimAgainAfterMs = second;
 
-export function createIntake(options: IntakeOptions): Intake {
-  const { store, log, now, room, lanes, laneOf, hasTurn, letGo, isStopping } = options;
-  const arrivals = new Set<Arrival>();
+export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIntake {
+  const { store, log, now, queues, capacity, scheduler, unload } = options;
+  const incoming = new Set<IncomingBatch>();
 
-  const begin = (): Arrival => {
-    const arrival = { removed: new Set<string>(), recalled: new Set<Lane>() };
-    arrivals.add(arrival);
-    return arrival;
+  const beginBatch = (): IncomingBatch => {
+    const batch = { removedSubscriptions: new Set<string>(), recalled: new Set<EndpointQueue>() };
+    incoming.add(batch);
+    return batch;
   };
 
-  /** Deliveries have arrived: they stand in their queues as if they had been there all the time. */
-  const arrived = (arrival: Arrival, deliveries: readonly DueDelivery[]): void => {
-    arrivals.delete(arrival);
-    const lanes = new Set<Lane>();
+  /** Puts deliveries into their queues, as if they had been there since their batch began. */
+  const enqueue = (batch: IncomingBatch, deliveries: readonly DueDelivery[]): void => {
+    incoming.delete(batch);
+    const changed = new Set<EndpointQueue>();
     for (const delivery of deliveries) {
-      const lane = laneOf(delivery.application_id);
-      lanes.add(lane);
-      lane.queue.push(arrival.removed.has(delivery.subscription_id) ? unwanted(delivery) : delivery);
+      const queue = queues.of(delivery.application_id);
+      const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
+      queue.deliveries.push(isRemoved ? unwanted(delivery) : delivery);
+      changed.add(queue);
     }
-    for (const lane of lanes) {
-      if (arrival.recalled.has(lane) || lane.isHeldUp(now())) letGo(lane);
-      hasTurn(lane);
+    for (const queue of changed) {
+      if (batch.recalled.has(queue) || queue.isHeldUp(now())) unload(queue);
+      scheduler.add(queue);
     }
   };
 
   return {
     reserve() {
-      const arrival = begin();
-      const takers: Lane[] = [];
-      const behind = new Set<Lane>();
+      const batch = beginBatch();
+      const reserved: EndpointQueue[] = [];
+      const left = new Set<EndpointQueue>();
       return {
         takes(applicationId) {
-          const lane = laneOf(applicationId);
+          const queue = queues.of(applicationId);
           const isTaken =
-            !isStopping() &&
-            lane.isUpToDate(now()) &&
-            lane.queue.length + lane.arriving < maxQueuedPerEndpoint &&
-            room.reserve();
+            scheduler.isRunning &&
+            queue.canTake(now()) &&
+            queue.deliveries.length + queue.reserved < maxQueuedPerEndpoint &&
+            capacity.reserve();
           if (isTaken) {
-            lane.arriving++;
-            takers.push(lane);
+            queue.reserved++;
+            reserved.push(queue);
           } else {
-            lane.isBehind = true;
-            behind.add(lane);
+            queue.hasBacklog = true;
+            left.add(queue);
           }
           return isTaken;
         },
         end(taken) {
-          room.use(takers.length, taken.length);
-          for (const lane of takers) lane.arriving--;
-          arrived(arrival, taken);
-          // A claim that was under way may have looked before the commit.
-          for (const lane of behind) {
-            lane.isBehind = true;
-            hasTurn(lane);
+          capacity.use(reserved.length, taken.length);
+          for (const queue of reserved) queue.reserved--;
+          enqueue(batch, taken);
+          // A claim that was under way may have read the store before the commit.
+          for (const queue of left) {
+            queue.hasBacklog = true;
+            scheduler.add(queue);
           }
         },
       };
     },
-    async claim(lane) {
-      const id = lane.applicationId;
-      const arrival = begin();
-      lane.isClaiming = true;
+    async claim(queue) {
+      const { applicationId } = queue;
+      const batch = beginBatch();
+      queue.isClaiming = true;
       try {
-        // Before the claim, because what is set while it is under way must not be forgotten.
-        lane.isBehind = false;
-        lane.retryAt = null;
-        const { due, isBehind, retryAt } = await store.deliveries.claim(id, now(), lane.claimSize);
-        if (isStopping()) return await store.deliveries.giveBack(due.map(({ seq }) => seq));
-        lane.isBehind ||= isBehind;
-        if (retryAt !== null) lane.retryBy(retryAt);
-        room.claimed(due.length);
-        arrived(arrival, due);
+        // Reset before the claim: what is set while it is under way has to stay.
+        queue.hasBacklog = false;
+        queue.retryAt = null;
+        const claimed = await store.deliveries.claim(applicationId, now(), queue.claimSize);
+        if (!scheduler.isRunning) return await store.deliveries.release(claimed.due.map(({ seq }) => seq));
+        queue.hasBacklog ||= claimed.hasBacklog;
+        if (claimed.retryAt !== null) queue.retryBy(claimed.retryAt);
+        capacity.claimed(claimed.due.length);
+        enqueue(batch, claimed.due);
       } catch (error) {
-        log.error("claim_failed", { application_id: id, ...errorFields(error) });
-        lane.isBehind = true;
+        log.error("claim_failed", { application_id: applicationId, ...errorFields(error) });
+        queue.hasBacklog = true;
         await Bun.sleep(claimAgainAfterMs);
       } finally {
-        arrivals.delete(arrival);
+        incoming.delete(batch);
       }
-      lane.isClaiming = false;
-      hasTurn(lane);
+      queue.isClaiming = false;
+      scheduler.add(queue);
     },
-    removed({ application_id, ids }) {
+    subscriptionsRemoved({ application_id, ids }) {
       if (ids.length === 0) return;
-      for (const { removed } of arrivals) for (const id of ids) removed.add(id);
-      const gone = new Set(ids);
-      const queue = lanes.get(application_id)?.queue;
-      if (queue?.length) queue.change((one) => (gone.has(one.subscription_id) ? unwanted(one) : one));
+      for (const { removedSubscriptions } of incoming) for (const id of ids) removedSubscriptions.add(id);
+      const removed = new Set(ids);
+      const deliveries = queues.find(application_id)?.deliveries;
+      if (deliveries?.length)
+        deliveries.change((one) => (removed.has(one.subscription_id) ? unwanted(one) : one));
     },
-    recall(lane) {
-      for (const { recalled } of arrivals) recalled.add(lane);
-      letGo(lane);
+    recall(queue) {
+      for (const { recalled } of incoming) recalled.add(queue);
+      unload(queue);
     },
   };
 }

@@ -4,31 +4,31 @@ import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 
-/** Results are gathered for so long: a sync for each would cost more than all the rest. */
+/** Results are gathered for this time: a sync for each would cost more than everything else together. */
 const gatherMs = 20;
-const mostTogether = 1_024;
-const againAfterMs = second;
+const maxBatch = 1_024;
+const retryAfterMs = second;
 
 export interface Recorder {
   /** How many results are not on disk yet. */
   readonly unrecorded: number;
-  /** Keeps a result soon; `recorded` is called once it is on disk. */
-  add(result: AttemptResult, recorded?: () => void): void;
+  /** Keeps a result with the next batch. Resolves when it is on disk, or after `giveUp` could not be written; never rejects. */
+  add(result: AttemptResult): Promise<void>;
   /** Keeps the state of an endpoint together with the next results. */
   addEndpoint(endpoint: Endpoint): void;
   /** Resolves when everything that was added is on disk, or has been tried once after `giveUp`. */
   settled(): Promise<void>;
-  /** Nothing is tried again any more: what is not recorded now will be sent again after the next start. */
+  /** Ends the retries: what is not recorded by now is sent again after the next start. */
   giveUp(): void;
 }
 
 /**
- * Records results in batches. When the storage refuses, it tries again until they are kept.
+ * Records results in batches. When the storage refuses a batch, it is written again until it is kept.
  *
- * @param progressed called whenever fewer are unrecorded
+ * @param progressed called whenever fewer results are unrecorded
  */
 export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progressed: () => void): Recorder {
-  let results: { result: AttemptResult; recorded: (() => void) | undefined }[] = [];
+  let results: { readonly result: AttemptResult; readonly recorded: () => void }[] = [];
   const endpoints = new Map<string, Endpoint>();
   let timer: Timer | null = null;
   let writing: Promise<void> | null = null;
@@ -51,11 +51,11 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
       } catch (error) {
         log.error("record_failed", { deliveries: batch.length, ...errorFields(error) });
         if (isGivenUp) break;
-        await Bun.sleep(againAfterMs);
+        await Bun.sleep(retryAfterMs);
       }
     }
     inWriting = 0;
-    for (const { recorded } of batch) recorded?.();
+    for (const { recorded } of batch) recorded();
     progressed();
   };
 
@@ -70,7 +70,7 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
   };
 
   const schedule = (): void => {
-    if (results.length >= mostTogether) flush();
+    if (results.length >= maxBatch) flush();
     else timer ??= setTimeout(flush, gatherMs);
   };
 
@@ -78,9 +78,11 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
     get unrecorded() {
       return results.length + inWriting;
     },
-    add(result, recorded) {
-      results.push({ result, recorded });
-      schedule();
+    add(result) {
+      return new Promise((recorded) => {
+        results.push({ result, recorded });
+        schedule();
+      });
     },
     addEndpoint(endpoint) {
       endpoints.set(endpoint.application_id, endpoint);

@@ -2,21 +2,21 @@ import type { Store } from "../store/store.ts";
 import { pause, type Service } from "../supervisor.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
-/** Between two steps, of all replays together, so that however many there are, what is new gets its turn. */
+/** The pause between two steps of all replays together, so that any number of them leaves time for new deliveries. */
 const stepMs = 25;
-/** Nothing is to be replayed, or the endpoints of all replays have enough to do. */
+/** The pause when there is nothing to replay, or the endpoints of all replays have enough to do. */
 const idleMs = 200;
 
 /**
- * The service that goes on with replays, those of an earlier process too: in small steps, each of which makes some
- * deliveries due and has the dispatcher send them like all others.
+ * The service that advances replays, those of an earlier process too, in small steps: each makes some deliveries due,
+ * which the dispatcher then sends like all others.
  */
 export function replaying(
   store: Pick<Store, "replays">,
   dispatcher: Pick<Dispatcher, "wake">,
   now: () => number,
 ): Service {
-  /** Gives each replay its turn; false: none of them could take a step. */
+  /** Advances each replay by one step; false: none of them could take one. */
   const round = async (signal: AbortSignal): Promise<boolean> => {
     let hasMoved = false;
     for (const { id, application_id, dry_run } of await store.replays.running()) {

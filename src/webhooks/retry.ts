@@ -61,8 +61,8 @@ export const retrySchedule: readonly number[] = [
   24 * hour,
 ];
 
-/** Attempts in all, the first one included. */
-export const maxAttempts = retrySchedule.length + 1;
+/** Attempts of the schedule, the first one included. */
+export const maxScheduledAttempts = retrySchedule.length + 1;
 
 /** The longest `Retry-After` that is honoured; a longer one counts as this. */
 export const maxRetryAfterMs = 24 * hour;
@@ -107,7 +107,7 @@ export function nextStep(input: {
   const slowDownEndpoint = overloaded.has(outcome.status);
   if (outcome.status === gone) return { kind: "failed", slowDownEndpoint, disableEndpoint: true };
 
-  const isLast = attempt >= maxAttempts;
+  const isLast = attempt >= maxScheduledAttempts;
   // Behind an attempt that was asked for the schedule is not due before the shortest of its waits.
   const step = resumeAt === null ? attempt : 1;
   const wait =

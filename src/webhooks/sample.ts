@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
-import { requestOf } from "./attempt.ts";
+import { signedRequest } from "./attempt.ts";
 import { keptBytes, type Sender, type SendResult } from "./client/sender.ts";
 import { shownHeaders, withoutSignature } from "./shown-answer.ts";
 
@@ -63,7 +63,7 @@ export async function sendSample(
 ): Promise<SampleExchange> {
   const body = JSON.stringify({ type: name, version, timestamp: isoTime(now), data });
   const event = { id: newId(), name, version, body: Buffer.from(body) };
-  const { url, ...request } = requestOf(
+  const { url, ...request } = signedRequest(
     {
       seq: 0,
       id: newId(),

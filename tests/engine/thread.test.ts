@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { day } from "../../src/domain/time.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import { signingKeySetting } from "../../src/engine/setting.ts";
-import { startEngineThread } from "../../src/engine/thread.ts";
+import { startEngineThread } from "../../src/engine/link/thread.ts";
 import { createLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { signingKeySetting } from "../../src/stored-keys.ts";
 import { temporaryDirectory } from "../support/server.ts";
 
 const program = new URL("../../src/engine/worker.ts", import.meta.url).href;

@@ -36,7 +36,7 @@ const remove = (id: string) => server.admin("DELETE", `${path}/${id}`);
 /** Resolves when the engine has nothing in hand, and the store nothing for this application. */
 const waitForNothingPending = async (id: string, { app } = server) => {
   for (let i = 0; i < 500; i++) {
-    const { inFlight, queued, unrecorded } = await app.engine.standing();
+    const { inFlight, queued, unrecorded } = await app.engine.stats();
     const pending = await app.store.deliveries.pending();
     if (inFlight + queued + unrecorded === 0 && !pending.some((one) => one.application_id === id)) return;
     await Bun.sleep(10);

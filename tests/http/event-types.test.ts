@@ -192,7 +192,7 @@ describe("a registered event type", () => {
 async function pendingOf({ app }: TestServer) {
   for (;;) {
     const pending = (await app.store.deliveries.pending()).map(({ application_id }) => application_id);
-    const { inFlight, queued, unrecorded } = await app.engine.standing();
+    const { inFlight, queued, unrecorded } = await app.engine.stats();
     if (inFlight + queued + unrecorded === 0) return { pending };
     await Bun.sleep(1);
   }

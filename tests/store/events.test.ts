@@ -123,7 +123,7 @@ test.each([
   const claim = await store.deliveries.claim(application, publishedAt + 1, 8);
   const count = (attempts: number) => claim.due.filter((one) => one.attempts === attempts).length;
   expect([count(0), count(1)]).toEqual(shares);
-  expect(claim.isBehind).toBe(first > (shares[0] ?? 0));
+  expect(claim.hasBacklog).toBe(first > (shares[0] ?? 0));
   expect(claim.retryAt).toBe(due > (shares[1] ?? 0) ? publishedAt + 1 : null);
   expect((await store.deliveries.claim(application, publishedAt, 100)).due).toHaveLength(
     first - (shares[0] ?? 0),

@@ -1,12 +1,12 @@
 import { newId } from "../../src/domain/ids.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { watched } from "../../src/engine/engine.ts";
+import { watchedStore } from "../../src/engine/watched-store.ts";
 import { createLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
-import { publishing } from "../../src/webhooks/publisher.ts";
+import { eventSink } from "../../src/webhooks/event-sink.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 
 const now = () => Date.parse("2026-01-14T16:00:00.000Z");
@@ -54,9 +54,11 @@ export function dispatching(store: Store, record: Store["deliveries"]["record"] 
   const sent: { sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
   const sender = {
-    begin({ headers, url }: SendRequest, answer: (result: SendResult) => void) {
+    async send({ headers, url }: SendRequest): Promise<SendResult> {
+      const { promise, resolve: answer } = Promise.withResolvers<SendResult>();
       sent.push({ sequence: Number(headers["onair-sequence"]), url, answer });
-      if (receiver.answersAll) queueMicrotask(() => answer(ok));
+      if (receiver.answersAll) answer(ok);
+      return promise;
     },
   };
   const dispatcher = createDispatcher({
@@ -70,13 +72,13 @@ export function dispatching(store: Store, record: Store["deliveries"]["record"] 
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);
-  const { publish } = publishing(store, dispatcher);
+  const { publish } = eventSink(store, dispatcher);
   return {
     dispatcher,
     sent,
     receiver,
     /** The store that tells the dispatcher of changes. */
-    store: watched(store, dispatcher),
+    store: watchedStore(store, dispatcher),
     now,
     publish: (id: string) =>
       publish({

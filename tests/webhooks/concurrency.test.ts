@@ -6,7 +6,7 @@ import { createLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { SendRequest } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
-import { publishing } from "../../src/webhooks/publisher.ts";
+import { eventSink } from "../../src/webhooks/event-sink.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -104,7 +104,12 @@ test("endpoints that never answer leave connections for others", async () => {
   for (let i = 0; i < 20; i++) await subscriber("slow.test", 1);
   await subscriber("well.test", 2);
   const sent: string[] = [];
-  const sender = { begin: ({ url }: SendRequest) => void sent.push(new URL(url).host) };
+  const sender = {
+    send({ url }: SendRequest) {
+      sent.push(new URL(url).host);
+      return new Promise<never>(() => {});
+    },
+  };
   const dispatcher = createDispatcher({
     store,
     sender,
@@ -117,7 +122,7 @@ test("endpoints that never answer leave connections for others", async () => {
   });
   const running = new AbortController();
   void dispatcher.run(running.signal);
-  const { publish } = publishing(store, dispatcher);
+  const { publish } = eventSink(store, dispatcher);
   const one = (id: string, broadcaster_user_id: number) => ({
     id,
     name: "channel.followed",

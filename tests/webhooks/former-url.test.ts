@@ -129,7 +129,7 @@ test.each(["by hand", "by another URL"])(
     await kick("held");
     await former.arrived(1);
     held.resolve(410);
-    await until(async () => (await server.app.engine.standing()).inFlight === 0);
+    await until(async () => (await server.app.engine.stats()).inFlight === 0);
     if (how === "by hand") await server.app.engine.enable(app.id);
     else await server.app.store.applications.update(app.id, { webhook_url: present.url }, clock.ms);
     await settled(server);

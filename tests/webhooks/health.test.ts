@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { createLog } from "../../src/log.ts";
-import { follow } from "../../src/webhooks/health.ts";
-import { Lane } from "../../src/webhooks/lane.ts";
-import type { Recorder } from "../../src/webhooks/recorder.ts";
+import { EndpointQueue } from "../../src/webhooks/endpoint-queue.ts";
+import { updateEndpoint } from "../../src/webhooks/health.ts";
 import type { OutcomeClass } from "../../src/webhooks/retry.ts";
 
 const outcomes: readonly [OutcomeClass, boolean][] = [
@@ -22,15 +21,9 @@ const outcomes: readonly [OutcomeClass, boolean][] = [
 ];
 
 test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p", (outcome, counts) => {
-  const lane = new Lane("app", 8);
+  const queue = new EndpointQueue("app", 8);
   const kept: unknown[] = [];
-  const recorder: Recorder = {
-    unrecorded: 0,
-    add() {},
-    addEndpoint: (endpoint) => kept.push(endpoint),
-    settled: async () => {},
-    giveUp() {},
-  };
+  const recorder = { addEndpoint: (endpoint: unknown) => void kept.push(endpoint) };
   const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
   const result = {
     retryAfterMs: null,
@@ -40,7 +33,7 @@ test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p
     timings,
     repeated: false,
   };
-  follow(lane, { ...result, class: outcome, status: null }, 1_000, recorder, createLog("off"));
-  expect(lane.endpoint?.failing_since ?? null).toBe(counts ? 1_000 : null);
+  updateEndpoint(queue, { ...result, class: outcome, status: null }, 1_000, recorder, createLog("off"));
+  expect(queue.endpoint?.failing_since ?? null).toBe(counts ? 1_000 : null);
   expect(kept.length).toBe(counts ? 1 : 0);
 });

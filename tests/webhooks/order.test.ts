@@ -57,7 +57,7 @@ test.each(["enabled by hand", "given another URL"])(
     if (how === "enabled by hand") await one.dispatcher.enable(application);
     else await one.store.applications.update(application, changes, one.now());
     isFull = false;
-    await until(() => one.dispatcher.standing.unrecorded === 0);
+    await until(() => one.dispatcher.stats.unrecorded === 0);
     expect(await store.endpoints.failing()).toEqual([]);
     await one.stop();
     // Nor in the next process.
@@ -109,7 +109,7 @@ test.each([
     one.receiver.answersAll = true;
     for (const { answer } of one.sent.slice(0, 8)) answer(ok);
     await until(() => one.sent.length > 8);
-    await until(() => one.dispatcher.standing.unrecorded + one.dispatcher.standing.queued === 0);
+    await until(() => one.dispatcher.stats.unrecorded + one.dispatcher.stats.queued === 0);
     expect(one.sent.slice(8).map(({ sequence }) => sequence)).toEqual([21]);
     const all = { application_id: application, broadcaster_user_id: null };
     const filter = { ...all, subscription_id: null, status, type: null, after: null, before: null };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import {
   type Decision,
-  maxAttempts,
   maxRetryAfterMs,
+  maxScheduledAttempts,
   nextStep,
   type Outcome,
   type OutcomeClass,
@@ -32,7 +32,7 @@ describe("the schedule", () => {
   test("waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, then gives up", () => {
     const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1_000);
     expect(retrySchedule).toEqual(waits);
-    expect(maxAttempts).toBe(10);
+    expect(maxScheduledAttempts).toBe(10);
     for (const [index, wait] of waits.entries()) {
       expect(decide(status(500), { attempt: index + 1 })).toEqual({
         kind: "retry",

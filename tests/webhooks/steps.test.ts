@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
+import { createPublisher } from "../../src/batch/publisher.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import type { NewUser } from "../../src/domain/users.ts";
 import { createLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Sender, SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
+import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
-import { createPublisher, publishing } from "../../src/webhooks/publisher.ts";
+import { eventSink } from "../../src/webhooks/event-sink.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 import { event } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -38,8 +39,7 @@ type Send = (request: SendRequest) => Promise<SendResult>;
 /** A dispatcher on a store, running until `stop`. */
 function dispatch(store: Store, send: Send) {
   const log = createLog("off");
-  const sender: Pick<Sender, "begin"> = { begin: (request, done) => void send(request).then(done) };
-  const options = { store, sender, signingKey, log, now, steady: now, random: () => 0.5 };
+  const options = { store, sender: { send }, signingKey, log, now, steady: now, random: () => 0.5 };
   const dispatcher = createDispatcher(options);
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);
@@ -51,7 +51,7 @@ function dispatch(store: Store, send: Send) {
     },
     async settled() {
       for (let quiet = 0; quiet < 5; ) {
-        const { inFlight, queued, unrecorded } = dispatcher.standing;
+        const { inFlight, queued, unrecorded } = dispatcher.stats;
         quiet = inFlight + queued + unrecorded === 0 ? quiet + 1 : 0;
         await Bun.sleep(1);
       }
@@ -102,7 +102,7 @@ beforeAll(async () => {
     copyAt("sent and answered");
     return ok;
   });
-  const publisher = createPublisher(publishing(store, one.dispatcher), { now });
+  const publisher = createPublisher(eventSink(store, one.dispatcher), { now });
   const publishing1 = publisher.publish(event("kicks.gifted", { broadcaster_user_id }));
   copyAt("before the commit");
   await publishing1;

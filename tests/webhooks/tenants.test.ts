@@ -107,7 +107,7 @@ describe("tenants are apart", () => {
           await Promise.all(both.map((one) => one()));
         }
         await settled(server);
-        expect((await server.app.engine.standing()).counts.finished).toEqual({ delivered: 20 });
+        expect((await server.app.engine.stats()).counts.finished).toEqual({ delivered: 20 });
       } finally {
         await server.stop();
         await receiver.stop();

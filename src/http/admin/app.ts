@@ -1,11 +1,11 @@
 import type { Backups } from "../../backups/backups.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
+import type { Publisher } from "../../batch/publisher.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import type { Publisher } from "../../webhooks/publisher.ts";
 import type { Cursors } from "../cursors.ts";
 import { adminReference } from "../openapi/admin-reference.ts";
 import { openApiRoutes } from "../openapi/plugin.ts";

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch } from "../../batch/apply.ts";
+import { EventInput, type Publisher } from "../../batch/publisher.ts";
 import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { exampleUser } from "../../domain/examples.ts";
@@ -7,7 +8,6 @@ import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { parseJson } from "../../domain/json.ts";
 import { TimeSlice } from "../../domain/time-slice.ts";
 import type { Store } from "../../store/store.ts";
-import { EventInput, type Publisher } from "../../webhooks/publisher.ts";
 import { answerOf } from "../answers.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../body.ts";
 import { noOtherFields } from "../fields.ts";

@@ -6,7 +6,7 @@ import { durationBounds, type Traffic } from "../traffic.ts";
 import type { AdminListener } from "./base.ts";
 
 interface MetricDeps {
-  readonly engine: Pick<Engine, "standing">;
+  readonly engine: Pick<Engine, "stats">;
   readonly log: Pick<Log, "linesLeftOut">;
   readonly whyNotReady: () => Promise<string | null>;
 }
@@ -20,7 +20,7 @@ export function metricRoutes(
   traffic: Readonly<Record<"public" | "admin", Traffic>>,
 ): void {
   const answer = async ({ requestContext }: { requestContext: RequestContext }) => {
-    const { inFlight, queued, unrecorded, heldUp, counts } = await engine.standing();
+    const { inFlight, queued, unrecorded, heldUp, counts } = await engine.stats();
     const isReady = (await whyNotReady()) === null;
     const text = [
       ...gauge("onair_ready", "Whether the server should get requests, as /readyz says.", isReady ? 1 : 0),

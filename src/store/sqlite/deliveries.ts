@@ -28,7 +28,7 @@ export function deliveryStore(
         record(results);
         endpoints.forEach(keepEndpoint);
       });
-      await claims.giveBack(results.map(({ seq }) => seq));
+      await claims.release(results.map(({ seq }) => seq));
     },
     page: log.page,
     find: log.find,

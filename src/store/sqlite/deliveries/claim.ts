@@ -23,14 +23,14 @@ interface DueRow {
 const maxSharedBytes = 4 * 1024 * 1024;
 
 /**
- * Hands out what is due, in statements of SQLite itself, because this is the engine's innermost loop. What is handed out is
- * only remembered in memory: one process owns the file, and after a crash exactly what was not recorded must be sent again.
+ * Claims what is due, in statements of SQLite itself, because this is the engine's innermost loop. Claims are held in
+ * memory alone: one process owns the file, and after a crash exactly what was not recorded must be sent again.
  */
 export function deliveryClaims(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-): Pick<DeliveryStore, "takeUp" | "pending" | "claim" | "giveBack"> {
+): Pick<DeliveryStore, "releaseAll" | "pending" | "claim" | "release"> {
   const claimed = new Set<number>();
   // A loose index scan: one step per application, however many deliveries are pending.
   const pending = db.prepare<{ application_id: string; due_at: number }, []>(
@@ -78,7 +78,7 @@ export function deliveryClaims(
     return sent;
   };
 
-  /** Rows that are not handed out, up to `limit`, and the first one behind them. */
+  /** Rows that are not claimed, up to `limit`, and the first one behind them. */
   const unclaimed = (rows: Iterable<DueRow>, limit: number, dueBy: number) => {
     const taken: DueRow[] = [];
     for (const row of rows) {
@@ -90,7 +90,7 @@ export function deliveryClaims(
   };
 
   return {
-    takeUp: () =>
+    releaseAll: () =>
       commit(() => {
         claimed.clear();
         orm.update(deliveries).set({ next_attempt_at: 0 }).where(isHandedOut).run();
@@ -109,9 +109,9 @@ export function deliveryClaims(
         return { ...about, application_id: applicationId, isWanted: isWanted === 1, event };
       });
       for (const { seq } of due) claimed.add(seq);
-      return { due, isBehind: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
+      return { due, hasBacklog: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };
     },
-    async giveBack(seqs) {
+    async release(seqs) {
       for (const seq of seqs) claimed.delete(seq);
     },
   };

@@ -15,7 +15,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
        finished_at = ?
      WHERE seq = ? AND status = 'pending'`,
   );
-  const standing = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
+  const current = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
     `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted,
             (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
      FROM deliveries d WHERE d.seq = ?`,
@@ -32,7 +32,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
     result: AttemptResult,
   ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
     const { seq, at, generation, next_attempt_at, resume_at } = result;
-    const now = standing.get(seq);
+    const now = current.get(seq);
     if (!now?.isWanted) return { status: "canceled", next_attempt_at: null, resume_at: null };
     // Its endpoint was enabled meanwhile, or has another URL: it is asked for now, as the others that wait.
     const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;

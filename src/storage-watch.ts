@@ -1,9 +1,7 @@
-import { second } from "../domain/time.ts";
-import type { Log } from "../log.ts";
-import type { StorageFault } from "../store/faults.ts";
-
-/** Looks at the storage; `isTroubled` asks for a write as well. Gives what is wrong with it. */
-export type CheckStorage = (isTroubled: boolean) => Promise<StorageFault | null>;
+import { second } from "./domain/time.ts";
+import type { CheckStorage } from "./engine/engine.ts";
+import type { Log } from "./log.ts";
+import type { StorageFault } from "./store/faults.ts";
 
 const checkEveryMs = 5 * second;
 const checkAgainMs = second;

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
+import type { EventSink, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
@@ -9,9 +9,6 @@ import { isoTime, second } from "../domain/time.ts";
 import { TimeSlice } from "../domain/time-slice.ts";
 import { problems } from "../domain/validation.ts";
 import { BatchRefused } from "../store/batch.ts";
-import type { StoredEvent } from "../store/events.ts";
-import type { Store } from "../store/store.ts";
-import type { Dispatcher } from "./dispatcher.ts";
 
 /** An event as the platform publishes it. */
 export const EventInput = Type.Object({
@@ -46,9 +43,9 @@ interface PublisherOptions {
   readonly timeToLive?: Readonly<Record<string, number>>;
 }
 
-/** @param keep takes an event that fits its type: `publishing` here, or in another thread */
+/** Checks events against the catalogue, in the thread that answers. @param sink keeps those that fit their type */
 export function createPublisher(
-  keep: Publishing,
+  sink: EventSink,
   { now, catalogue = new Catalogue(), timeToLive = {} }: PublisherOptions,
 ): Publisher {
   const newEvent = (input: unknown): NewEvent => {
@@ -72,7 +69,7 @@ export function createPublisher(
     };
   };
   return {
-    publish: async (input) => keep.publish(newEvent(input)),
+    publish: async (input) => sink.publish(newEvent(input)),
     async publishAll(inputs) {
       const events: NewEvent[] = [];
       const refusals: (string | null)[] = [];
@@ -88,48 +85,8 @@ export function createPublisher(
         if (slice.isOver) await slice.next();
       }
       if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
-      return keep.publishAll(events);
+      return sink.publishAll(events);
     },
-  };
-}
-
-/** Keeps events with their deliveries and has them sent. */
-export interface Publishing {
-  publish(event: NewEvent): Promise<PublishedEvent>;
-  /** All or none: rejects with `BatchRefused`. */
-  publishAll(events: readonly NewEvent[]): Promise<readonly PublishedEvent[]>;
-}
-
-/**
- * What is published goes to the dispatcher straight from memory where it has room for it.
- *
- * @param streamed told of the applications that have something new on their event stream
- */
-export function publishing(
-  store: Pick<Store, "events">,
-  dispatcher: Pick<Dispatcher, "reserve">,
-  streamed: (applicationIds: readonly string[]) => void = () => {},
-): Publishing {
-  const within = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
-    work: (takes: (applicationId: string) => boolean) => Promise<T>,
-  ): Promise<T> => {
-    const reservation = dispatcher.reserve();
-    let taken: readonly DueDelivery[] = [];
-    try {
-      const stored = await work(reservation.takes);
-      taken = stored.taken;
-      if (stored.streamed.length > 0) streamed(stored.streamed);
-      return stored;
-    } finally {
-      reservation.end(taken);
-    }
-  };
-  return {
-    async publish(event) {
-      const { id, deliveries } = await within((takes) => store.events.publish(event, takes));
-      return { id, deliveries };
-    },
-    publishAll: async (events) => (await within((takes) => store.events.publishAll(events, takes))).published,
   };
 }
 

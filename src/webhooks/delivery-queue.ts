@@ -1,14 +1,14 @@
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { Fifo } from "./fifo.ts";
 
-/** Where there are both, so many first attempts go before a retry. */
-const firstsToARetry = 3;
+/** Where both wait, one retry starts after this many first attempts. */
+const firstsPerRetry = 3;
 
 /**
  * Deliveries to one endpoint that are in memory and have not started. First attempts keep their order and do not wait
  * for the retries that are due, of which there may be thousands after an outage; every fourth place is for a retry.
  */
-export class Queue {
+export class DeliveryQueue {
   readonly #firsts = new Fifo<DueDelivery>();
   readonly #retries = new Fifo<DueDelivery>();
   #firstsInARow = 0;
@@ -30,8 +30,8 @@ export class Queue {
   }
 
   shift(): DueDelivery | undefined {
-    const isRetrysTurn = this.#firstsInARow >= firstsToARetry && this.#retries.length > 0;
-    if (this.#firsts.length === 0 || isRetrysTurn) {
+    const isRetryDue = this.#firstsInARow >= firstsPerRetry && this.#retries.length > 0;
+    if (this.#firsts.length === 0 || isRetryDue) {
       this.#firstsInARow = 0;
       return this.#retries.shift();
     }
@@ -52,8 +52,8 @@ export class Queue {
     return all;
   }
 
-  /** Puts another delivery in the place of each, of as many attempts. */
+  /** Replaces each delivery in its place; the number of its attempts must stay. */
   change(change: (delivery: DueDelivery) => DueDelivery): void {
-    for (const line of [this.#firsts, this.#retries]) line.replace(line.items().map(change));
+    for (const fifo of [this.#firsts, this.#retries]) fifo.replace(fifo.items().map(change));
   }
 }

@@ -1,4 +1,4 @@
-import type { Store } from "../store/store.ts";
+import type { Store } from "./store/store.ts";
 
 /** The setting that holds the platform's Ed25519 key in PEM, made at the first start. */
 export const signingKeySetting = "signing_key";

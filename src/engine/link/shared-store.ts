@@ -1,0 +1,58 @@
+import { lazily } from "../../domain/lazily.ts";
+import type { EventStore } from "../../store/events.ts";
+import type { Store } from "../../store/store.ts";
+import type { Remote } from "../../threads/contract.ts";
+import type { EngineThread } from "../worker.ts";
+
+/**
+ * The store as the thread that answers uses it: the verbs that are listed here read from a connection of this thread,
+ * all others are called in the engine's thread. A read that follows a write sees it: the answer comes after the commit.
+ */
+export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]["store"]>): Store {
+  return lazily<Store>({
+    users: () => shared(reader.users, engine.users, ["find", "search", "exists", "count", "page"]),
+    categories: () => shared(reader.categories, engine.categories, ["all", "byIds", "page"]),
+    channels: () => shared(reader.channels, engine.channels, ["byIds", "page"]),
+    livestreams: () => shared(reader.livestreams, engine.livestreams, ["all", "page"]),
+    applications: () =>
+      shared(reader.applications, engine.applications, ["find", "clientSecretHashes", "all", "page"]),
+    tokens: () => shared(reader.tokens, engine.tokens, ["find", "inspect", "ofApplication"]),
+    loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
+    consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
+    subscriptions: () =>
+      shared(reader.subscriptions, engine.subscriptions, ["ofApplication", "list", "find", "count"]),
+    events: () => unsharedEvents,
+    eventTypes: () => shared(reader.eventTypes, engine.eventTypes, ["all"]),
+    deliveries: () =>
+      shared(reader.deliveries, engine.deliveries, [
+        "page",
+        "find",
+        "backlog",
+        "last",
+        "lastBefore",
+        "lastRemoved",
+        "streamed",
+      ]),
+    replays: () => shared(reader.replays, engine.replays, ["find", "page"]),
+    endpoints: () => shared(reader.endpoints, engine.endpoints, ["find", "failing"]),
+    retention: () => shared(reader.retention, engine.retention, []),
+    idempotency: () => shared(reader.idempotency, engine.idempotency, []),
+    operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all"]),
+    settings: () => shared(reader.settings, engine.settings, ["get"]),
+    // The engine closes the store.
+    close: () => async () => {},
+  });
+}
+
+/** A noun of which some verbs read here, and the others are called in the engine's thread. */
+function shared<Noun extends object>(reader: Noun, engine: Noun, here: readonly (keyof Noun)[]): Noun {
+  const verbs = Object.keys(reader) as (keyof Noun)[];
+  const methods = verbs.map((verb) => [verb, (here.includes(verb) ? reader : engine)[verb]]);
+  // A boundary: it has exactly the verbs of the reader.
+  return Object.fromEntries(methods) as Noun;
+}
+
+const unshared = async (): Promise<never> => {
+  throw new Error("Events are published by the engine, because callbacks cannot be sent to its thread");
+};
+const unsharedEvents: EventStore = { publish: unshared, publishAll: unshared };

@@ -1,0 +1,85 @@
+import type { Log, LogLevel } from "../../log.ts";
+import { lockDirectory } from "../../store/sqlite/database/lock.ts";
+import { type OnFault, openReader, openReaderIfReady } from "../../store/sqlite/store.ts";
+import type { Store } from "../../store/store.ts";
+import { signingKeySetting } from "../../stored-keys.ts";
+import { startThread } from "../../threads/start.ts";
+import type { Engine, EngineSettings, StreamedListener } from "../engine.ts";
+import type { EngineThread } from "../worker.ts";
+import { sharedStore } from "./shared-store.ts";
+
+export interface EngineThreadOptions {
+  /** The URL of `../worker.ts`. */
+  readonly program: string;
+  readonly settings: EngineSettings;
+  readonly logLevel: LogLevel;
+  readonly log: Log;
+  /** Called when the thread broke down: nothing can be written or delivered any more. */
+  readonly failed: (error: Error) => void;
+  /** Called for each read or write, in either thread, that finds that the storage cannot be used. */
+  readonly onFault: OnFault;
+  /** Whether the thread waits for `start` where it can; by default on one processor only. */
+  readonly held?: boolean;
+}
+
+/**
+ * Runs the engine in a thread of its own, so that neither a sync nor the signing of thousands of deliveries delays a
+ * request. Where reads can be answered at once, this resolves without waiting for the thread; on one processor, which
+ * the two would share, the thread then begins with `start`. Throws when the directory cannot be locked, or what
+ * starting the engine threw.
+ */
+export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
+  const { settings, onFault, held = navigator.hardwareConcurrency === 1, ...rest } = options;
+  const lock = lockDirectory(settings.data);
+  let streamed: StreamedListener = () => {};
+  const thread = startThread<EngineThread>({
+    name: "engine",
+    start: settings,
+    offered: { storageFault: onFault, streamed: (ids) => streamed(ids) },
+    held,
+    ...rest,
+  });
+  const isStarted = thread.started.then(
+    () => true,
+    () => {
+      lock.close();
+      return false;
+    },
+  );
+  const early = await readerIfReady(settings.data, onFault);
+  if (!early) await thread.begin();
+  const reader = early ?? openReader(settings.data, onFault);
+  const { remote } = thread;
+  return {
+    start: thread.begin,
+    store: sharedStore(reader, remote.store),
+    publish: remote.publish,
+    publishAll: remote.publishAll,
+    enable: remote.enable,
+    wake: remote.wake,
+    test: remote.test,
+    stats: remote.stats,
+    checkStorage: remote.checkStorage,
+    onStreamed(listener) {
+      streamed = listener;
+    },
+    async stop(graceMs) {
+      await reader.close();
+      if (!thread.hasBegun()) thread.end();
+      // It never throws: a caller that stops during the start has no use for the reason.
+      if (!(await isStarted)) return;
+      await remote.stop(graceMs);
+      thread.end();
+      lock.close();
+    },
+  };
+}
+
+/** null as well where the signing key is still to be made, because the engine has never started, or cannot be read. */
+async function readerIfReady(directory: string, onFault: OnFault): Promise<Store | null> {
+  const reader = openReaderIfReady(directory, onFault);
+  const key = await reader?.settings.get(signingKeySetting).catch(() => null);
+  if (reader === null || key !== null) return reader;
+  await reader.close();
+  return null;
+}

@@ -1,0 +1,140 @@
+import { receives } from "../domain/applications.ts";
+import { noReceiver } from "../domain/delivery-log.ts";
+import { ownerGone } from "../domain/errors.ts";
+import { replacing } from "../domain/lazily.ts";
+import type { Log } from "../log.ts";
+import type { ApplicationStore } from "../store/applications.ts";
+import { storageFaultOf } from "../store/sqlite/database/faults.ts";
+import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
+import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
+import { type OnFault, openStore } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import { signingKeySetting } from "../stored-keys.ts";
+import { supervise } from "../supervisor.ts";
+import { version } from "../version.ts";
+import { createSender } from "../webhooks/client/sender.ts";
+import { createDispatcher } from "../webhooks/dispatcher.ts";
+import { eventSink } from "../webhooks/event-sink.ts";
+import { replaying } from "../webhooks/replays.ts";
+import { sampleLimits, sendSample } from "../webhooks/sample.ts";
+import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
+import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
+import { maintenance } from "./maintenance.ts";
+import { watchedStore } from "./watched-store.ts";
+
+export interface EngineOptions {
+  readonly settings: EngineSettings;
+  readonly log: Log;
+  readonly now: () => number;
+  /** A clock that is never set. */
+  readonly steady: () => number;
+  readonly random: () => number;
+  /** The lock of the data directory, where it is locked already; closed with the engine. */
+  readonly lock?: DirectoryLock;
+  /** Called for each read or write that finds that the storage cannot be used. */
+  readonly onFault?: OnFault;
+}
+
+/** The setting that is written to check the storage. */
+const checkedSetting = "storage_checked_at";
+
+/** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const { settings, log, now, steady, random, lock, onFault } = options;
+  const store = openStore(settings.data, lock, onFault);
+  const identity = databaseIdentity(settings.data);
+  try {
+    const signingKey = readSigningKey(await signingKeyOf(store));
+    const allowPrivate = settings.allowPrivateWebhooks;
+    const proxy = settings.webhookProxy ?? undefined;
+    const sending = {
+      allowPrivate,
+      userAgent: `onair/${version}`,
+      now,
+      proxy,
+      timeoutMs: settings.attemptTimeoutMs,
+      connections: settings.webhookConnections,
+    };
+    const sender = createSender(sending);
+    const stopping = new AbortController();
+    const receiving = replacing(store, { applications: () => receivingOnly(store) });
+    const dispatcher = createDispatcher({
+      store: receiving,
+      sender,
+      signingKey,
+      log,
+      now,
+      steady,
+      random,
+      concurrency: settings.webhookConcurrency,
+      connections: settings.webhookConnections,
+    });
+    const services = supervise(
+      [
+        { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
+        replaying(store, dispatcher, now),
+        ...maintenance(store, settings.retention, now),
+      ],
+      log,
+    );
+    let streamed: StreamedListener = () => {};
+    return {
+      async start() {},
+      store: watchedStore(store, dispatcher),
+      ...eventSink(store, dispatcher, (ids) => streamed(ids)),
+      onStreamed(listener) {
+        streamed = listener;
+      },
+      enable: (id) => dispatcher.enable(id),
+      wake: async (id) => dispatcher.wake(id),
+      async test(id, sample) {
+        const application = await receiving.applications.find(id);
+        if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();
+        // A sender of its own makes a new connection, whose every stage is then timed.
+        const fresh = createSender({ ...sending, ...sampleLimits });
+        const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined };
+        return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
+      },
+      stats: async () => dispatcher.stats,
+      async checkStorage(isTroubled) {
+        const fault = lookAtStorage(settings.data, identity, isTroubled);
+        if (fault !== null || !isTroubled) return fault;
+        const written = store.settings.put(checkedSetting, new Date(now()).toISOString());
+        return written.then(
+          () => null,
+          (error) => storageFaultOf(error) ?? "failing",
+        );
+      },
+      async stop(graceMs) {
+        stopping.abort();
+        const cutOff = setTimeout(() => sender.close(), graceMs);
+        await services.stop();
+        clearTimeout(cutOff);
+        sender.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function signingKeyOf(store: Store): Promise<string> {
+  const known = await store.settings.get(signingKeySetting);
+  if (known !== null) return known;
+  const made = newSigningKey();
+  await store.settings.put(signingKeySetting, made);
+  return made;
+}
+
+/** The applications for the dispatcher, to which one that receives nothing does not exist. */
+function receivingOnly({ applications }: Store): ApplicationStore {
+  return {
+    ...applications,
+    async find(id) {
+      const application = await applications.find(id);
+      return application && receives(application) ? application : null;
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import type { KeyObject } from "node:crypto";
+import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
+import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import { errorFields, type Log } from "../log.ts";
+import { signedRequest } from "./attempt.ts";
+import type { Sender, SendResult } from "./client/sender.ts";
+import { type Counts, countNotice, countResult } from "./counts.ts";
+import type { EndpointQueue } from "./endpoint-queue.ts";
+import { updateEndpoint } from "./health.ts";
+import {
+  type EndedAttempt,
+  type Ending,
+  endedWithoutAttempt,
+  judge,
+  notSent,
+  type Verdict,
+} from "./judge.ts";
+import type { MemoryCapacity } from "./memory-capacity.ts";
+import type { Pace } from "./pace.ts";
+import type { Recorder } from "./recorder.ts";
+import { isOverloaded } from "./retry.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Unload } from "./unload.ts";
+
+export interface DeliveryOptions {
+  readonly sender: Pick<Sender, "send">;
+  readonly signingKey: KeyObject;
+  readonly capacity: MemoryCapacity<EndpointQueue>;
+  readonly scheduler: Scheduler<EndpointQueue>;
+  readonly recorder: Recorder;
+  readonly unload: Unload;
+  readonly counts: Counts;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly random: () => number;
+  /** Corrects all queues when the clock was set. */
+  readonly checkClock: () => void;
+}
+
+/** Makes attempts. */
+export interface DeliveryWorker {
+  /** Attempts under way. */
+  readonly inFlight: number;
+  /** Brings the next delivery of a queue to its record: take → sign → send → judge → record. Never rejects. */
+  deliver(queue: EndpointQueue, startedAt: number): Promise<void>;
+  /** Resolves when no attempt is under way. */
+  idle(): Promise<void>;
+}
+
+/** An attempt under way. */
+interface StartedAttempt {
+  readonly queue: EndpointQueue;
+  readonly delivery: DueDelivery;
+  readonly recipient: Recipient;
+  /** Of the generation that it is sent to, which may be over when it ends. */
+  readonly pace: Pace;
+  readonly startedAt: number;
+}
+
+/** The stages that can fail on this side; the log names the one that did. Recording is tried again by the recorder. */
+type FallibleStage = "sign" | "send";
+
+export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
+  const { sender, signingKey, capacity, scheduler, recorder, unload, counts, log, now, random, checkClock } =
+    options;
+  let inFlight = 0;
+  let whenIdle: (() => void) | null = null;
+
+  const deliver = async (queue: EndpointQueue, startedAt: number): Promise<void> => {
+    const attempt = take(queue, startedAt);
+    if (attempt === null) return;
+    const { delivery, recipient } = attempt;
+
+    let sent: SendResult;
+    let stage: FallibleStage = "sign";
+    try {
+      const request = signedRequest(delivery, recipient, signingKey, startedAt);
+      stage = "send";
+      sent = await sender.send(request);
+    } catch (error) {
+      // The attempt counts, so that the schedule goes on and the delivery comes to an end.
+      log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
+      sent = notSent;
+    }
+    end(attempt);
+
+    // Cut short by the stop of this process: the delivery is pending in the store, and the next process sends it.
+    if (sent.class === "canceled") return scheduler.add(queue);
+
+    checkClock();
+    const ended = endedAttempt(attempt);
+    const verdict = judge(delivery, sent, ended);
+    report(delivery, sent, verdict);
+    const recorded = record(queue, verdict.result);
+    // An outcome counts for the URL that was called, and not against what a person has changed since.
+    if (!ended.isFormer) learn(queue, sent, ended);
+    scheduler.add(queue);
+
+    await recorded;
+    scheduler.add(queue);
+  };
+
+  /** Takes the next delivery out of its queue. null: there is none, or it has ended without an attempt. */
+  const take = (queue: EndpointQueue, startedAt: number): StartedAttempt | null => {
+    const delivery = queue.deliveries.shift();
+    if (!delivery) return null;
+    capacity.free(1);
+    const { recipient, pace, generation } = queue;
+    const ending = endingOf(delivery, recipient, startedAt);
+    if (ending || !recipient) {
+      const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
+      countResult(counts, result);
+      void recorder.add(result);
+      return null;
+    }
+    pace.inFlight++;
+    queue.inFlight++;
+    inFlight++;
+    return { queue, delivery, recipient, pace, startedAt };
+  };
+
+  const end = ({ queue, pace }: StartedAttempt): void => {
+    pace.inFlight--;
+    queue.inFlight--;
+    inFlight--;
+    if (inFlight === 0) whenIdle?.();
+  };
+
+  const endedAttempt = ({ queue, recipient, startedAt }: StartedAttempt): EndedAttempt => {
+    const generation = recipient.endpoint_generation;
+    const isFormer = generation !== queue.generation;
+    return { startedAt, endedAt: now(), generation, isFormer, random: random() };
+  };
+
+  /** One wide line in the log, and the counts. */
+  const report = (delivery: DueDelivery, sent: SendResult, { result, decision }: Verdict): void => {
+    log.info("delivery", {
+      delivery_id: delivery.id,
+      subscription_id: delivery.subscription_id,
+      application_id: delivery.application_id,
+      type: delivery.event.name,
+      attempt: result.attempts,
+      outcome: sent.class,
+      status: sent.status,
+      duration_ms: sent.durationMs,
+      error: sent.error,
+      decision: decision.kind,
+    });
+    countResult(counts, result);
+  };
+
+  /** Adjusts the pace, and the state of the endpoint; one that is held up now keeps no deliveries in memory. */
+  const learn = (
+    queue: EndpointQueue,
+    sent: SendResult,
+    { startedAt, endedAt, random }: EndedAttempt,
+  ): void => {
+    queue.pace.learn({
+      startedAt,
+      at: endedAt,
+      isSuccess: sent.class === "ok",
+      isThrottled: isOverloaded(sent.status),
+      retryAfterMs: sent.retryAfterMs,
+      random,
+    });
+    const notice = updateEndpoint(queue, sent, endedAt, recorder, log);
+    if (notice) countNotice(counts, notice);
+    if (queue.isHeldUp(endedAt)) unload(queue);
+  };
+
+  const record = async (queue: EndpointQueue, result: AttemptResult): Promise<void> => {
+    queue.unrecorded++;
+    await recorder.add(result);
+    queue.unrecorded--;
+    // Where a newer generation has begun meanwhile, the retry is due at once.
+    if (result.generation !== queue.generation) queue.retryBy(now());
+    else if (result.next_attempt_at !== null) queue.retryBy(result.next_attempt_at);
+  };
+
+  return {
+    get inFlight() {
+      return inFlight;
+    },
+    deliver,
+    async idle() {
+      if (inFlight === 0) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      whenIdle = resolve;
+      await promise;
+    },
+  };
+}
+
+/** How a delivery ends without an attempt; null: it is to be sent. */
+function endingOf(
+  { isWanted, expires_at }: DueDelivery,
+  recipient: Recipient | null | undefined,
+  at: number,
+): Ending | null {
+  if (!recipient || !isWanted) return "canceled";
+  // It can be read from the stream, which is all there is to deliver, also when it was asked for once more.
+  if (usesOnlyStream(recipient)) return "delivered";
+  return expires_at !== null && expires_at <= at ? "expired" : null;
+}

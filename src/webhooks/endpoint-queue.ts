@@ -1,0 +1,154 @@
+import type { Recipient } from "../domain/applications.ts";
+import { type Endpoint, newEndpoint } from "../domain/endpoints.ts";
+import { hour } from "../domain/time.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+import { Pace } from "./pace.ts";
+
+/** A queue claims twice as many deliveries as may be under way, within these bounds, */
+const [minClaim, maxClaim] = [8, 128];
+/** and no more than start in this time: deliveries to slow endpoints take memory capacity from others. */
+const claimedForSeconds = 0.25;
+/** Longer timers overflow; waking up early does no harm. */
+const maxTimerMs = hour;
+
+/** Everything that is sent to the endpoint of one application: its deliveries, in order, and when they may start. */
+export class EndpointQueue {
+  readonly deliveries = new DeliveryQueue();
+  pace: Pace;
+  /** null: the application does not exist any more; undefined: it has to be looked up before anything starts. */
+  recipient: Recipient | null | undefined = undefined;
+  /** Counts the changes of the application, so that the result of an older look-up is discarded. */
+  changes = 0;
+  /** null: it has to be looked up before anything starts. */
+  endpoint: Endpoint | null = null;
+  /** The generation of the endpoint that `pace` and `endpoint` belong to; null: not known yet. */
+  generation: number | null = null;
+  /** Attempts under way, those to earlier generations included. */
+  inFlight = 0;
+  /** Deliveries that are being published and have a place reserved. */
+  reserved = 0;
+  /** Results that are not on disk yet; they may bring a retry. */
+  unrecorded = 0;
+  isLookingUp = false;
+  isClaiming = false;
+  /** First attempts that are being written back into the store; nothing newer may overtake them. */
+  returning = 0;
+  /** Whether first attempts wait in the store: what is published then goes behind them. */
+  hasBacklog = false;
+  /** When the next retry in the store is due. */
+  retryAt: number | null = null;
+  #timer: Timer | null = null;
+
+  /** @param concurrency how many attempts may run at once, unless the application sets it */
+  constructor(
+    readonly applicationId: string,
+    readonly concurrency: number,
+  ) {
+    this.pace = new Pace({ max: concurrency });
+  }
+
+  /** Whether a first attempt waits in memory, and none before it in the store. */
+  get hasNew(): boolean {
+    return !this.hasBacklog && this.deliveries.firsts > 0;
+  }
+
+  get isDisabled(): boolean {
+    return this.recipient !== null && (this.endpoint?.disabled_at ?? null) !== null;
+  }
+
+  /** Whether the queue holds no state that cannot be read from the store again. */
+  get isIdle(): boolean {
+    const waits = this.hasBacklog || this.isClaiming || this.retryAt !== null || this.deliveries.length > 0;
+    if (waits || this.isLookingUp || this.isDisabled) return false;
+    return this.inFlight + this.unrecorded + this.reserved === 0;
+  }
+
+  /** Applies what was looked up; `recipient` is null when the application does not exist. */
+  lookedUp(recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {
+    if (recipient) this.beginGeneration(recipient.endpoint_generation, now);
+    this.endpoint ??= endpoint ?? this.endpointState;
+    this.recipient = recipient;
+    this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
+  }
+
+  /** The state of the endpoint; the initial one where none is known. */
+  get endpointState(): Endpoint {
+    return this.endpoint ?? newEndpoint(this.applicationId, this.generation ?? 0);
+  }
+
+  /** Whether a delivery that is published now may go into memory directly: nothing waits before it in the store. */
+  canTake(now: number): boolean {
+    if (this.isDisabled || this.hasBacklog || this.isClaiming || this.returning > 0) return false;
+    return !this.pace.isOpen && this.pace.resumeAt <= now;
+  }
+
+  /** Whether nothing may be sent for now: then deliveries stay in the store. */
+  isHeldUp(now: number): boolean {
+    return this.isDisabled || this.pace.resumeAt > now;
+  }
+
+  needsClaim(now: number): boolean {
+    if (this.isClaiming || this.returning > 0 || this.reserved > 0 || this.isHeldUp(now)) return false;
+    const few = this.claimSize / 4;
+    if (this.hasBacklog) return this.deliveries.length < few;
+    return this.retryAt !== null && this.retryAt <= now && this.deliveries.retries < few;
+  }
+
+  /** How many deliveries one claim takes from the store. */
+  get claimSize(): number {
+    const soon = Math.min(2 * this.pace.limit, Math.ceil(this.pace.perSecond * claimedForSeconds));
+    return Math.min(maxClaim, Math.max(minClaim, soon));
+  }
+
+  mayStart(now: number): boolean {
+    return this.recipient !== undefined && !this.isDisabled && this.pace.canStart(now);
+  }
+
+  /** A retry in the store is due at this time. */
+  retryBy(at: number): void {
+    this.retryAt = Math.min(at, this.retryAt ?? at);
+  }
+
+  /** When there will be something to do, if nothing happens before; null: never. */
+  wakeAt(): number | null {
+    if (this.isDisabled) return null;
+    if (this.deliveries.length > 0 || this.hasBacklog) return this.pace.resumeAt;
+    return this.retryAt === null ? null : Math.max(this.retryAt, this.pace.resumeAt);
+  }
+
+  /** Calls `wake` in `inMs`, in place of an earlier timer; sets none for a time that has passed. */
+  setTimer(wake: (() => void) | null, inMs = 0): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = wake && inMs > 0 ? setTimeout(wake, Math.min(inMs, maxTimerMs)) : null;
+  }
+
+  /** The application has changed and is looked up again before anything starts. */
+  invalidate(): void {
+    this.changes++;
+    this.recipient = undefined;
+  }
+
+  /**
+   * The endpoint has this generation. A newer one than before starts without the earlier state: it begins with one
+   * attempt at a time, and attempts under way to the former one do not count. Returns whether it is a newer one.
+   */
+  beginGeneration(generation: number, now: number): boolean {
+    if (this.generation !== null && generation <= this.generation) return false;
+    const isNewer = this.generation !== null;
+    this.generation = generation;
+    if (!isNewer) return false;
+    this.endpoint = null;
+    this.pace = new Pace({ max: this.pace.max, first: 1 });
+    this.retryBy(now);
+    return true;
+  }
+
+  /** The clock was moved by `ms`. */
+  shiftClock(ms: number): void {
+    this.pace.shift(ms);
+    const { endpoint } = this;
+    if (endpoint?.failing_since) {
+      this.endpoint = { ...endpoint, failing_since: endpoint.failing_since + ms };
+    }
+  }
+}

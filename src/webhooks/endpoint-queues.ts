@@ -1,0 +1,40 @@
+import { EndpointQueue } from "./endpoint-queue.ts";
+
+/** Idle queues are kept up to this number in all. */
+const maxQueues = 20_000;
+
+/** The queues of all endpoints, by application. */
+export class EndpointQueues {
+  readonly #queues = new Map<string, EndpointQueue>();
+
+  /** @param concurrency of an endpoint whose application sets none */
+  constructor(readonly concurrency: number) {}
+
+  find(applicationId: string): EndpointQueue | undefined {
+    return this.#queues.get(applicationId);
+  }
+
+  /** The queue of an application; a new one where there is none. */
+  of(applicationId: string): EndpointQueue {
+    let queue = this.#queues.get(applicationId);
+    if (!queue) {
+      queue = new EndpointQueue(applicationId, this.concurrency);
+      this.#queues.set(applicationId, queue);
+    }
+    return queue;
+  }
+
+  all(): Iterable<EndpointQueue> {
+    return this.#queues.values();
+  }
+
+  /** Forgets a queue that is idle, where there are too many. */
+  trim(queue: EndpointQueue): void {
+    if (this.#queues.size <= maxQueues || !queue.isIdle) return;
+    if (this.find(queue.applicationId) === queue) this.#queues.delete(queue.applicationId);
+  }
+
+  clear(): void {
+    this.#queues.clear();
+  }
+}

@@ -1,0 +1,40 @@
+import type { DueDelivery, EventSink } from "../domain/deliveries.ts";
+import type { StoredEvent } from "../store/events.ts";
+import type { Store } from "../store/store.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+
+/**
+ * Keeps events in the store. Their deliveries go to the dispatcher straight from memory where it has the capacity.
+ *
+ * @param streamed called with the applications that have something new on their event stream
+ */
+export function eventSink(
+  store: Pick<Store, "events">,
+  dispatcher: Pick<Dispatcher, "reserve">,
+  streamed: (applicationIds: readonly string[]) => void = () => {},
+): EventSink {
+  const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
+    write: (takes: (applicationId: string) => boolean) => Promise<T>,
+  ): Promise<T> => {
+    const reservation = dispatcher.reserve();
+    let taken: readonly DueDelivery[] = [];
+    try {
+      const stored = await write(reservation.takes);
+      taken = stored.taken;
+      if (stored.streamed.length > 0) streamed(stored.streamed);
+      return stored;
+    } finally {
+      reservation.end(taken);
+    }
+  };
+  return {
+    async publish(event) {
+      const { id, deliveries } = await keep((takes) => store.events.publish(event, takes));
+      return { id, deliveries };
+    },
+    async publishAll(events) {
+      const { published } = await keep((takes) => store.events.publishAll(events, takes));
+      return published;
+    },
+  };
+}

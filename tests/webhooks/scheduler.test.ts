@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test";
+import { Scheduler } from "../../src/webhooks/scheduler.ts";
+
+/** Resolves when nothing is pending any more. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+}
+
+const { signal } = new AbortController();
+const always = { mayRun: () => true, signal };
+const nothingNew = () => false;
+
+describe("the scheduler", () => {
+  test("goes round: a long backlog of one delays no other", async () => {
+    const left = new Map([
+      ["long", 5],
+      ["short", 2],
+    ]);
+    const order: string[] = [];
+    const scheduler = new Scheduler<string>(nothingNew);
+    scheduler.start({
+      ...always,
+      step(one) {
+        const more = (left.get(one) ?? 0) - 1;
+        left.set(one, more);
+        order.push(one);
+        return more > 0;
+      },
+    });
+    scheduler.add("long");
+    scheduler.add("short");
+    scheduler.add("long");
+    await settled();
+    expect(order).toEqual(["long", "short", "long", "short", "long", "long", "long"]);
+  });
+
+  test("lets the event loop go on after some milliseconds", async () => {
+    let steps = 0;
+    const scheduler = new Scheduler<string>(nothingNew);
+    scheduler.start({
+      ...always,
+      step() {
+        const until = performance.now() + 3;
+        while (performance.now() < until);
+        return ++steps < 10;
+      },
+    });
+    scheduler.add("one");
+    let others = 0;
+    while (steps < 10) {
+      await new Promise(setImmediate);
+      others++;
+    }
+    expect(others).toBeGreaterThan(2);
+  });
+
+  test("waits while nothing may run, and goes on where it was", async () => {
+    let may = false;
+    const ran: string[] = [];
+    const scheduler = new Scheduler<string>(nothingNew);
+    scheduler.start({
+      signal,
+      step(one) {
+        ran.push(one);
+        return false;
+      },
+      mayRun: () => may,
+    });
+    scheduler.add("a");
+    scheduler.add("b");
+    await settled();
+    expect(ran).toEqual([]);
+    may = true;
+    scheduler.resume();
+    await settled();
+    expect(ran).toEqual(["a", "b"]);
+  });
+
+  test("runs a queue with new work at the latest after one other, however many others there are", async () => {
+    const order: string[] = [];
+    const news = new Set<string>();
+    const scheduler = new Scheduler<string>((one) => news.has(one));
+    scheduler.start({
+      ...always,
+      step(one) {
+        order.push(one);
+        news.delete(one);
+        return false;
+      },
+    });
+    for (let i = 0; i < 100; i++) scheduler.add(`old ${i}`);
+    news.add("old 50");
+    news.add("new");
+    scheduler.add("old 50");
+    scheduler.add("new");
+    await settled();
+    expect(order.indexOf("old 50")).toBeLessThan(3);
+    expect(order.indexOf("new")).toBeLessThan(5);
+    expect(order.length).toBe(101);
+  });
+});

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
-import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import type { DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
@@ -91,12 +91,14 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const ended = endedAttempt(attempt);
     const verdict = judge(delivery, sent, ended);
     report(delivery, sent, verdict);
-    const recorded = record(queue, verdict.result);
+    queue.unrecorded++;
+    const recorded = recorder.add(verdict.result);
     // An outcome counts for the URL that was called, and not against what a person has changed since.
     if (!ended.isFormer) learn(queue, sent, ended);
     scheduler.add(queue);
 
     await recorded;
+    queue.recorded(verdict.result, now());
     scheduler.add(queue);
   };
 
@@ -166,15 +168,6 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const notice = updateEndpoint(queue, sent, endedAt, recorder, log);
     if (notice) countNotice(counts, notice);
     if (queue.isHeldUp(endedAt)) unload(queue);
-  };
-
-  const record = async (queue: EndpointQueue, result: AttemptResult): Promise<void> => {
-    queue.unrecorded++;
-    await recorder.add(result);
-    queue.unrecorded--;
-    // Where a newer generation has begun meanwhile, the retry is due at once.
-    if (result.generation !== queue.generation) queue.retryBy(now());
-    else if (result.next_attempt_at !== null) queue.retryBy(result.next_attempt_at);
   };
 
   return {

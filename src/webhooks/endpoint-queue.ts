@@ -1,4 +1,5 @@
 import type { Recipient } from "../domain/applications.ts";
+import type { AttemptResult } from "../domain/deliveries.ts";
 import { type Endpoint, newEndpoint } from "../domain/endpoints.ts";
 import { hour } from "../domain/time.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
@@ -107,6 +108,14 @@ export class EndpointQueue {
   /** A retry in the store is due at this time. */
   retryBy(at: number): void {
     this.retryAt = Math.min(at, this.retryAt ?? at);
+  }
+
+  /** The result of an attempt is on disk. */
+  recorded({ generation, next_attempt_at }: AttemptResult, now: number): void {
+    this.unrecorded--;
+    // Where a newer generation has begun meanwhile, the retry is due at once.
+    if (generation !== this.generation) this.retryBy(now);
+    else if (next_attempt_at !== null) this.retryBy(next_attempt_at);
   }
 
   /** When there will be something to do, if nothing happens before; null: never. */

@@ -28,7 +28,9 @@ export interface Recorder {
  * @param progressed called whenever fewer results are unrecorded
  */
 export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progressed: () => void): Recorder {
-  let results: { readonly result: AttemptResult; readonly recorded: () => void }[] = [];
+  let results: AttemptResult[] = [];
+  /** Of the batch that is being gathered: all of its results share one promise. */
+  let recorded = Promise.withResolvers<void>();
   const endpoints = new Map<string, Endpoint>();
   let timer: Timer | null = null;
   let writing: Promise<void> | null = null;
@@ -37,16 +39,15 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
 
   const write = async (): Promise<void> => {
     const batch = results;
+    const batchRecorded = recorded;
     const states = [...endpoints.values()];
     results = [];
+    recorded = Promise.withResolvers();
     endpoints.clear();
     inWriting = batch.length;
     for (;;) {
       try {
-        await store.deliveries.record(
-          batch.map(({ result }) => result),
-          states,
-        );
+        await store.deliveries.record(batch, states);
         break;
       } catch (error) {
         log.error("record_failed", { deliveries: batch.length, ...errorFields(error) });
@@ -55,7 +56,7 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
       }
     }
     inWriting = 0;
-    for (const { recorded } of batch) recorded();
+    batchRecorded.resolve();
     progressed();
   };
 
@@ -79,10 +80,10 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
       return results.length + inWriting;
     },
     add(result) {
-      return new Promise((recorded) => {
-        results.push({ result, recorded });
-        schedule();
-      });
+      const { promise } = recorded;
+      results.push(result);
+      schedule();
+      return promise;
     },
     addEndpoint(endpoint) {
       endpoints.set(endpoint.application_id, endpoint);

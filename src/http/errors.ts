@@ -75,7 +75,8 @@ export function replyError(
   });
 }
 
-const internalError = "Something went wrong on our side. The request id helps to find out what.";
+/** What a client is told of an error that is ours. */
+export const internalError = "Something went wrong on our side. The request id helps to find out what.";
 
 interface Problem {
   readonly status: number;

@@ -1,9 +1,10 @@
 import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
-import type { Log } from "../log.ts";
+import { newId } from "../domain/ids.ts";
+import { errorFields, type Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
-import { replyError } from "./errors.ts";
+import { internalError, replyError, statusOf } from "./errors.ts";
 import { deferred, openGate, requireGates } from "./input.ts";
 import {
   commonHeaders,
@@ -181,6 +182,8 @@ export function listen(app: ServedApp, hostname: string, port: number): Listenin
     idleTimeout: idleSeconds,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch,
+    // What Elysia throws before the listener's own errors are in charge, as when it compiles a route.
+    error: (error: Error) => failed(error, app.decorator.listenerContext),
   };
   const server = listened(hostname, port, () => Bun.serve(options));
   app.decorator.listenerContext.server = server;
@@ -196,6 +199,15 @@ export function listen(app: ServedApp, hostname: string, port: number): Listenin
       await server.stop(true);
     },
   };
+}
+
+function failed(error: Error, { log, headers }: ListenerContext): Response {
+  const requestId = newId();
+  log.error("internal_error", { request_id: requestId, ...errorFields(error) });
+  const body = { message: internalError, code: "internal_error", errors: [], request_id: requestId };
+  const answer = Response.json(body, { status: statusOf.internal_error, headers });
+  answer.headers.set("x-request-id", requestId);
+  return answer;
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -49,3 +49,16 @@ test("a route that says who may call it is served, with its HEAD and OPTIONS", a
   );
   expect(await Promise.all(statuses)).toEqual([401, 401, 405, 204]);
 });
+
+test("a route that Elysia cannot compile answers 500 in the shape of all errors", async () => {
+  const app = adminApp();
+  const page = new Response("<html>");
+  await page.text();
+  app.get("/broken", page, { keyless: true });
+  const one = listen(app, "127.0.0.1", 0);
+  listening.push(one);
+  const answer = await fetch(`${one.url}/broken`);
+  expect(answer.status).toBe(500);
+  expect(answer.headers.get("content-type")).toBe("application/json");
+  expect(await answer.json()).toMatchObject({ code: "internal_error", errors: [] });
+});

@@ -40,18 +40,14 @@ test("puts a backup into a new directory, from which a server answers as before"
   expect(statSync(path("restored")).mode & 0o777).toBe(0o700);
   expect(statSync(path("restored", "onair.db")).mode & 0o777).toBe(0o600);
   expect(readdirSync(path("restored")).sort()).toEqual(["onair.db", "onair.lock", "onair.pid"]);
-  const second = await startServer({ data: path("restored"), args });
-  try {
-    for (const at of [
-      "/public/v1/users/xqcow",
-      "/public/v1/users/search?query=riot",
-      "/public/v1/events/subscriptions",
-    ]) {
-      const [before, after] = await Promise.all([server.get(at, token), second.get(at, token)]);
-      expect([at, after.status, await after.text()]).toEqual([at, 200, await before.text()]);
-    }
-  } finally {
-    await second.stop();
+  await using second = await startServer({ data: path("restored"), args });
+  for (const at of [
+    "/public/v1/users/xqcow",
+    "/public/v1/users/search?query=riot",
+    "/public/v1/events/subscriptions",
+  ]) {
+    const [before, after] = await Promise.all([server.get(at, token), second.get(at, token)]);
+    expect([at, after.status, await after.text()]).toEqual([at, 200, await before.text()]);
   }
 });
 

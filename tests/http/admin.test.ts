@@ -320,17 +320,13 @@ describe("POST /admin/v1/applications", () => {
   });
 
   test("takes no http or private webhook URL in production", async () => {
-    const strict = await startServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
-    try {
-      const status = async (webhook_url: string) =>
-        (await strict.admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url })).status;
-      for (const host of ["127.0.0.1", "169.254.169.254", "[::1]", "0x7f.1", "2130706433", "localhost"]) {
-        expect([host, await status(`https://${host}/x`)]).toEqual([host, 400]);
-      }
-      expect(await status("http://bot.example/x")).toBe(400);
-      expect(await status("https://bot.example/x")).toBe(201);
-    } finally {
-      await strict.stop();
+    await using strict = await startServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
+    const status = async (webhook_url: string) =>
+      (await strict.admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url })).status;
+    for (const host of ["127.0.0.1", "169.254.169.254", "[::1]", "0x7f.1", "2130706433", "localhost"]) {
+      expect([host, await status(`https://${host}/x`)]).toEqual([host, 400]);
     }
+    expect(await status("http://bot.example/x")).toBe(400);
+    expect(await status("https://bot.example/x")).toBe(201);
   });
 });

@@ -276,19 +276,15 @@ test("every route answers as the document says", async () => {
 });
 
 test("a caller over the limit is answered as the document says", async () => {
-  const strict = await startServer({ args: ["--rate-limit", "1"] });
-  try {
-    const call = { operation: "GET /public/v1/public-key", path: "/public/v1/public-key" };
-    const bodies = await bodiesOf(
-      [
-        { ...call, status: 200 },
-        { ...call, status: 429 },
-      ],
-      strict,
-    );
-    const problems = await lint(withExamples(bodies));
-    expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
-  } finally {
-    await strict.stop();
-  }
+  await using strict = await startServer({ args: ["--rate-limit", "1"] });
+  const call = { operation: "GET /public/v1/public-key", path: "/public/v1/public-key" };
+  const bodies = await bodiesOf(
+    [
+      { ...call, status: 200 },
+      { ...call, status: 429 },
+    ],
+    strict,
+  );
+  const problems = await lint(withExamples(bodies));
+  expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
 });

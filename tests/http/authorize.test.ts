@@ -38,17 +38,13 @@ describe("RFC 6749, section 4.1.1: a good request", () => {
   });
 
   test("behind https the cookie is Secure and its name keeps other hosts from setting it", async () => {
-    const secure = await startServer({
+    await using secure = await startServer({
       clock,
       args: ["--login-url", loginUrl, "--public-url", "https://api.example"],
     });
-    try {
-      const { client_id } = await secure.application({ redirect_uris: [redirectUri] });
-      const { response } = await new Browser(secure).open(authorizationRequest(client_id));
-      expect(response.headers.get("set-cookie")).toMatch(/^__Host-onair_browser=.*; Secure$/);
-    } finally {
-      await secure.stop();
-    }
+    const { client_id } = await secure.application({ redirect_uris: [redirectUri] });
+    const { response } = await new Browser(secure).open(authorizationRequest(client_id));
+    expect(response.headers.get("set-cookie")).toMatch(/^__Host-onair_browser=.*; Secure$/);
   });
 
   test("may leave out a redirect_uri that is the only one", async () => {
@@ -137,14 +133,10 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
   });
 
   test("a platform without a login page", async () => {
-    const without = await startServer({ clock });
-    try {
-      const { client_id } = await without.application({ redirect_uris: [redirectUri] });
-      const { location } = await new Browser(without).open(authorizationRequest(client_id));
-      expect(parameter(location, "error")).toBe("server_error");
-    } finally {
-      await without.stop();
-    }
+    await using without = await startServer({ clock });
+    const { client_id } = await without.application({ redirect_uris: [redirectUri] });
+    const { location } = await new Browser(without).open(authorizationRequest(client_id));
+    expect(parameter(location, "error")).toBe("server_error");
   });
 });
 

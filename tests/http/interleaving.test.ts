@@ -17,13 +17,9 @@ async function expectConsistent(target: Target): Promise<void> {
 
 describe("reads beside writes never give a stale or mixed answer", () => {
   test("of a server in this process", async () => {
-    const server = await startServer();
-    try {
-      const { publicUrl, adminUrl } = server.app;
-      await expectConsistent({ publicUrls: [publicUrl], adminUrl, adminKey });
-    } finally {
-      await server.stop();
-    }
+    await using server = await startServer();
+    const { publicUrl, adminUrl } = server.app;
+    await expectConsistent({ publicUrls: [publicUrl], adminUrl, adminKey });
   });
 
   test("of a server in a process of its own", async () => {

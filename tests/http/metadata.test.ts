@@ -41,13 +41,9 @@ test("RFC 8414, section 3.3: every endpoint it names is there, and the issuer is
 });
 
 test("promises no login of users where none is set up", async () => {
-  const without = await startServer();
-  try {
-    const metadata = await json<Record<string, unknown>>(await without.get(path));
-    expect(metadata).not.toHaveProperty("authorization_endpoint");
-    expect(metadata["response_types_supported"]).toEqual([]);
-    expect(metadata["grant_types_supported"]).toEqual(["client_credentials", "refresh_token"]);
-  } finally {
-    await without.stop();
-  }
+  await using without = await startServer();
+  const metadata = await json<Record<string, unknown>>(await without.get(path));
+  expect(metadata).not.toHaveProperty("authorization_endpoint");
+  expect(metadata["response_types_supported"]).toEqual([]);
+  expect(metadata["grant_types_supported"]).toEqual(["client_credentials", "refresh_token"]);
 });

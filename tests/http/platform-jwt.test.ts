@@ -89,27 +89,23 @@ describe("RFC 9068: an access token of the platform", () => {
   test("without a subject is the application's own only where a setting says so", async () => {
     const token = await sign({ sub: undefined });
     expect(await status(token)).toBe(401);
-    const saying = await startServer({
+    await using saying = await startServer({
       clock,
       args: [
         ...["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
         "--jwt-app-without-sub",
       ],
     });
-    try {
-      await saying.load("users", users);
-      const { client_id } = await saying.application({ webhook_url: "http://127.0.0.1:9/" });
-      const own = await sign({ sub: undefined, client_id });
-      const path = "/public/v1/events/subscriptions";
-      const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1002 };
-      expect((await saying.post(path, body, own)).status).toBe(200);
-      // Whatever else it names is no reason to take it for the application.
-      for (const sub of ["", null, 1001, "somebody"]) {
-        const other = await sign({ sub, client_id });
-        expect((await saying.get("/public/v1/users/xqcow", other)).status).toBe(401);
-      }
-    } finally {
-      await saying.stop();
+    await saying.load("users", users);
+    const { client_id } = await saying.application({ webhook_url: "http://127.0.0.1:9/" });
+    const own = await sign({ sub: undefined, client_id });
+    const path = "/public/v1/events/subscriptions";
+    const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1002 };
+    expect((await saying.post(path, body, own)).status).toBe(200);
+    // Whatever else it names is no reason to take it for the application.
+    for (const sub of ["", null, 1001, "somebody"]) {
+      const other = await sign({ sub, client_id });
+      expect((await saying.get("/public/v1/users/xqcow", other)).status).toBe(401);
     }
   });
 
@@ -264,19 +260,15 @@ describe("the keys of the platform", () => {
   );
 
   test("that cannot be fetched at all are 503 for the caller, and other tokens go on", async () => {
-    const alone = await startServer({
+    await using alone = await startServer({
       clock,
       args: ["--jwks-url", "http://127.0.0.1:9/", "--jwt-issuer", issuer, "--jwt-audience", audience],
     });
-    try {
-      const { token } = await alone.application();
-      expect((await alone.get("/public/v1/users/nobody", token)).status).toBe(404);
-      const answer = await alone.get("/public/v1/users/nobody", await sign());
-      expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([503, "unavailable"]);
-      expect(answer.headers.get("retry-after")).toBe("5");
-    } finally {
-      await alone.stop();
-    }
+    const { token } = await alone.application();
+    expect((await alone.get("/public/v1/users/nobody", token)).status).toBe(404);
+    const answer = await alone.get("/public/v1/users/nobody", await sign());
+    expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([503, "unavailable"]);
+    expect(answer.headers.get("retry-after")).toBe("5");
   });
 });
 

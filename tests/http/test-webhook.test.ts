@@ -276,16 +276,12 @@ describe("is refused", () => {
 });
 
 test("nothing is sent to an address that is not public, however the URL came to be", async () => {
-  const guarded = await startServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
-  try {
-    const made = await guarded.application({ webhook_url: "https://receiver.example/hook" });
-    const changes = { webhook_url: receiver.url };
-    await guarded.app.store.applications.update(made.id, changes, Date.now());
-    const before = receiver.received.length;
-    const { data } = await json<{ data: Exchange }>(await guarded.post(path, {}, made.token));
-    expect(data).toMatchObject({ delivered: false, outcome: "blocked", response: null });
-    expect(receiver.received.length).toBe(before);
-  } finally {
-    await guarded.stop();
-  }
+  await using guarded = await startServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
+  const made = await guarded.application({ webhook_url: "https://receiver.example/hook" });
+  const changes = { webhook_url: receiver.url };
+  await guarded.app.store.applications.update(made.id, changes, Date.now());
+  const before = receiver.received.length;
+  const { data } = await json<{ data: Exchange }>(await guarded.post(path, {}, made.token));
+  expect(data).toMatchObject({ delivered: false, outcome: "blocked", response: null });
+  expect(receiver.received.length).toBe(before);
 });

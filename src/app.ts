@@ -16,7 +16,7 @@ import { trustedProxies } from "./proxies.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
-import { connectionCapacity } from "./webhooks/connection-capacity.ts";
+import { connectionCapacity } from "./webhooks/queues/connection-capacity.ts";
 
 /** A running server. */
 export interface App {

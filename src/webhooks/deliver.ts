@@ -5,7 +5,6 @@ import { errorFields, type Log } from "../log.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
 import { type Counts, countNotice, countResult } from "./counts.ts";
-import type { EndpointQueue } from "./endpoint-queue.ts";
 import { updateEndpoint } from "./health.ts";
 import {
   type EndedAttempt,
@@ -15,12 +14,13 @@ import {
   notSent,
   type Verdict,
 } from "./judge.ts";
-import type { MemoryCapacity } from "./memory-capacity.ts";
-import type { Pace } from "./pace.ts";
+import type { EndpointQueue } from "./queues/endpoint-queue.ts";
+import type { MemoryCapacity } from "./queues/memory-capacity.ts";
+import type { Pace } from "./queues/pace.ts";
+import type { Scheduler } from "./queues/scheduler.ts";
+import type { Unload } from "./queues/unload.ts";
 import type { Recorder } from "./recorder.ts";
 import { isOverloaded } from "./retry.ts";
-import type { Scheduler } from "./scheduler.ts";
-import type { Unload } from "./unload.ts";
 
 export interface DeliveryOptions {
   readonly sender: Pick<Sender, "send">;

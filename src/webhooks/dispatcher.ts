@@ -8,13 +8,13 @@ import type { Sender } from "./client/sender.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, newCounts } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
-import type { EndpointQueue } from "./endpoint-queue.ts";
-import { EndpointQueues } from "./endpoint-queues.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
-import { MemoryCapacity } from "./memory-capacity.ts";
+import type { EndpointQueue } from "./queues/endpoint-queue.ts";
+import { EndpointQueues } from "./queues/endpoint-queues.ts";
+import { MemoryCapacity } from "./queues/memory-capacity.ts";
+import { Scheduler } from "./queues/scheduler.ts";
+import { createUnload } from "./queues/unload.ts";
 import { createRecorder } from "./recorder.ts";
-import { Scheduler } from "./scheduler.ts";
-import { createUnload } from "./unload.ts";
 
 export interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;

@@ -2,7 +2,7 @@ import { afterAttempt, type Endpoint, type EndpointNotice } from "../domain/endp
 import { second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import type { SendResult } from "./client/sender.ts";
-import type { EndpointQueue } from "./endpoint-queue.ts";
+import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import type { Recorder } from "./recorder.ts";
 import type { OutcomeClass } from "./retry.ts";
 

@@ -3,11 +3,11 @@ import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
-import type { EndpointQueue } from "./endpoint-queue.ts";
-import type { EndpointQueues } from "./endpoint-queues.ts";
-import type { MemoryCapacity } from "./memory-capacity.ts";
-import type { Scheduler } from "./scheduler.ts";
-import type { Unload } from "./unload.ts";
+import type { EndpointQueue } from "./queues/endpoint-queue.ts";
+import type { EndpointQueues } from "./queues/endpoint-queues.ts";
+import type { MemoryCapacity } from "./queues/memory-capacity.ts";
+import type { Scheduler } from "./queues/scheduler.ts";
+import type { Unload } from "./queues/unload.ts";
 
 /** Capacity for the deliveries of events that are being published. */
 export interface Reservation {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { connectionCapacity } from "../../src/webhooks/connection-capacity.ts";
+import { connectionCapacity } from "../../src/webhooks/queues/connection-capacity.ts";
 
 const gib = 2 ** 30;
 

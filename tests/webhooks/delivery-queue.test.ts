@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DueDelivery } from "../../src/domain/deliveries.ts";
-import { DeliveryQueue } from "../../src/webhooks/delivery-queue.ts";
+import { DeliveryQueue } from "../../src/webhooks/queues/delivery-queue.ts";
 
 /** As much of a delivery as a queue sees. */
 function delivery(seq: number, attempts = 0): DueDelivery {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DueDelivery } from "../../src/domain/deliveries.ts";
-import { EndpointQueue } from "../../src/webhooks/endpoint-queue.ts";
+import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
 
 /** As much of deliveries as a queue reads. */
 const waiting = (attempts: number, seqs: readonly number[]) =>

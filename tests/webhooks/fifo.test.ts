@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Fifo } from "../../src/webhooks/fifo.ts";
+import { Fifo } from "../../src/webhooks/queues/fifo.ts";
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 

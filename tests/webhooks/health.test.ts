@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createLog } from "../../src/log.ts";
-import { EndpointQueue } from "../../src/webhooks/endpoint-queue.ts";
 import { updateEndpoint } from "../../src/webhooks/health.ts";
+import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
 import type { OutcomeClass } from "../../src/webhooks/retry.ts";
 
 const outcomes: readonly [OutcomeClass, boolean][] = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { minute, second } from "../../src/domain/time.ts";
-import { type Feedback, Pace } from "../../src/webhooks/pace.ts";
+import { type Feedback, Pace } from "../../src/webhooks/queues/pace.ts";
 import { latencies, type SimulatedReceiver, Simulation, workers } from "./fixtures/simulated-endpoint.ts";
 
 const max = 128;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Scheduler } from "../../src/webhooks/scheduler.ts";
+import { Scheduler } from "../../src/webhooks/queues/scheduler.ts";
 
 /** Resolves when nothing is pending any more. */
 async function settled(): Promise<void> {

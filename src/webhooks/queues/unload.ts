@@ -1,8 +1,8 @@
-import type { DueDelivery } from "../domain/deliveries.ts";
+import type { DueDelivery } from "../../domain/deliveries.ts";
+import { returned } from "../judge.ts";
+import type { Recorder } from "../recorder.ts";
 import type { EndpointQueue } from "./endpoint-queue.ts";
-import { returned } from "./judge.ts";
 import type { MemoryCapacity } from "./memory-capacity.ts";
-import type { Recorder } from "./recorder.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** Writes the deliveries that a queue has in memory back into the store, which frees their capacity. */

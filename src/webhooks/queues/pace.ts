@@ -1,4 +1,4 @@
-import { minute, second } from "../domain/time.ts";
+import { minute, second } from "../../domain/time.ts";
 import { LatencyTrend } from "./latency-trend.ts";
 
 /** An endpoint that nothing is known of gets so many at once, and only refusals and an open circuit make it fewer. */

@@ -1,7 +1,7 @@
-import type { Recipient } from "../domain/applications.ts";
-import type { AttemptResult } from "../domain/deliveries.ts";
-import { type Endpoint, newEndpoint } from "../domain/endpoints.ts";
-import { hour } from "../domain/time.ts";
+import type { Recipient } from "../../domain/applications.ts";
+import type { AttemptResult } from "../../domain/deliveries.ts";
+import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
+import { hour } from "../../domain/time.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { Pace } from "./pace.ts";
 

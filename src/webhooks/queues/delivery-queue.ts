@@ -1,4 +1,4 @@
-import type { DueDelivery } from "../domain/deliveries.ts";
+import type { DueDelivery } from "../../domain/deliveries.ts";
 import { Fifo } from "./fifo.ts";
 
 /** Where both wait, one retry starts after this many first attempts. */

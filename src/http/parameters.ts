@@ -79,8 +79,13 @@ export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
 }
 
 /** The id of a user, channel or category. @param of which of them */
-export function IdParameter(of: string): TUnsafe<number> {
-  return IntegerParameter({ minimum: 1, maximum: maxId, description: `Id of the ${of}.` });
+export function IdParameter(of: string, example: number): TUnsafe<number> {
+  return IntegerParameter({
+    minimum: 1,
+    maximum: maxId,
+    description: `Id of the ${of}.`,
+    examples: [example],
+  });
 }
 
 /** A list of strings: the parameter is repeated or has values separated by commas. */

@@ -41,8 +41,8 @@ async function ask(url: string, key: string): Promise<unknown> {
 const asked = (path: string) => ask(platform.app.publicUrl + path, openCredentials(data).access_token);
 
 /** The example of a parameter and that of the answer. */
-function exampleOf(name: string) {
-  const { parameters = [], responses } = find(document, name);
+function exampleOf(name: string, of = document) {
+  const { parameters = [], responses } = find(of, name);
   const answer = responses["200"]?.content?.["application/json"]?.example;
   return { parameter: (parameters[0] as { readonly example?: unknown }).example, answer };
 }
@@ -76,9 +76,17 @@ describe("an example of the reference, tried on the sample platform, answers wha
   test("the records of the admin API", async () => {
     const { adminUrl } = platform.app;
     const record = (path: string) => ask(`${adminUrl}/admin/v1/${path}`, openCredentials(data).admin_key);
-    expect(await record(`users/${exampleUser.id}`)).toMatchObject({ user: exampleUser });
-    expect(await record(`channels/${exampleChannel.id}`)).toMatchObject({ channel: exampleChannel });
-    expect(await record(`categories/${exampleCategory.id}`)).toMatchObject({ category: exampleCategory });
+    const admin = (await (await fetch(`${adminUrl}/openapi.json`)).json()) as OpenApiDocument;
+    for (const [kind, shown] of [
+      ["users", { user: exampleUser }],
+      ["channels", { channel: exampleChannel }],
+      ["categories", { category: exampleCategory }],
+    ] as const) {
+      const { parameter, answer } = exampleOf(`GET /admin/v1/${kind}/{id}`, admin);
+      const found = await record(`${kind}/${parameter}`);
+      expect(found).toEqual(answer);
+      expect(found).toMatchObject(shown);
+    }
   });
 });
 

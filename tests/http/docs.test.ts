@@ -1,6 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "puppeteer-core";
+import { exampleUser } from "../../src/domain/examples.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
-import { startServer, testServer } from "../support/server.ts";
+import { adminKey, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 
@@ -24,6 +26,7 @@ describe("GET /docs", () => {
       withDefaultFonts: false,
       telemetry: false,
       proxyUrl: "",
+      authentication: { preferredSecurityScheme: "bearerToken" },
       agent: { disabled: true },
       mcp: { disabled: true },
     });
@@ -71,35 +74,104 @@ describe("GET /docs", () => {
   });
 });
 
-test.skipIf(chromium === null)(
-  "GET /docs shows the reference in a real browser, which asks no other server",
-  async () => {
-    const browser = await startChromium();
-    try {
-      const page = await browser.newPage();
-      const complaints: string[] = [];
-      const asked = new Set<string>();
-      page.on("console", (message) => {
-        if (message.type() === "error") complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      page.on("request", (request) => {
-        if (!request.url().startsWith("data:")) asked.add(new URL(request.url()).origin);
-      });
-      await page.goto(`${server.app.publicUrl}/docs`);
-      await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });
-      expect(await page.title()).toBe("On Air API");
-      expect(await page.$eval("html", ({ lang }) => lang)).toBe("en");
-      expect(await page.$eval("link[rel~=icon]", (link) => link.getAttribute("href"))).toStartWith(
-        "data:image",
-      );
-      expect([...asked]).toEqual([server.app.publicUrl]);
-      expect(complaints).toEqual([]);
-    } finally {
-      await browser.close();
+/** What stands beyond the right edge of its box, or of the window, and the names that are broken in two. */
+async function misfits(page: Page) {
+  const cut = await page.$$eval("pre", (blocks) =>
+    blocks
+      .filter((block) => {
+        const edge = (block.closest(".scalar-code-block") ?? block).getBoundingClientRect().right + 1;
+        return [block, ...block.querySelectorAll("*")].some(
+          (part) => part.getBoundingClientRect().right > edge,
+        );
+      })
+      .map((block) => block.textContent),
+  );
+  const broken = await page.$$eval(".markdown :not(pre) > code", (names) =>
+    names
+      .filter((name) => name.getClientRects().length > 1 && !/[\s-]/.test(name.textContent ?? ""))
+      .map((name) => name.textContent),
+  );
+  const beyond = await page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  return { cut, broken, beyond };
+}
+
+describe.skipIf(chromium === null)("the reference in a real browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startChromium();
+    await server.load("users", [exampleUser]);
+  });
+  afterAll(() => browser.close());
+
+  async function open(url: string, width = 1280): Promise<Page> {
+    const page = await browser.newPage();
+    await page.setViewport({ width, height: 1000 });
+    await page.goto(url);
+    await page.waitForSelector("input[placeholder=Token]", { timeout: 30_000 });
+    return page;
+  }
+
+  test("is there without asking any other server", async () => {
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    const asked = new Set<string>();
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      if (!request.url().startsWith("data:")) asked.add(new URL(request.url()).origin);
+    });
+    await page.goto(`${server.app.publicUrl}/docs`);
+    await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });
+    expect(await page.title()).toBe("On Air API");
+    expect(await page.$eval("html", ({ lang }) => lang)).toBe("en");
+    expect(await page.$eval("link[rel~=icon]", (link) => link.getAttribute("href"))).toStartWith(
+      "data:image",
+    );
+    expect([...asked]).toEqual([server.app.publicUrl]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test.each([
+    ["public", "/public/v1/users/{username}", `/public/v1/users/${exampleUser.username}`],
+    ["admin", "/admin/v1/users/{id}", `/admin/v1/users/${exampleUser.id}`],
+  ])("the %s page takes a token that is pasted, and sends its example with it", async (name, path, sent) => {
+    const isPublic = name === "public";
+    const url = isPublic ? server.app.publicUrl : server.app.adminUrl;
+    const token = isPublic ? (await server.application({ scopes: ["users:read"] })).token : adminKey;
+    const page = await open(`${url}/docs#tag/users/GET${path}`);
+    await page.focus("input[placeholder=Token]");
+    await page.keyboard.sendCharacter(token);
+    const button = await page.waitForSelector(`[id$="tag/users/GET${path}"] button.show-api-client-button`);
+    // By script: the sections above still load, and move it.
+    await button?.evaluate((element) => element.click());
+    await page.waitForSelector("::-p-text(Send Request)");
+    const answered = page.waitForResponse((answer) => answer.url() === url + sent);
+    await page.keyboard.down("Control");
+    await page.keyboard.press("Enter");
+    await page.keyboard.up("Control");
+    const answer = await answered;
+    expect(answer.request().headers()["authorization"]).toBe(`Bearer ${token}`);
+    expect([answer.status(), await answer.json()]).toMatchObject([200, { user: { id: exampleUser.id } }]);
+    await page.waitForSelector("::-p-text(200 OK)");
+    await page.close();
+  });
+
+  test.each([1280, 400])("wraps code and keeps names whole in a window of %d pixels", async (width) => {
+    for (const [url, path] of [
+      [server.app.publicUrl, "/public/v1/users/{username}"],
+      [server.app.adminUrl, "/admin/v1/users/{id}"],
+    ]) {
+      // Sections are made when they come into sight.
+      const page = await open(`${url}/docs#tag/users/GET${path}`, width);
+      await page.waitForSelector(".scalar-code-block pre .line");
+      expect(await misfits(page)).toEqual({ cut: [], broken: [], beyond: 0 });
+      await page.close();
     }
-  },
-);
+  });
+});
 
 test("HEAD and GET of the reference answer in any order, again and again, on both listeners", async () => {
   for (const first of ["HEAD", "GET"]) {

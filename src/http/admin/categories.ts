@@ -15,7 +15,7 @@ import { keepOne, OwnId, rowOf, underId } from "./records.ts";
 
 const { id, ...exampleFields } = exampleCategory;
 
-const CategoryParams = Type.Object({ id: IdParameter("category") });
+const CategoryParams = Type.Object({ id: IdParameter("category", exampleCategory.id) });
 
 const CategoryBody = Type.Object(
   { ...CategoryInput.properties, id: OwnId },

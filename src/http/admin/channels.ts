@@ -14,7 +14,7 @@ import { keepOne, OwnId, rowOf, underId } from "./records.ts";
 
 const { id, ...exampleFields } = exampleChannel;
 
-const ChannelParams = Type.Object({ id: IdParameter("channel") });
+const ChannelParams = Type.Object({ id: IdParameter("channel", exampleChannel.id) });
 
 const ChannelBody = Type.Object(
   { ...ChannelInput.properties, id: OwnId },

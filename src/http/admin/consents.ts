@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, noContent } from "../answers.ts";
 import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
@@ -52,7 +53,7 @@ export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOp
     },
     {
       roles: readers,
-      params: Type.Object({ id: IdParameter("user") }),
+      params: Type.Object({ id: IdParameter("user", exampleUser.id) }),
       response: { 200: Consents },
       errors: ["user_not_found"],
       detail: {
@@ -73,7 +74,10 @@ export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOp
     },
     {
       roles: operators,
-      params: Type.Object({ id: IdParameter("user"), application_id: ApplicationIdParameter }),
+      params: Type.Object({
+        id: IdParameter("user", exampleUser.id),
+        application_id: ApplicationIdParameter,
+      }),
       response: { 204: noContent("The application has nothing of the user (any more).") },
       detail: {
         operationId: "revokeConsent",

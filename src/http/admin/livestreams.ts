@@ -80,7 +80,7 @@ export function livestreamRoutes(
     },
     {
       roles: writers,
-      params: Type.Object({ channel_id: IdParameter("channel") }),
+      params: Type.Object({ channel_id: IdParameter("channel", exampleChannel.id) }),
       response: { 204: noContent("The channel is not live (any more).") },
       detail: {
         operationId: "endLivestream",

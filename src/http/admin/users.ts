@@ -14,7 +14,7 @@ import { keepOne, OwnId, rowOf, underId } from "./records.ts";
 
 const { id, ...exampleFields } = exampleUser;
 
-const UserParams = Type.Object({ id: IdParameter("user") });
+const UserParams = Type.Object({ id: IdParameter("user", exampleUser.id) });
 
 const UserBody = Type.Object(
   { ...UserInput.properties, id: OwnId },

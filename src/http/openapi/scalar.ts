@@ -17,11 +17,24 @@ export const docsPath = "/docs";
 /** Where our copy of the script is: the name changes with its version, so that it can be kept for good. */
 export const scriptPath = `${docsPath}/scalar-${dependencies["@scalar/api-reference"]}.js`;
 
-/** Scalar's colours and fonts; its own fonts would come from the internet. */
+/**
+ * Scalar's colours and fonts; its own fonts would come from the internet. Lines of code wrap, where Scalar lets them run
+ * out of sight; names such as scopes stay whole, where Scalar breaks them anywhere.
+ */
 const style = `
   :root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace; }
   .light-mode { --scalar-color-accent: #c81e4a; }
   .dark-mode { --scalar-color-accent: #ff5c82; }
+  .scalar-app pre { width: auto; text-wrap: wrap; }
+  .scalar-app pre, .scalar-app pre code.hljs, .scalar-app pre code.hljs * {
+    white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal;
+  }
+  .scalar-app pre code.hljs { --number: calc(var(--line-digits) * 1ch + 0.875rem); }
+  .scalar-app pre code.hljs:has(.line) { display: block; padding-left: var(--number); }
+  .scalar-app pre code.hljs .line::before { margin-left: calc(-1 * var(--number)); }
+  .scalar-app .markdown :is(td, th, code) { word-break: normal; overflow-wrap: break-word; }
+  .scalar-app .markdown :is(td, th):first-child code { white-space: nowrap; }
+  @media (max-width: 600px) { .scalar-app .markdown table { display: block; overflow-x: auto; } }
 `;
 
 const favicon =

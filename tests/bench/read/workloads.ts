@@ -70,8 +70,9 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
       name: "get-user-zipf",
       title: "Get User by Zipf",
       floors: [
-        { of: "equal", least: 0.85 },
-        { of: "Fastify", least: 3 },
+        { of: "equal", least: 0.7 },
+        { of: "Fastify", least: 2.5 },
+        { of: "Hono", least: 1.8 },
       ],
     },
     "get-user-uniform": {
@@ -79,7 +80,7 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
       ...getUser(distinctRanks(users, uniformDraws, seededRandom(5))),
       name: "get-user-uniform",
       title: "Get User uniformly",
-      floors: [{ of: "equal", least: 0.65 }],
+      floors: [{ of: "equal", least: 0.6 }],
     },
     search: {
       ...common,
@@ -94,7 +95,7 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
       title: "Category page of 25",
       traffic: inTurn([page]),
       inFrameworks: true,
-      floors: [{ of: "bare", least: 0.85 }],
+      floors: [{ of: "bare", least: 0.75 }],
     },
     "category-304": {
       ...common,

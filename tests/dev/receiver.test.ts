@@ -46,7 +46,7 @@ describe("the local receiver", () => {
     expect(isReceiverUrl(receiver.url)).toBe(true);
     expect((await fetch(receiver.url, delivery(chat("hello")))).status).toBe(204);
     expect(output.written).toEqual([
-      `${clockTime(now)} verified chat.message.sent MayaPlays: quiet_otter said "hello"\n`,
+      `${clockTime(now)} verified chat.message.sent LunaBytes: ninja_fox said "hello"\n`,
     ]);
   });
 

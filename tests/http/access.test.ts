@@ -44,7 +44,7 @@ test("what needs a token needs one scope, and what does not is a short list", ()
 
 test("public/app.ts shows every route under the access that it has", async () => {
   const source = await Bun.file(join(import.meta.dir, "../../src/http/public/app.ts")).text();
-  const marks = ["Anyone,", "Tokens with users:read", "Tokens with events:subscribe"];
+  const marks = ["No authentication,", "Tokens with users:read", "Tokens with events:subscribe"];
   const starts = marks.map((mark) => source.indexOf(mark));
   expect(starts.every((at, i) => at > (starts[i - 1] ?? 0))).toBe(true);
   for (const { path, scopes } of api()) {

@@ -182,10 +182,10 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
   }
   // Named here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
-  return startEngineThread({ program, settings, logLevel, log, onFault, failed: exits(log) });
+  return startEngineThread({ program, settings, logLevel, log, onFault, failed: exitOnFailure(log) });
 }
 
 /** Ends the process after the loss of a part that requests or deliveries need; the service manager restarts it. */
-function exits(log: Log): () => void {
+function exitOnFailure(log: Log): () => void {
   return () => void log.flush().then(() => process.exit(1));
 }

@@ -8,11 +8,11 @@ import { type LogLevel, logLevels } from "./log.ts";
 import {
   adminKey,
   baseUrl,
-  filled,
   hostName,
   hostNames,
   integer,
   networks,
+  nonEmpty,
   oneOf,
   pageUrl,
   proxyUrl,
@@ -86,7 +86,7 @@ interface Setting<T> {
 type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 
 const settings: Settings = {
-  data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: filled },
+  data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: nonEmpty },
   host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: hostName },
   port: { value: "PORT", default: "8080", help: "its port; 0 picks a free one", read: integer(0, 65_535) },
   adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: hostName },
@@ -167,12 +167,12 @@ const settings: Settings = {
     help: "keys of the platform's own access tokens (JWTs), which are then accepted",
     read: pageUrl,
   },
-  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: filled },
+  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: nonEmpty },
   jwtAudience: {
     value: "AUDIENCE",
     default: null,
     help: "the audience (aud) that they must name",
-    read: filled,
+    read: nonEmpty,
   },
   jwtAppWithoutSub: {
     default: "false",
@@ -219,7 +219,7 @@ const settings: Settings = {
     value: "FILE",
     default: null,
     help: "where the log goes, opened again at SIGHUP (default: standard error)",
-    read: filled,
+    read: nonEmpty,
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

@@ -29,7 +29,7 @@ export function yesOrNo(text: string): boolean {
 }
 
 /** A text that is not empty. */
-export function filled(text: string): string {
+export function nonEmpty(text: string): string {
   if (text.trim() !== "" && !text.includes("\0")) return text;
   throw new TypeError("must not be empty");
 }

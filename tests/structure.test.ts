@@ -66,6 +66,17 @@ test("no file imports itself by way of others, types included", async () => {
   expect(await importCycle()).toBeUndefined();
 });
 
+test("no two exported types share a name", async () => {
+  const places = new Map<string, string[]>();
+  for (const file of files) {
+    const text = await Bun.file(join(src, file)).text();
+    for (const [, name = ""] of text.matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)) {
+      places.set(name, [...(places.get(name) ?? []), file]);
+    }
+  }
+  expect([...places].filter(([, found]) => found.length > 1)).toEqual([]);
+});
+
 test("SQL stays in store/sqlite; all other code uses store/store.ts", async () => {
   const wrong: string[] = [];
   for (const file of files) {

@@ -4,8 +4,8 @@ import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import {
-  type Application,
-  type Endpoint,
+  type ApplicationAnswer,
+  type EndpointAnswer,
   forPeople,
   listApplications,
   reasons,
@@ -180,8 +180,8 @@ async function perform(
   switch (action) {
     case "show": {
       const [application, endpoint] = await Promise.all([
-        api.json<Application>({ method: "GET", path }),
-        api.json<Endpoint>({ method: "GET", path: `${path}/endpoint` }),
+        api.json<ApplicationAnswer>({ method: "GET", path }),
+        api.json<EndpointAnswer>({ method: "GET", path: `${path}/endpoint` }),
       ]);
       return { ...application, endpoint };
     }
@@ -204,7 +204,7 @@ async function perform(
 /** Notes the state of the endpoint, which enabling an application does not change. */
 async function noteEndpointState(api: AdminApi, id: string, { option }: Target): Promise<void> {
   const path = `${collection}/${encodeURIComponent(id)}/endpoint`;
-  const endpoint = await api.json<Endpoint>({ method: "GET", path });
+  const endpoint = await api.json<EndpointAnswer>({ method: "GET", path });
   if (endpoint.status !== "disabled") return;
   note(
     `The application is enabled; its endpoint stays disabled, because ${reasons[endpoint.disabled_reason ?? "failing"]}.\n` +

@@ -5,7 +5,7 @@ import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, failed, ok, UsageError } from "./command.ts";
 import { type Delivery, deliveryCells, deliveryColumns, printDelivery } from "./output/deliveries.ts";
 import {
-  type Page,
+  type ListPage,
   type Paging,
   pagesOf,
   pagingHelp,
@@ -135,7 +135,7 @@ async function list(api: AdminApi, paging: Paging, values: Values, env: Environm
   const filters = Object.entries({ ...filtersOf(values), after, before }).filter(([, value]) => value);
   const query = new URLSearchParams(filters as [string, string][]);
   const get = (page: string) =>
-    api.json<Page<Delivery>>({ method: "GET", path: `/admin/v1/deliveries?${page}&${query}` });
+    api.json<ListPage<Delivery>>({ method: "GET", path: `/admin/v1/deliveries?${page}&${query}` });
   const empty = filters.length > 0 ? "There are no such deliveries." : "There are no deliveries.";
   await printList(pagesOf(paging, get), {
     json,

@@ -7,7 +7,7 @@ import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { followStream, type Streamed } from "./client/event-stream.ts";
-import { type Forwarded, forward, type StreamedDelivery } from "./client/forward.ts";
+import { type Forwarded, forward, type ReceivedDelivery } from "./client/forward.ts";
 import { request } from "./client/http.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print } from "./output/print.ts";
@@ -136,7 +136,7 @@ async function platformKey(url: string): Promise<KeyObject> {
 
 /** An event of the stream by its kind. */
 type Received =
-  | { readonly kind: "delivery"; readonly delivery: StreamedDelivery }
+  | { readonly kind: "delivery"; readonly delivery: ReceivedDelivery }
   | { readonly kind: "gap"; readonly from: string; readonly to: string }
   | { readonly kind: "unverified"; readonly reason: string };
 

@@ -5,8 +5,8 @@ import { second } from "../domain/time.ts";
 import { defaultPictures } from "../http/public/assets.ts";
 import { repeating, type Service } from "../supervisor.ts";
 import { between, type Random } from "./chance.ts";
+import { type GeneratedEvent, generateEvent, nextEvent, type Scene } from "./generated-events.ts";
 import { nextToChange, nextViewers } from "./livestreams.ts";
-import { type MadeUp, makeUp, nextEvent, type Scene } from "./made-up-events.ts";
 import type { SampleData } from "./sample-data.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
@@ -72,17 +72,17 @@ export function activity({ app, publicUrl, sample, events, now, random }: Activi
       now: now(),
       random,
     };
-    const madeUp = makeUp(event, scene);
-    await change(broadcaster, madeUp);
+    const generated = generateEvent(event, scene);
+    await change(broadcaster, generated);
     await publisher.publish({
       name: event,
       version: 1,
       broadcaster_user_id: broadcaster.user.id,
-      data: madeUp.data,
+      data: generated.data,
     });
   };
 
-  const change = async ({ channel }: SamplePerson, { livestream }: MadeUp): Promise<void> => {
+  const change = async ({ channel }: SamplePerson, { livestream }: GeneratedEvent): Promise<void> => {
     if (livestream === "ended") await data.end([channel.id]);
     else if (livestream) await data.livestreams.keep([livestream]);
   };

@@ -37,6 +37,6 @@ export function weighted<T>(random: Random, items: readonly T[], weight: (item: 
 }
 
 /** A number from about -3 to 3, approximately normally distributed. */
-export function bell(random: Random): number {
+export function normalNumber(random: Random): number {
   return (random() + random() + random() + random() - 2) * Math.sqrt(3);
 }

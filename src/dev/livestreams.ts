@@ -1,6 +1,6 @@
 import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
-import { bell, pick, type Random, weighted } from "./chance.ts";
+import { normalNumber, pick, type Random, weighted } from "./chance.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
 /** The number of live channels that the simulation tends to. */
@@ -11,7 +11,7 @@ export const typicallyLive = 80;
  * number, so that counts stay in range over days.
  */
 export function nextViewers(viewers: number, typical: number, random: Random): number {
-  const step = 0.025 * bell(random) + 0.01 * Math.log(typical / Math.max(1, viewers));
+  const step = 0.025 * normalNumber(random) + 0.01 * Math.log(typical / Math.max(1, viewers));
   // The fraction becomes a viewer by chance: with plain rounding, a small audience would never change.
   return Math.max(1, Math.floor(viewers * Math.exp(step) + random()));
 }

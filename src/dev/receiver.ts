@@ -1,4 +1,4 @@
-import { type Verdict, verify } from "../webhooks/signature.ts";
+import { type SignatureVerdict, verify } from "../webhooks/signature.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import { summaryOf } from "./summary.ts";
 import { clockTime, printable, type Terminal } from "./terminal.ts";
@@ -32,7 +32,7 @@ export function isReceiverUrl(url: string): boolean {
 }
 
 /** The reasons for refusing a delivery, for people. */
-export const verdictReasons: Readonly<Record<Exclude<Verdict, "ok">, string>> = {
+export const verdictReasons: Readonly<Record<Exclude<SignatureVerdict, "ok">, string>> = {
   missing_header: "a webhook header is missing",
   bad_timestamp: "webhook-timestamp is no number",
   timestamp_too_old: "webhook-timestamp is too old",

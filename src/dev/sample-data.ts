@@ -2,7 +2,7 @@ import type { CategoryInput } from "../domain/categories.ts";
 import type { LivestreamInput } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import type { UserInput } from "../domain/users.ts";
-import { bell, between, pick, type Random, seeded, weighted } from "./chance.ts";
+import { between, normalNumber, pick, type Random, seeded, weighted } from "./chance.ts";
 import { newLivestream, typicallyLive } from "./livestreams.ts";
 import { sampleCategories } from "./sample-categories.ts";
 import { english, languages, type SampleLanguage, stars } from "./sample-languages.ts";
@@ -38,7 +38,7 @@ export function sampleData(now: number): SampleData {
   const people = names.map((name, i) => person(random, name, i));
   const livestreams = liveAtStart(random, people).map((one): LivestreamInput => {
     const started = now - between(random, 5, 360) * minute;
-    const viewers = Math.max(1, Math.round(one.typicalViewers * Math.exp(bell(random) / 4)));
+    const viewers = Math.max(1, Math.round(one.typicalViewers * Math.exp(normalNumber(random) / 4)));
     return { ...newLivestream(one, started, random), viewers };
   });
   return { people, categories, livestreams };

@@ -7,7 +7,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** The answer of a server. */
-export interface Answer {
+export interface ServerAnswer {
   readonly status: number;
   readonly body: string;
   /** The server's time; null when the answer has none. */
@@ -21,7 +21,7 @@ export interface Answer {
 export async function ask(
   url: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer | string> {
+): Promise<ServerAnswer | string> {
   try {
     const response = await fetch(url, {
       headers,
@@ -50,7 +50,7 @@ async function textOf({ body }: Response): Promise<string> {
 }
 
 /** A field of a JSON answer; undefined when absent. */
-export function fieldOf(answer: Answer, name: string): unknown {
+export function fieldOf(answer: ServerAnswer, name: string): unknown {
   try {
     const value: unknown = JSON.parse(answer.body);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { publicKeyForms } from "../webhooks/signature.ts";
-import { type Answer, ask, fieldOf } from "./ask.ts";
+import { ask, fieldOf, type ServerAnswer } from "./ask.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 /** Whether the server of an admin listener reports that it is healthy. */
@@ -99,7 +99,7 @@ export async function publicFinding(check: string, url: string, signingKey: stri
   return ok(`the server answers at ${url}`);
 }
 
-function isOwnKey(answer: Answer, signingKey: string): boolean {
+function isOwnKey(answer: ServerAnswer, signingKey: string): boolean {
   let pem: string;
   try {
     ({ pem } = publicKeyForms(signingKey));

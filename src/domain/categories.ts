@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Id, oneLine, prose, webAddress } from "./fields.ts";
+import { about, Id, multiLine, oneLine, webAddress } from "./fields.ts";
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 
@@ -24,7 +24,7 @@ export const CategoryInput = Type.Object({
   banner: Type.Optional(
     Type.Union([webAddress(), Type.Null()], { description: "Address of a wide picture; null for none." }),
   ),
-  description: Type.Optional(about(prose(10_000), "What it is about.")),
+  description: Type.Optional(about(multiLine(10_000), "What it is about.")),
   tags: Type.Optional(
     Type.Array(Type.Union([oneLine(1, 100), TagInput]), {
       maxItems: 50,

@@ -66,7 +66,7 @@ export function oneLine(minLength: number, maxLength: number) {
 }
 
 /** A text of several lines, without NUL. */
-export function prose(maxLength: number) {
+export function multiLine(maxLength: number) {
   return Type.String({
     maxLength,
     pattern: "^[^\\u0000]*$",

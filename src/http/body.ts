@@ -58,7 +58,7 @@ export async function readBytes(message: Request | Response, maxBytes: number): 
   const length = message.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) throw tooLarge();
   // Bun reads at most Content-Length bytes, and `bytes()` is cheaper than a stream.
-  if (length !== null && message instanceof Request) return message.bytes().catch(hungUp);
+  if (length !== null && message instanceof Request) return message.bytes().catch(throwClientClosed);
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bodyStream(message)) {
@@ -75,13 +75,13 @@ export async function* bodyStream(message: Request | Response): AsyncGenerator<U
   try {
     yield* message.body;
   } catch (error) {
-    if (message instanceof Request) hungUp(error);
+    if (message instanceof Request) throwClientClosed(error);
     throw error;
   }
 }
 
 /** Reading a request body fails for one reason only: the client closed the connection. */
-function hungUp(cause: unknown): never {
+function throwClientClosed(cause: unknown): never {
   throw new ClientClosedRequest("The client closed the connection before its request was complete", {
     cause,
   });

@@ -24,11 +24,11 @@ interface Bucket {
  * The number of buckets in memory. The least recently used one is dropped; after a minute without requests it would be
  * full.
  */
-const mostBuckets = 65_536;
+const maxBuckets = 65_536;
 
 /** Token buckets by key: `limit` requests at once, refilled evenly over a minute. */
 export function rateLimiter(now: () => number) {
-  const buckets = new LRUCache<string, Bucket>({ max: mostBuckets });
+  const buckets = new LRUCache<string, Bucket>({ max: maxBuckets });
 
   const bucketOf = (key: string, at: number): Bucket => {
     const known = buckets.get(key);

@@ -16,7 +16,7 @@ import {
 } from "./request-context.ts";
 import { Traffic } from "./traffic.ts";
 
-const nothingHere = new DomainError("not_found", "There is nothing at this path");
+const unknownPath = new DomainError("not_found", "There is nothing at this path");
 
 const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
@@ -52,7 +52,7 @@ export function listener(options: {
       } catch (refusal) {
         return replyError(requestContext, refusal);
       }
-      if (code === "NOT_FOUND") return replyError(requestContext, nothingHere);
+      if (code === "NOT_FOUND") return replyError(requestContext, unknownPath);
       // The router throws this for an undecodable path.
       if (error instanceof URIError) return replyError(requestContext, undecodablePath);
       // Passed the input reader but not Elysia's validation: still an error of the request.
@@ -185,7 +185,7 @@ export function listen(app: ServedApp, hostname: string, port: number): Listenin
     // What Elysia throws before the listener's own errors are in charge, as when it compiles a route.
     error: (error: Error) => failed(error, app.decorator.listenerContext),
   };
-  const server = listened(hostname, port, () => Bun.serve(options));
+  const server = explainListenError(hostname, port, () => Bun.serve(options));
   app.decorator.listenerContext.server = server;
   return {
     url: urlOf(hostname, server.port ?? port),
@@ -217,7 +217,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Runs `serve`; its error names the address and the reason. */
-function listened<T>(hostname: string, port: number, serve: () => T): T {
+function explainListenError<T>(hostname: string, port: number, serve: () => T): T {
   try {
     return serve();
   } catch (error) {

@@ -58,7 +58,7 @@ export function sign(
 }
 
 /** Why a delivery was not accepted, in the order in which they are found; or `ok`. */
-export type Verdict =
+export type SignatureVerdict =
   | "ok"
   | "missing_header"
   | "bad_timestamp"
@@ -88,7 +88,7 @@ export function verify(input: {
   readonly publicKey?: KeyObject | undefined;
   readonly now: number;
   readonly toleranceSeconds?: number;
-}): Verdict {
+}): SignatureVerdict {
   const { id, timestamp, signature, body, publicKey, now, toleranceSeconds = 300 } = input;
   if (!id || !timestamp || !signature) return "missing_header";
 

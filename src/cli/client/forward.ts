@@ -4,7 +4,7 @@ import { sign } from "../../webhooks/signature.ts";
 import { connectionFault } from "./faults.ts";
 
 /** A delivery of the event stream. */
-export interface StreamedDelivery {
+export interface ReceivedDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -27,7 +27,7 @@ const shownBytes = 1024;
  * program's choice; the platform's own `v1a` stays valid, because id, time and body are the same.
  */
 export async function forward(
-  { headers, body }: StreamedDelivery,
+  { headers, body }: ReceivedDelivery,
   { url, secret, signal }: { readonly url: string; readonly secret: string; readonly signal: AbortSignal },
 ): Promise<Forwarded> {
   const startedAt = performance.now();
@@ -54,7 +54,7 @@ export async function forward(
   }
 }
 
-function localSignature({ headers, body }: StreamedDelivery, secret: string): string {
+function localSignature({ headers, body }: ReceivedDelivery, secret: string): string {
   const platform = (headers["webhook-signature"] ?? "").split(" ").filter((one) => one.startsWith("v1a,"));
   const id = headers["webhook-id"] ?? "";
   const own = sign({ id, timestampSeconds: Number(headers["webhook-timestamp"]), body, secrets: [secret] });

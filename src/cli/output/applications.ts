@@ -1,9 +1,9 @@
 import type { Environment } from "../../config.ts";
 import type { AdminApi } from "../client/admin-api.ts";
-import { type Page, type Paging, pagesOf, printList } from "./list.ts";
+import { type ListPage, type Paging, pagesOf, printList } from "./list.ts";
 
 /** An application in the admin API's form. */
-export interface Application {
+export interface ApplicationAnswer {
   readonly id: string;
   readonly name: string;
   readonly delivery: string;
@@ -12,7 +12,7 @@ export interface Application {
 }
 
 /** An endpoint in the admin API's form. */
-export interface Endpoint {
+export interface EndpointAnswer {
   readonly app_id: string;
   readonly status: "enabled" | "failing" | "disabled";
   readonly disabled_reason: "gone" | "failing" | null;
@@ -24,7 +24,7 @@ export interface Endpoint {
 /** Reasons why an endpoint is disabled. */
 export const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" } as const;
 
-type Listed = Application & { readonly endpoint: Pick<Endpoint, "status" | "disabled_reason"> };
+type Listed = ApplicationAnswer & { readonly endpoint: Pick<EndpointAnswer, "status" | "disabled_reason"> };
 
 /** Prints applications, each with the state of its endpoint. */
 export async function listApplications(
@@ -33,10 +33,10 @@ export async function listApplications(
   { json, env }: { readonly json: boolean; readonly env: Environment },
 ): Promise<void> {
   const unwell = await failingEndpoints(api);
-  const get = async (query: string): Promise<Page<Listed>> => {
+  const get = async (query: string): Promise<ListPage<Listed>> => {
     const path = `/admin/v1/applications?${query}`;
-    const { data, pagination } = await api.json<Page<Application>>({ method: "GET", path });
-    const withEndpoint = (application: Application): Listed => {
+    const { data, pagination } = await api.json<ListPage<ApplicationAnswer>>({ method: "GET", path });
+    const withEndpoint = (application: ApplicationAnswer): Listed => {
       const { status = "enabled", disabled_reason = null } = unwell.get(application.id) ?? {};
       return { ...application, endpoint: { status, disabled_reason } };
     };
@@ -55,11 +55,11 @@ export async function listApplications(
 }
 
 /** The endpoints that are failing or disabled. */
-async function failingEndpoints(api: AdminApi): Promise<Map<string, Endpoint>> {
+async function failingEndpoints(api: AdminApi): Promise<Map<string, EndpointAnswer>> {
   const everything = { limit: Number.POSITIVE_INFINITY, cursor: "" };
-  const found = new Map<string, Endpoint>();
+  const found = new Map<string, EndpointAnswer>();
   const get = (query: string) =>
-    api.json<Page<Endpoint>>({ method: "GET", path: `/admin/v1/endpoints?${query}` });
+    api.json<ListPage<EndpointAnswer>>({ method: "GET", path: `/admin/v1/endpoints?${query}` });
   for await (const { data } of pagesOf(everything, get)) {
     for (const endpoint of data) found.set(endpoint.app_id, endpoint);
   }
@@ -76,12 +76,18 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
 /** An answer for people, with the endpoint's state in one line. */
 export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { last_failure, endpoint, ...rest } = answer;
-  if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as Endpoint) };
+  if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as EndpointAnswer) };
   if (last_failure === undefined) return rest;
-  return { ...rest, last_failure: (last_failure as Endpoint["last_failure"])?.error ?? null };
+  return { ...rest, last_failure: (last_failure as EndpointAnswer["last_failure"])?.error ?? null };
 }
 
-function sentenceOf({ status, disabled_reason, disabled_at, failures, last_failure }: Endpoint): string {
+function sentenceOf({
+  status,
+  disabled_reason,
+  disabled_at,
+  failures,
+  last_failure,
+}: EndpointAnswer): string {
   if (status === "disabled") return `disabled since ${disabled_at}: ${reasons[disabled_reason ?? "failing"]}`;
   return status === "enabled" ? status : `failing: ${failures} attempts, ${last_failure?.error ?? ""}`;
 }

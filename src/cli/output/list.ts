@@ -39,7 +39,7 @@ export function readPaging(
 }
 
 /** A page of the admin API. */
-export interface Page<T> {
+export interface ListPage<T> {
   readonly data: readonly T[];
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
@@ -47,8 +47,8 @@ export interface Page<T> {
 /** The requested pages, following cursors. */
 export async function* pagesOf<T>(
   { limit, cursor: from }: Paging,
-  fetchPage: (query: string) => Promise<Page<T>>,
-): AsyncGenerator<Page<T>> {
+  fetchPage: (query: string) => Promise<ListPage<T>>,
+): AsyncGenerator<ListPage<T>> {
   let cursor = from;
   for (let left = limit; left > 0; ) {
     const query = new URLSearchParams({ limit: String(Math.min(left, longestPage)) });
@@ -72,11 +72,11 @@ interface ListOutput<T> {
 
 /** Prints a list page by page, as one JSON object or as a table, with a note when it is empty or has more pages. */
 export async function printList<T>(
-  pages: AsyncIterable<Page<T>>,
+  pages: AsyncIterable<ListPage<T>>,
   { json, env, columns, cells, empty }: ListOutput<T>,
 ): Promise<void> {
   const tabulated = tableWriter(columns, screen(env));
-  let pagination: Page<T>["pagination"] = { cursor: "", has_more: false };
+  let pagination: ListPage<T>["pagination"] = { cursor: "", has_more: false };
   let count = 0;
   if (json) await write('{"data":[');
   for await (const page of pages) {

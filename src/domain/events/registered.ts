@@ -38,7 +38,7 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 export async function eventTypeOf(registered: NewEventType): Promise<EventType> {
   const { name, version, description, schema, example, time_to_live_seconds } = registered;
   const validate = await compiled(schema);
-  const check = (data: unknown, prefix = "data") => misfits(validate, data, prefix, name);
+  const check = (data: unknown, prefix = "data") => schemaErrors(validate, data, prefix, name);
   const wrong = check(example, "example");
   if (wrong.length > 0) throw invalidFields(wrong);
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
@@ -78,7 +78,7 @@ async function compiled(schema: JsonObject): Promise<ValidateFunction> {
   }
 }
 
-function misfits(validate: ValidateFunction, data: unknown, prefix: string, of: string): FieldProblem[] {
+function schemaErrors(validate: ValidateFunction, data: unknown, prefix: string, of: string): FieldProblem[] {
   if (validate(data)) return [];
   const messages = new Map<string, string>();
   for (const error of validate.errors ?? []) {

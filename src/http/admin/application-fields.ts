@@ -151,9 +151,9 @@ export function checkFields(
 ): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
   const wrong: FieldProblem[] = [];
   const refuse = (field: string, message: string) => wrong.push({ in: "body", field, message });
-  const { name, delivery, webhook_url, scopes: asked, redirect_uris } = input;
+  const { name, delivery, webhook_url, scopes: requested, redirect_uris } = input;
   const { rate_limit, subscription_limit, webhook_concurrency, disabled } = input;
-  const granted = asked && parseScopes(asked.join(" "));
+  const granted = requested && parseScopes(requested.join(" "));
   if (granted === null) refuse("scopes", `may hold ${scopes.join(" and ")}`);
   const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
   if (verdict?.ok === false) refuse("webhook_url", verdict.reason);

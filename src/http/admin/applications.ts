@@ -73,7 +73,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
     "/admin/v1/applications",
     async ({ body, status }) => {
       const { client_type = "confidential" } = body;
-      const { scopes: asked = scopes, ...checked } = checkFields(body, client_type, allowPrivateWebhooks);
+      const { scopes: requested = scopes, ...checked } = checkFields(body, client_type, allowPrivateWebhooks);
       const secret = client_type === "public" ? null : newSecret("onair_cs_");
       const webhook_secret = newWebhookSecret();
       const at = isoTime(now());
@@ -84,7 +84,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
         delivery: checked.delivery ?? "webhook",
         webhook_url: checked.webhook_url ?? null,
         webhook_secret,
-        scopes: asked,
+        scopes: requested,
         redirect_uris: checked.redirect_uris ?? [],
         rate_limit: checked.rate_limit ?? null,
         subscription_limit: checked.subscription_limit ?? null,
@@ -116,7 +116,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
   app.get(
     "/admin/v1/applications",
     async ({ query }) => {
-      const { limit, after } = list.asked(query);
+      const { limit, after } = list.requested(query);
       const found = await store.applications.page(after, limit + 1);
       const { rows, pagination } = list.page(found, limit, ({ id }) => id);
       return { data: rows.map(shown), pagination, message: "OK" };

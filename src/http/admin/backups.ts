@@ -157,7 +157,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptio
   app.get(
     "/admin/v1/backups",
     async ({ query }) => {
-      const { limit, after } = list.asked(query);
+      const { limit, after } = list.requested(query);
       const found = await backups.page(after, limit + 1);
       const { rows, pagination } = list.page(found, limit, ({ id }) => id);
       return { data: rows.map(shown), pagination, message: "OK" };

@@ -11,7 +11,7 @@ import { TagSchema } from "../public/categories.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
-import { keepOne, OwnId, rowOf, underId } from "./records.ts";
+import { OwnId, rowOf, storeOne, withPathId } from "./records.ts";
 
 const { id, ...exampleFields } = exampleCategory;
 
@@ -74,7 +74,7 @@ export function categoryRoutes(
   app.put(
     "/admin/v1/categories/:id",
     async ({ params: { id }, body }) => {
-      await keepOne(data.categories, underId(id, body));
+      await storeOne(data.categories, withPathId(id, body));
       return { category: await rowOf(store.categories, id, unknownCategory), message: "OK" };
     },
     {

@@ -10,7 +10,7 @@ import { IdParameter } from "../parameters.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
-import { keepOne, OwnId, rowOf, underId } from "./records.ts";
+import { OwnId, rowOf, storeOne, withPathId } from "./records.ts";
 
 const { id, ...exampleFields } = exampleChannel;
 
@@ -71,7 +71,7 @@ export function channelRoutes(
   app.put(
     "/admin/v1/channels/:id",
     async ({ params: { id }, body }) => {
-      await keepOne(data.channels, underId(id, body));
+      await storeOne(data.channels, withPathId(id, body));
       return { channel: await rowOf(store.channels, id, unknownChannel), message: "OK" };
     },
     {

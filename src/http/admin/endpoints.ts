@@ -100,7 +100,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: E
   app.get(
     "/admin/v1/endpoints",
     async ({ query }) => {
-      const { limit, after } = list.asked(query);
+      const { limit, after } = list.requested(query);
       const all = (await store.endpoints.failing())
         .filter(({ application_id }) => application_id > after)
         .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));

@@ -20,7 +20,7 @@ export function idList(what: string, cursors: Cursors) {
   return {
     query,
     /** The requested number of items, and the id after which the page begins; "" for the first page. */
-    asked({ limit = defaultResults, cursor }: Static<typeof query>) {
+    requested({ limit = defaultResults, cursor }: Static<typeof query>) {
       const [after = ""] = positionOf<[string]>(cursors, cursor, what, "another list") ?? [];
       return { limit, after };
     },

@@ -13,7 +13,7 @@ export const OwnId = Type.Optional(
 );
 
 /** Sets the id of the path on the body; throws when the body has a different one. */
-export function underId<Body extends { readonly id?: number }>(
+export function withPathId<Body extends { readonly id?: number }>(
   id: number,
   body: Body,
 ): Body & { id: number } {
@@ -22,7 +22,7 @@ export function underId<Body extends { readonly id?: number }>(
 }
 
 /** Stores one record; throws `conflict` when a unique value is taken. */
-export async function keepOne<Input>({ keep }: Intake<Input>, input: Input): Promise<void> {
+export async function storeOne<Input>({ keep }: Intake<Input>, input: Input): Promise<void> {
   const [refused] = await keep([input]);
   if (refused) throw new DomainError("conflict", refused);
 }

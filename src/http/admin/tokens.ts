@@ -95,9 +95,9 @@ export function tokenRoutes(app: AdminListener, { store, now }: TokenRouteOption
   app.post(
     "/admin/v1/applications/:id/tokens",
     async ({ params: { id }, body, status }) => {
-      const { scopes: asked, expires_in } = body ?? {};
+      const { scopes: requested, expires_in } = body ?? {};
       const application = existing(await store.applications.find(id));
-      const scopes = asked ? parseScopes(asked.join(" ")) : application.scopes;
+      const scopes = requested ? parseScopes(requested.join(" ")) : application.scopes;
       if (!scopes?.every((scope) => application.scopes.includes(scope))) {
         const message = `may hold what the application may have: ${application.scopes.join(", ") || "nothing"}`;
         throw invalidFields([{ in: "body", field: "scopes", message }]);

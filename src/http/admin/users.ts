@@ -10,7 +10,7 @@ import { IdParameter } from "../parameters.ts";
 import { everyRole, writers } from "./access.ts";
 import type { AdminListener } from "./base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
-import { keepOne, OwnId, rowOf, underId } from "./records.ts";
+import { OwnId, rowOf, storeOne, withPathId } from "./records.ts";
 
 const { id, ...exampleFields } = exampleUser;
 
@@ -68,7 +68,7 @@ export function userRoutes(
   app.put(
     "/admin/v1/users/:id",
     async ({ params: { id }, body }) => {
-      await keepOne(data.users, underId(id, body));
+      await storeOne(data.users, withPathId(id, body));
       return { user: await rowOf(store.users, id, unknownUser), message: "OK" };
     },
     {

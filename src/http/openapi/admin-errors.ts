@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../domain/errors.ts";
 import type { Json } from "./components.ts";
-import { errorResponder, errorSchema, type Sample } from "./errors.ts";
+import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, contentRange, requestIdHeader, retryAfter } from "./headers.ts";
 
 /** Codes of the errors that routes of the admin listener may have. */
@@ -15,7 +15,7 @@ export type AdminErrorCode =
 export const adminHeaders: Json = { "X-Request-Id": requestIdHeader };
 
 /** What each error looks like. */
-const samples: Readonly<Record<AdminErrorCode, Sample>> = {
+const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
   invalid_parameter: {
     message: "name must be at least 1 character",
     errors: [{ in: "body", field: "name", message: "must be at least 1 character" }],

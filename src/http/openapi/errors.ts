@@ -41,7 +41,7 @@ export function errorSchema(codes: readonly string[], more: Readonly<Record<stri
 }
 
 /** An error as it may come. */
-export interface Sample {
+export interface ErrorSample {
   readonly message: string;
   readonly errors?: readonly object[];
   readonly data?: readonly object[];
@@ -49,7 +49,7 @@ export interface Sample {
 
 /** What a listener says of its errors. */
 interface ErrorWords<Code extends ErrorCode | "internal_error"> {
-  readonly samples: Readonly<Record<Code, Sample>>;
+  readonly samples: Readonly<Record<Code, ErrorSample>>;
   /** When each status comes. */
   readonly statuses: Readonly<Record<number, string>>;
   /** Headers of every answer. */

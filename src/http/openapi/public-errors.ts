@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import { header, type Json } from "./components.ts";
-import { errorResponder, errorSchema, type Sample } from "./errors.ts";
+import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, requestIdHeader, retryAfter, subscriptionBudget } from "./headers.ts";
 
 /** Codes of the errors that routes of the public listener may have. */
@@ -13,7 +13,7 @@ export type PublicErrorCode =
 const missingBroadcaster = "Event channel.followed belongs to a channel: broadcaster_user_id is required";
 
 /** What each error looks like. */
-const samples: Readonly<Record<PublicErrorCode, Sample>> = {
+const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   invalid_parameter: {
     message: "limit must be an integer from 1 to 100",
     errors: [{ in: "query", field: "limit", message: "must be an integer from 1 to 100" }],

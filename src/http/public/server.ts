@@ -11,7 +11,7 @@ import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import { authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
 import { Cursors } from "../cursors.ts";
-import { notedStore } from "../noted-store.ts";
+import { invalidatingStore } from "../invalidating-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { rateLimiter } from "../rate-limit.ts";
 import { type Listening, listen } from "../server.ts";
@@ -37,7 +37,7 @@ interface PublicServerOptions {
 interface PublicServer {
   readonly ranking: Ranking;
   readonly users: UserCache;
-  /** The engine's store, wrapped by `notedStore`. */
+  /** The engine's store, wrapped by `invalidatingStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
   /** The external URL, without a trailing slash. */
@@ -52,7 +52,7 @@ interface PublicServer {
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { config, cursorKey, engine, catalogue, log, now } = options;
   const callers = new Changes();
-  const store = notedStore(engine.store, callers);
+  const store = invalidatingStore(engine.store, callers);
   const access = {
     authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
     limiter: rateLimiter(now),

@@ -3,7 +3,7 @@ import type { User } from "../../domain/users.ts";
 import type { UserStore } from "../../store/users.ts";
 
 /** The size of the cache. */
-const mostUsers = 50_000;
+const maxUsers = 50_000;
 
 /**
  * An LRU cache of users in front of the store. Code that changes users calls `forget` after the change is stored and
@@ -14,7 +14,7 @@ export class UserCache {
   /** Counts the calls of `forget`. */
   #changes = 0;
   readonly #users = new LRUCache<string, User>({
-    max: mostUsers,
+    max: maxUsers,
     dispose: ({ id }, name) => {
       if (this.#names.get(id) === name) this.#names.delete(id);
     },

@@ -1,7 +1,7 @@
 import type { StreamPosition } from "./stream-position.ts";
 
 /** Why a stream ended. */
-export type Ending = "client" | "stalled" | "not_allowed" | "failed" | "stopping";
+export type StreamEnding = "client" | "stalled" | "not_allowed" | "failed" | "stopping";
 
 /** A part of a stream and the position after it. */
 export interface StreamPart {
@@ -19,7 +19,7 @@ interface EventStreamOptions {
   /** The part after a position; with `isReminded` at least a heartbeat. null: the stream must end. */
   next(position: StreamPosition, isReminded: boolean): Promise<StreamPart | null>;
   /** Called once. */
-  ended(reason: Ending): void;
+  ended(reason: StreamEnding): void;
 }
 
 /** One open stream. It makes the next part when the reader has taken the last one, so it never holds more than one. */
@@ -70,12 +70,12 @@ export class EventStream {
     this.#waiting?.();
   }
 
-  end(reason: Exclude<Ending, "client">): void {
+  end(reason: Exclude<StreamEnding, "client">): void {
     if (!this.#isEnded) this.#controller?.close();
     this.#end(reason);
   }
 
-  #end(reason: Ending): void {
+  #end(reason: StreamEnding): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#waiting?.();

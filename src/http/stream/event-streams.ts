@@ -8,7 +8,7 @@ import type { Store } from "../../store/store.ts";
 import type { Authenticator } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import type { Cursors } from "../cursors.ts";
-import { type Ending, EventStream, type StreamPart } from "./event-stream.ts";
+import { EventStream, type StreamEnding, type StreamPart } from "./event-stream.ts";
 import { deliveryFrame, gapFrame, heartbeat, opening } from "./stream-frames.ts";
 import { type StreamOwner, type StreamPlaces, tryAgainLater } from "./stream-places.ts";
 import { idOf, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
@@ -94,14 +94,14 @@ export class EventStreams {
    * of another stream, `rate_limited` when the application has too many streams open, `unavailable` while the server
    * stops.
    */
-  async open(asked: StreamRequest): Promise<ReadableStream<Uint8Array>> {
-    const { caller, token, cut } = asked;
+  async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
+    const { caller, token, cut } = request;
     const { application, grant } = caller;
     if (application.delivery === "webhook") {
       const message = "This application gets its events by webhook only; ask the platform for its stream";
       throw new DomainError("stream_disabled", message);
     }
-    const { position, frames } = await this.#start(asked);
+    const { position, frames } = await this.#start(request);
     await this.#takePlace(grant);
     const streams = this.#open.get(application.id) ?? new Set();
     const stream = new EventStream({
@@ -156,7 +156,7 @@ export class EventStreams {
     throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
   }
 
-  #ended(stream: EventStream, owner: StreamOwner, reason: Ending): void {
+  #ended(stream: EventStream, owner: StreamOwner, reason: StreamEnding): void {
     const { applicationId } = owner;
     const streams = this.#open.get(applicationId);
     if (!streams?.delete(stream)) return;
@@ -182,12 +182,12 @@ export class EventStreams {
   }
 
   /** The first position of a stream, and the frames that state it. */
-  async #start(asked: StreamRequest): Promise<{ position: StreamPosition; frames: string }> {
+  async #start(request: StreamRequest): Promise<{ position: StreamPosition; frames: string }> {
     const { store, cursors, keptMs, now: clock } = this.#options;
-    const { grant } = asked.caller;
+    const { grant } = request.caller;
     const now = clock();
     const last = await store.deliveries.last();
-    const known = asked.lastId === null ? null : positionOfId(cursors, asked.lastId, grant);
+    const known = request.lastId === null ? null : positionOfId(cursors, request.lastId, grant);
     const keptSince = now - keptMs;
     // A number above the last one comes from a database that was since restored from a backup.
     if (known && known.seq <= last) {
@@ -196,7 +196,7 @@ export class EventStreams {
         known.at >= keptSince || (await store.deliveries.lastRemoved(grant.applicationId)) <= known.seq;
       if (isKept) return { position: known, frames: opening };
     }
-    const from = known?.at ?? asked.after ?? now;
+    const from = known?.at ?? request.after ?? now;
     if (!known && from >= now) return { position: { seq: last, at: now }, frames: opening };
     const at = Math.max(from, keptSince);
     const position = { seq: await store.deliveries.lastBefore(at), at };
@@ -206,9 +206,9 @@ export class EventStreams {
 
   /** The part after a position; null when the stream must end. */
   async #next(token: string, from: StreamPosition, isReminded: boolean): Promise<StreamPart | null> {
-    const asked = await this.#allowed(token);
-    if (!asked) return null;
-    const read = await this.#readShared(asked.grant, from);
+    const reader = await this.#allowed(token);
+    if (!reader) return null;
+    const read = await this.#readShared(reader.grant, from);
     // Checked again: access may have changed during the read.
     const caller = await this.#allowed(token);
     if (!caller) return null;

@@ -8,7 +8,7 @@ export interface StreamOwner {
 }
 
 /** Open streams of all applications. */
-const mostOpen = 10_000;
+const maxOpen = 10_000;
 export const tryAgainLater = { retryAfterSeconds: 5 };
 
 /** The part of the users' streams of an application that one user may have. */
@@ -42,7 +42,7 @@ export class StreamPlaces {
       const message = `${full.of} has ${full.limit} event streams open, and ${full.limit} is the limit; close one first`;
       throw new DomainError("rate_limited", message, tryAgainLater);
     }
-    if (this.#count >= mostOpen) {
+    if (this.#count >= maxOpen) {
       throw new DomainError("unavailable", "Too many event streams are open", tryAgainLater);
     }
     for (const { key } of shares) this.#open.set(key, this.#openOf(key) + 1);

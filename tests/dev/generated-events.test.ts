@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { pick, seeded, weighted } from "../../src/dev/chance.ts";
-import { makeUp, nextEvent, type Scene } from "../../src/dev/made-up-events.ts";
+import { generateEvent, nextEvent, type Scene } from "../../src/dev/generated-events.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
 import { summaryOf } from "../../src/dev/summary.ts";
 import { builtInEventTypes, checkPayload } from "../../src/domain/events/catalogue.ts";
@@ -36,7 +36,7 @@ describe("made-up events", () => {
     (name, type) => {
       const random = seeded(7);
       for (let i = 0; i < 200; i++) {
-        const { data } = makeUp(name, scene(random, i % 2 === 0));
+        const { data } = generateEvent(name, scene(random, i % 2 === 0));
         expect(checkPayload(type, data)).toEqual([]);
         const { broadcaster, text } = summaryOf(JSON.stringify({ type: name, version: 1, data }));
         expect(broadcaster).not.toBe("");
@@ -47,14 +47,14 @@ describe("made-up events", () => {
   );
 
   test("are the same for the same chance", () => {
-    const make = () => JSON.stringify(makeUp("chat.message.sent", scene(seeded(5), true)));
+    const make = () => JSON.stringify(generateEvent("chat.message.sent", scene(seeded(5), true)));
     expect(make()).toBe(make());
   });
 
   test("no user follows or pays themselves", () => {
     const random = seeded(8);
     for (let i = 0; i < 500; i++) {
-      const { data } = makeUp("channel.followed", scene(random, true)) as {
+      const { data } = generateEvent("channel.followed", scene(random, true)) as {
         data: { broadcaster: { user_id: number }; follower: { user_id: number } };
       };
       expect(data.follower.user_id).not.toBe(data.broadcaster.user_id);
@@ -62,10 +62,10 @@ describe("made-up events", () => {
   });
 
   test("tell of a livestream what becomes of it", () => {
-    const ended = makeUp("livestream.status.updated", scene(seeded(1), true));
+    const ended = generateEvent("livestream.status.updated", scene(seeded(1), true));
     expect(ended.livestream).toBe("ended");
     expect(ended.data).toMatchObject({ is_live: false, title: "Old", started_at: "2026-01-14T15:00:00Z" });
-    const started = makeUp("livestream.status.updated", scene(seeded(1), false));
+    const started = generateEvent("livestream.status.updated", scene(seeded(1), false));
     expect(started.livestream).toMatchObject({ started_at: "2026-01-14T16:00:00.000Z" });
     expect(started.data).toMatchObject({ is_live: true, ended_at: null });
   });
@@ -86,7 +86,7 @@ describe("made-up events", () => {
     }
     expect([...counts.keys()].sort()).toEqual(["chat.message.sent", "moderation.banned"]);
     expect(counts.get("chat.message.sent")).toBeGreaterThan((counts.get("moderation.banned") ?? 0) * 10);
-    expect(() => makeUp("of.another.kind", scene(random, true))).toThrow(RangeError);
+    expect(() => generateEvent("of.another.kind", scene(random, true))).toThrow(RangeError);
   });
 
   test("bodies that are none have no summary", () => {

@@ -59,7 +59,7 @@ const users: Effects<UserStore> = {
  * Wraps the store for all users but the engine: a change of an application or its tokens is noted in `callers` after it
  * is stored and before it is acknowledged. So no cached caller or open event stream outlives the change.
  */
-export function notedStore(store: Store, callers: Changes): Store {
+export function invalidatingStore(store: Store, callers: Changes): Store {
   return replacing(store, {
     applications: () => noted(store.applications, applications, callers),
     tokens: () => noted(store.tokens, tokens, callers),

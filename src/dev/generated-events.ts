@@ -34,7 +34,7 @@ export interface Scene {
 }
 
 /** A generated event: its payload, and the change of the broadcaster's livestream, which is applied first. */
-export interface MadeUp {
+export interface GeneratedEvent {
   readonly data: object;
   readonly livestream?: LivestreamInput | "ended";
 }
@@ -42,14 +42,14 @@ export interface MadeUp {
 interface Kind {
   /** The weight of the event against the others. */
   readonly weight: (live: boolean) => number;
-  readonly make: (scene: Scene) => MadeUp;
+  readonly make: (scene: Scene) => GeneratedEvent;
 }
 
 /** The type parameter makes the compiler check the payload against the event's schema. */
 function kind<Type extends EventType>(
   _type: Type,
   weight: Kind["weight"],
-  make: (scene: Scene) => MadeUp & { readonly data: Type["example"] },
+  make: (scene: Scene) => GeneratedEvent & { readonly data: Type["example"] },
 ): Kind {
   return { weight, make };
 }
@@ -216,7 +216,7 @@ export function nextEvent<T extends Wanted>(wanted: readonly T[], random: Random
 }
 
 /** Generates an event. Throws a `RangeError` for an event that `nextEvent` never chooses. */
-export function makeUp(event: string, scene: Scene): MadeUp {
+export function generateEvent(event: string, scene: Scene): GeneratedEvent {
   const known = kinds.get(event);
   if (!known) throw new RangeError(`there is no way to make up ${event}`);
   return known.make(scene);

@@ -187,7 +187,7 @@ describe("people", () => {
     ["hidden", { ...gifts, gifter: hidden }, []],
     [
       "hidden yet named",
-      { ...gifts, gifter: { ...hidden, username: "quiet_otter" } },
+      { ...gifts, gifter: { ...hidden, username: "ninja_fox" } },
       [["data.gifter.username", "must be null"]],
     ],
     [

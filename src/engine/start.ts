@@ -22,7 +22,7 @@ import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import { maintenance } from "./maintenance.ts";
 import { watchedStore } from "./watched-store.ts";
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly settings: EngineSettings;
   readonly log: Log;
   readonly now: () => number;

@@ -75,7 +75,7 @@ export function replyError(
   });
 }
 
-/** What a client is told of an error that is ours. */
+/** The answer to an unexpected error, which reveals nothing of it. */
 export const internalError = "Something went wrong on our side. The request id helps to find out what.";
 
 interface Problem {

@@ -34,7 +34,7 @@ export type Answer =
   | { readonly id: number; readonly error: PlainError };
 
 /** An error as it can be sent to another thread. */
-export type PlainError =
+type PlainError =
   | {
       readonly kind: "domain";
       readonly code: ErrorCode;

@@ -6,7 +6,7 @@ import { type FromThread, plainError, type ToThread } from "./messages.ts";
 declare const self: Worker;
 
 /** What a thread starts with. */
-export interface Beginning<Contract extends ThreadContract> {
+interface Beginning<Contract extends ThreadContract> {
   readonly start: Contract["start"];
   /** To the thread that started this one. */
   readonly link: Link<Contract["calls"]>;

@@ -3,7 +3,7 @@ import type { Remote, ThreadContract } from "./contract.ts";
 import { Link } from "./link.ts";
 import { type FromThread, type ToThread, thrownError } from "./messages.ts";
 
-export interface ThreadOptions<Contract extends ThreadContract> {
+interface ThreadOptions<Contract extends ThreadContract> {
   /** Its name in the log. */
   readonly name: string;
   /** The URL of a module that calls `runThread` with the same contract. */

@@ -34,7 +34,7 @@ export function signedHeaders(
 }
 
 /** What the headers of an attempt say about its delivery. */
-export interface DescribedDelivery {
+interface DescribedDelivery {
   readonly id: string;
   readonly event: { readonly id: string; readonly name: string; readonly version: number };
   readonly subscription_id: string;

@@ -22,7 +22,7 @@ import type { Unload } from "./queues/unload.ts";
 import type { Recorder } from "./recorder.ts";
 import { isOverloaded } from "./retry.ts";
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly capacity: MemoryCapacity<EndpointQueue>;
@@ -38,7 +38,7 @@ export interface DeliveryOptions {
 }
 
 /** Makes attempts. */
-export interface DeliveryWorker {
+interface DeliveryWorker {
   /** Attempts under way. */
   readonly inFlight: number;
   /** Brings the next delivery of a queue to its record: take → sign → send → judge → record. Never rejects. */

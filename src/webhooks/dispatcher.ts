@@ -16,7 +16,7 @@ import { Scheduler } from "./queues/scheduler.ts";
 import { createUnload } from "./queues/unload.ts";
 import { createRecorder } from "./recorder.ts";
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;

@@ -17,7 +17,7 @@ export interface Reservation {
   end(taken: readonly DueDelivery[]): void;
 }
 
-export interface DeliveryIntakeOptions {
+interface DeliveryIntakeOptions {
   readonly store: { readonly deliveries: Pick<Store["deliveries"], "claim" | "release"> };
   readonly log: Log;
   readonly now: () => number;
@@ -28,7 +28,7 @@ export interface DeliveryIntakeOptions {
 }
 
 /** Brings deliveries into memory: those that are being published, and those that are due in the store. */
-export interface DeliveryIntake {
+interface DeliveryIntake {
   reserve(): Reservation;
   claim(queue: EndpointQueue): Promise<void>;
   /** Nothing more is sent for these subscriptions, and nothing less for others. */

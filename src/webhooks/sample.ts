@@ -23,7 +23,7 @@ export interface SampleExchange {
   readonly answer: SampleAnswer;
 }
 
-export interface SampleAnswer {
+interface SampleAnswer {
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

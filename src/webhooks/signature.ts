@@ -7,7 +7,7 @@
 
 import type { KeyObject } from "node:crypto";
 
-/** Loaded at its first use, because that takes some 5 ms: a server that has just started signs nothing. */
+/** Loaded on first use, to keep it out of the start. */
 const node = () => process.getBuiltinModule("node:crypto");
 
 const secretPrefix = "whsec_";

@@ -8,7 +8,7 @@ import type { Engine, EngineSettings, StreamedListener } from "../engine.ts";
 import type { EngineThread } from "../worker.ts";
 import { sharedStore } from "./shared-store.ts";
 
-export interface EngineThreadOptions {
+interface EngineThreadOptions {
   /** The URL of `../worker.ts`. */
   readonly program: string;
   readonly settings: EngineSettings;

@@ -21,7 +21,7 @@ type AuthorizationErrorCode =
   | "access_denied"
   | "temporarily_unavailable";
 
-/** An error that the application is told through its redirect URI. */
+/** An error that is sent to the application's redirect URI. */
 class AuthorizationError extends Error {
   constructor(
     readonly code: AuthorizationErrorCode,
@@ -31,7 +31,7 @@ class AuthorizationError extends Error {
   }
 }
 
-/** An error that only the person in front of the browser is told. */
+/** An error that is shown only in the browser. */
 class UndeliverableError extends Error {}
 
 const maxQueryLength = 8192;
@@ -177,7 +177,7 @@ function requestedRedirectUri(
   return asked;
 }
 
-/** PKCE is for everybody, and only with S256 (OAuth 2.1; RFC 7636, section 4.4.1). */
+/** PKCE is required of all clients, and only with S256 (OAuth 2.1; RFC 7636, section 4.4.1). */
 function readRequest(application: Application, parameters: Parameters, repeated: ReadonlySet<string>) {
   const refuse = (message: string) => new AuthorizationError("invalid_request", message);
   if (repeated.size > 0) throw refuse("A parameter is given more than once");

@@ -19,8 +19,8 @@ export function redirect(requestContext: RequestContext, location: string, cooki
 }
 
 /**
- * An error that must not be told to the redirect URI (RFC 6749, section 4.1.2.1): a page for people, or JSON for
- * whoever does not ask for HTML.
+ * An error that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1): an HTML page when the request accepts
+ * HTML, else JSON.
  */
 export function replyToPerson(requestContext: RequestContext, error: string, description: string): Response {
   if (!(requestContext.request.headers.get("accept") ?? "").includes("text/html")) {

@@ -18,7 +18,7 @@ export function Form<Fields extends TProperties>(
   return Type.Object(fields, { ...asForm, ...about, ...(example && { examples: [example] }) });
 }
 
-/** One of several forms, told apart by `grant_type`. */
+/** One of several forms, distinguished by `grant_type`. */
 export function FormByGrantType<Forms extends TObject[]>(
   forms: [...Forms],
   { example, ...about }: { $id: string; description: string; example: object },

@@ -61,7 +61,7 @@ export interface Operation {
   readonly codes: readonly string[];
 }
 
-/** Whom to ask is for the platform to say; what there is to read is here. */
+/** The contact in a document: the API reference, because On Air does not know the platform's contact. */
 export const contact = (url: string): Json => ({ name: "On Air", url: `${url}/docs` });
 
 /** What the operations of a listener have in common. */

@@ -115,7 +115,7 @@ export function pageHeaders(publicUrl: string): ExtraHeaders {
   };
 }
 
-/** Beside the event loop. node:zlib is loaded only for this, because that takes 5 ms. */
+/** Compresses outside the event loop. node:zlib is loaded on demand, to keep it out of the start. */
 function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
   process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {

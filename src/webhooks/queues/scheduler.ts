@@ -4,7 +4,7 @@ import { Fifo } from "./fifo.ts";
 const sliceMs = 1;
 
 /** What a scheduler runs. */
-export interface ScheduledWork<T> {
+interface ScheduledWork<T> {
   /** Does one step for a queue; false: there is nothing more to do until the queue is added again. */
   readonly step: (queue: T) => boolean;
   /** Backpressure: while false, queues with new work (or the others) wait until `resume`. */

@@ -21,7 +21,10 @@ interface Receiver {
   readonly sequence: number;
 }
 
-/** Statements of SQLite itself: once for each event or subscriber, of whom one event may have ten thousand. */
+/**
+ * Raw statements of SQLite, because they run once for each event or subscriber, and one event may have ten thousand
+ * subscribers.
+ */
 export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: DeliveryModes): Publish {
   const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
     "SELECT fingerprint, deliveries FROM events WHERE id = ?",

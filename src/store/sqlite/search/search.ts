@@ -71,7 +71,7 @@ function startOf(foldedUsername: string): string {
   return shifted(0) + shifted(1) + shifted(2);
 }
 
-/** Runs of the same character are told apart from so many to so many; longer ones are taken for the longest. */
+/** Runs of one character from `shortestRun` on are indexed by length; those above `longestRun` count as that long. */
 const [shortestRun, longestRun] = [4, 8];
 const runs = /(.)\1{3,}/gsu;
 
@@ -81,7 +81,7 @@ function runTrigram(character: string, length: number): string {
   return `${shifted}\uf8ff${String.fromCharCode(0xe000 + length)}`;
 }
 
-/** Of each run of a text: the character, and its length as far as it is told apart. */
+/** The runs of a text: each character with its length, at most `longestRun`. */
 function* runsOf(text: string): Generator<{ character: string; length: number }> {
   for (const [run, character = ""] of text.matchAll(runs)) {
     yield { character, length: Math.min(run.length / character.length, longestRun) };

@@ -90,13 +90,24 @@ export function opaque<Context>(
 /** The gate of a route for all, which needs neither token nor key. */
 export const openGate = opaque(async () => {});
 
+/**
+ * Keeps a body from Elysia's own parsers, which run before the gate and read without a limit, also where the route takes
+ * none. Throws for a schema that does not say whether it takes other fields: Elysia would write that into it.
+ */
+export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
+  if (route.body?.["type"] === "object" && !("additionalProperties" in route.body)) {
+    throw new Error(`The body ${route.body.$id ?? "of a route"} must say additionalProperties`);
+  }
+  route.parse ??= [deferred.name];
+}
+
 /** Reads the input of one route, for the macro that checks its access. */
 export function routeInput(maxBodyBytes?: number) {
   let reader: InputReader | null = null;
   return {
     introspect(route: InputSchemas & { parse?: unknown }): void {
       reader = inputReader(route, maxBodyBytes);
-      if (route.body) route.parse = [deferred.name];
+      deferBody(route);
     },
     read: (context: InputContext): Promise<void> | void => reader?.(context),
   };

@@ -71,8 +71,10 @@ export function listener(options: {
     .onRequest((context) => {
       const { request } = context;
       context.requestContext = newRequestContext(request, listenerContext);
-      // The router searches the path from the eleventh character of the URL on, and would miss its start behind a
-      // shorter host.
+      // The router searches the path from the eleventh character of the URL on. Behind a shorter host, or without a
+      // valid one, where the URL is a path alone, it would see another path than the client asked for.
+      if (!request.url.startsWith("http"))
+        throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
       if (hostIsShort(request.url))
         throw new DomainError("invalid_parameter", "The Host header is too short");
     });

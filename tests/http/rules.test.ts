@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, json, testServer } from "../support/server.ts";
+import { adminKey, json, startServer, testServer } from "../support/server.ts";
 
 /** The rules that hold for every route of the public API. */
 const server = await testServer();
@@ -322,6 +322,48 @@ test("a short Host does not lead to another path", async () => {
   // The router looks for the path from the eleventh character of a URL on.
   expect(await statusLine(publicUrl, asked("/zz/public/v1/categories"))).toStartWith("HTTP/1.1 400 ");
   expect(await statusLine(adminUrl, asked("/zz/healthz"))).toStartWith("HTTP/1.1 400 ");
+});
+
+test.each([
+  ["with a space", "Host: a b\r\n"],
+  ["with a user", "Host: user@localhost\r\n"],
+  ["with a path", "Host: localhost/x\r\n"],
+  ["with a query", "Host: a?b\r\n"],
+  ["that is empty", "Host: \r\n"],
+])("a Host %s does not lead to another path", async (_, line) => {
+  const { publicUrl, adminUrl } = server.app;
+  const asked = (path: string) => `GET ${path} HTTP/1.1\r\n${line}Connection: close\r\n\r\n`;
+  const behindLongName = asked("/zzzzzzzzzzzzz/public/v1/categories");
+  expect(await statusLine(publicUrl, behindLongName)).toStartWith("HTTP/1.1 400 ");
+  expect(await statusLine(adminUrl, asked("/zzzzzzzzzzz/healthz"))).toStartWith("HTTP/1.1 4");
+});
+
+describe("a route that takes no body leaves one where it is", () => {
+  const retry = "/public/v1/events/deliveries/01KEYN2Q9HAVJ4W6C0B9RZ5T1M/retry";
+  const malformed = { method: "POST", body: "{", headers: { "content-type": "application/json" } };
+
+  test("401 comes before a malformed one", async () => {
+    expect((await server.get(retry, undefined, malformed)).status).toBe(401);
+    const withoutKey = await fetch(`${server.app.adminUrl}/admin/v1/backups`, malformed);
+    expect(withoutKey.status).toBe(401);
+  });
+
+  test("it changes nothing about the answer", async () => {
+    expect((await server.get(retry, app.token, malformed)).status).toBe(404);
+    const path = `${subscriptions}?id=01KEYN2Q9HAVJ4W6C0B9RZ5T1M`;
+    expect((await server.get(path, app.token, { ...malformed, method: "DELETE" })).status).toBe(204);
+  });
+});
+
+test("the OpenAPI document does not depend on which routes were asked before it", async () => {
+  const other = await startServer();
+  await other.post("/oauth/revoke", {});
+  await other.post(subscriptions, {}, app.token);
+  const answers = await Promise.all([other, server].map((one) => one.get("/openapi.json")));
+  const [after, before] = await Promise.all(answers.map((answer) => answer.text()));
+  const unplaced = (text = "") => text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "");
+  expect(unplaced(after)).toBe(unplaced(before));
+  await other.stop();
 });
 
 test("everything behind a token is not to be stored", async () => {

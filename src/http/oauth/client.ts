@@ -3,7 +3,7 @@ import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admitAnyone, rateLimited } from "../auth.ts";
-import { deferred, type OpenContext } from "../input.ts";
+import { deferBody, type OpenContext } from "../input.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { OAuthError, uncached } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
@@ -33,7 +33,7 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
   return {
     introspect(route: { body?: TSchema; parse?: unknown }): void {
       form = route.body;
-      route.parse = [deferred.name];
+      deferBody(route);
     },
     async admit(context: ClientContext): Promise<void> {
       const { requestContext, request, set } = context;

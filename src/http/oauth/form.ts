@@ -26,7 +26,12 @@ export function FormByGrantType<Forms extends TObject[]>(
   return Type.Union(forms, { ...asForm, ...about, examples: [example] });
 }
 
-const asForm = { contentMediaType: formMediaType, noValidate: true } as const;
+const asForm = {
+  contentMediaType: formMediaType,
+  noValidate: true,
+  // Unknown parameters are ignored (RFC 6749, section 3.2).
+  additionalProperties: true,
+} as const;
 
 /** Parameters by name. One without a value is left out. */
 export type Parameters = ReadonlyMap<string, string>;

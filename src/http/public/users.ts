@@ -83,6 +83,13 @@ const FoundUsers = answer(
   { data: Type.Array(UserSummarySchema, { description: "The best first." }), message: Message },
   {
     name: "UserSearchAnswer",
+    links: {
+      GetUser: {
+        operationId: "getUser",
+        description: "The whole profile of the first user found.",
+        parameters: { username: "$response.body#/data/0/username" },
+      },
+    },
     description: "The users found; nothing found is an empty list.",
     example: { data: [exampleSummary], message: "OK" },
     headers: {

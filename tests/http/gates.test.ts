@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { adminListener } from "../../src/http/admin/base.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
 import { authenticator } from "../../src/http/auth.ts";
+import { openApiRoutes } from "../../src/http/openapi/plugin.ts";
 import { publicListener, withTokens } from "../../src/http/public/base.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { answerOtherMethods, type Listening, listen } from "../../src/http/server.ts";
@@ -61,4 +62,11 @@ test("a route that Elysia cannot compile answers 500 in the shape of all errors"
   expect(answer.status).toBe(500);
   expect(answer.headers.get("content-type")).toBe("application/json");
   expect(await answer.json()).toMatchObject({ code: "internal_error", errors: [] });
+});
+
+test("no hook of the reference has Elysia parse cookies for every route", () => {
+  const app = publicApp();
+  const reference = { documentation: {}, scheme: "", url: () => "", complete: async () => "" };
+  openApiRoutes(app, reference);
+  expect(app).toMatchObject({ inference: { cookie: false, body: false } });
 });

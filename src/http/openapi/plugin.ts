@@ -2,7 +2,7 @@ import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { type Cached, cached, replyCached } from "../cached.ts";
 import { openGate } from "../input.ts";
-import { handlerContext } from "../server.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { WrittenDocument } from "./complete.ts";
 import { docsPath, pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./scalar.ts";
 
@@ -20,6 +20,12 @@ export interface Reference {
   readonly complete: (written: WrittenDocument, url: string) => Promise<string>;
 }
 
+interface PluginContext {
+  readonly requestContext: RequestContext;
+  /** What the plugin answers. */
+  readonly responseValue: unknown;
+}
+
 /**
  * Documents the routes of an app by `@elysiajs/swagger`: their OpenAPI document at `/openapi.json`, and a page by
  * Scalar at `/docs`, which works without the internet. Both are made when they are first asked for.
@@ -28,17 +34,20 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { documentation, scheme, url } = reference;
   const document = documentOf(reference);
   const page = pageOf();
+  // Names what it uses of its context: from a hook that passes all of it on, Elysia concludes that every route of the app
+  // uses all of it, and parses cookies for each request.
+  const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
+    if (requestContext.path === docsPath) {
+      return replyCached(requestContext, await page(responseValue), pageHeaders(url()));
+    }
+    const made = await document(responseValue as WrittenDocument, url());
+    return replyCached(requestContext, made, { "cache-control": "public, max-age=300" });
+  };
   const plugin = new Elysia()
     .onTransform(openGate)
-    // Replaces what the plugin answers, which has neither our headers nor a line in the log.
-    .onAfterHandle(async (context) => {
-      const { requestContext } = handlerContext(context);
-      if (context.route === docsPath) {
-        return replyCached(requestContext, await page(context.responseValue), pageHeaders(url()));
-      }
-      const made = await document(context.responseValue as WrittenDocument, url());
-      return replyCached(requestContext, made, { "cache-control": "public, max-age=300" });
-    })
+    // Replaces what the plugin answers, which has neither our headers nor a line in the log. A boundary: the plugin's own
+    // app does not know the context of the listener that it is added to.
+    .onAfterHandle(replace as never)
     .use(
       swagger({
         path: docsPath,

@@ -6,7 +6,7 @@ import type { StorageFault } from "./store/faults.ts";
 const checkEveryMs = 5 * second;
 const checkAgainMs = second;
 
-/** A check that takes longer goes on, but nothing waits for it. */
+/** Callers wait no longer than this for a check. */
 const checkAtMostMs = second;
 
 const messages: Readonly<Record<StorageFault, string>> = {
@@ -16,12 +16,12 @@ const messages: Readonly<Record<StorageFault, string>> = {
   replaced: "The file of the database was removed or replaced while it is served: start the server again",
 };
 
-/** What only another start can mend. */
+/** Faults that last until the server is started again. */
 const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damaged", "replaced"]);
 
 /**
- * Knows whether the storage can be used: by what every part of the server reports with `note`, and by a look at it now
- * and then. The log has one line when that changes.
+ * Whether the storage can be used, in the thread that answers: from what every read and write reports with `note`, and
+ * from a check at intervals. The log has one line for each change.
  */
 export class StorageWatch {
   #fault: StorageFault | null = null;
@@ -40,7 +40,7 @@ export class StorageWatch {
     return this.#fault && messages[this.#fault];
   }
 
-  /** Takes what was found by a read or a write. */
+  /** Reports a fault that a read or a write has found. */
   readonly note = (fault: StorageFault): void => {
     if (this.#fault === fault || lasting.has(this.#fault)) return;
     if (this.#fault !== null && !lasting.has(fault)) return;
@@ -48,7 +48,7 @@ export class StorageWatch {
     this.#tell();
   };
 
-  /** Begins to look by itself, and to log: a start that fails says why without that. */
+  /** Begins to check and to log. Before that, a start that fails reports the reason itself. */
   start(check: CheckStorage): void {
     this.#check = check;
     this.#tell();
@@ -65,7 +65,7 @@ export class StorageWatch {
     clearTimeout(this.#timer);
   }
 
-  /** Looks now, unless that was done within the last second. */
+  /** Checks now, unless a check has just been made. */
   async look(): Promise<void> {
     const check = this.#check;
     if (check === null || performance.now() - this.#checkedAt < checkAgainMs) return;

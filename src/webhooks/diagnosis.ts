@@ -71,7 +71,7 @@ export function diagnose(attempt: Diagnosed): string | null {
 const beginsWithHttps = "it must begin with https:// where the receiver speaks TLS";
 const beginsWithHttp = "it must begin with http:// where the receiver speaks no TLS";
 
-/** What servers say that expect TLS and can tell that they were spoken to without it. */
+/** What servers that expect TLS answer to a request without it. */
 const saysHttps = /HTTPS (server|port)|SSL-enabled server|plain HTTP request/i;
 
 /** Where the scheme of the webhook URL is, or may be, the wrong one. */

@@ -11,7 +11,7 @@ import { hour, minute, second } from "../domain/time.ts";
  * - `ok`: a 2xx. `status`: any other final status.
  * - `dns`: the name did not resolve. `blocked`: it may not be called (see address.ts).
  * - `refused`, `unreachable`: no connection. `tls`: no trusted encryption.
- * - `proxy`: the operator's egress proxy failed, which tells nothing of the receiver.
+ * - `proxy`: the operator's egress proxy failed, which says nothing about the receiver.
  * - `reset`: the connection broke before a status. `timeout`: no status in time.
  * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
  * - `canceled`: this process cut the attempt short. `internal`: it could not make one.
@@ -86,7 +86,7 @@ const gone = 410;
  * receiver that answers `Retry-After: 0` while it is down would use up all attempts in seconds.
  *
  * An attempt that a person asked for is none of the schedule, which goes on behind it at `resumeAt`; `attempt` is then
- * the number of the one before. It has failed for good where the schedule is at its end. A `canceled` attempt tells
+ * the number of the one before. It has failed for good where the schedule is at its end. A `canceled` attempt says
  * nothing about the receiver: it is due again at once, and its number should be used again.
  *
  * @param input.resumeAt null for an attempt of the schedule

@@ -67,7 +67,7 @@ export type SignatureVerdict =
   | "no_matching_signature";
 
 /**
- * What a receiver does: tells whether a delivery is genuine and fresh. One matching signature of
+ * The check of a receiver: whether a delivery is genuine and fresh. One matching signature of
  * the list is enough; those of unknown versions are skipped. Secrets and signatures are compared in
  * constant time.
  *

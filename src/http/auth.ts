@@ -1,3 +1,4 @@
+import { bearer } from "@elysiajs/bearer";
 import { LRUCache } from "lru-cache";
 import { DomainError } from "../domain/errors.ts";
 import { minute } from "../domain/time.ts";
@@ -8,6 +9,13 @@ import { Changes } from "./changes.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import type { RateLimiter, RateLimitState } from "./rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "./request-context.ts";
+
+/** A name that no caller can send. */
+const unguessable = crypto.randomUUID();
+
+/** The bearer plugin, reading the header alone: a token in an address or a body ends up in logs (RFC 6750, section 5.3). */
+export const headerBearer = () =>
+  bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } });
 
 /**
  * The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1); null without that scheme.

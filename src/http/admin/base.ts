@@ -1,7 +1,6 @@
-import { bearer } from "@elysiajs/bearer";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { TrustedProxies } from "../../proxies.ts";
-import { tokenOf } from "../auth.ts";
+import { headerBearer, tokenOf } from "../auth.ts";
 import { type GateContext, type InputSchemas, opaque, routeInput } from "../input.ts";
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
@@ -12,9 +11,6 @@ import { knownHosts, requireKnownHost } from "./hosts.ts";
 
 /** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
-
-/** Unguessable names for the query and body parameters of the bearer plugin, so that it reads the header alone. */
-const unguessable = crypto.randomUUID();
 
 interface AdminListenerOptions extends GateOptions {
   /** Proxies whose `X-Forwarded-For` is trusted. */
@@ -32,7 +28,7 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
       .onRequest(({ requestContext, request }) =>
         requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),
       )
-      .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
+      .use(headerBearer())
       .macro("roles", (allowed: readonly Role[]) => {
         const input = routeInput(adminBodyBytes);
         return {

@@ -62,8 +62,8 @@ export function scalarConfig(documentPath: string, scheme: string) {
 /** Serves Scalar's script. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
 export function scriptRoute(app: AnyElysia): void {
   const source = () => Bun.file(scalarFile).bytes();
-  const plain = once(async () => shared(await source()));
-  const gzipped = once(async () => shared(await compress(await source())));
+  const plain = onceUnlessFailed(async () => shared(await source()));
+  const gzipped = onceUnlessFailed(async () => shared(await compress(await source())));
   app.get(
     scriptPath,
     async (context) => {
@@ -137,7 +137,7 @@ function acceptsGzip(header: string): boolean {
 }
 
 /** What failed is made anew when it is next asked for. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+function onceUnlessFailed<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {
     made ??= make().catch((error) => {

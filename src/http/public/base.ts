@@ -1,11 +1,10 @@
-import { bearer } from "@elysiajs/bearer";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import { type Access, admit, admitAnyone, tokenOf } from "../auth.ts";
+import { type Access, admit, admitAnyone, headerBearer, tokenOf } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { type GateContext, type InputSchemas, type OpenContext, opaque, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
@@ -110,31 +109,26 @@ export function publicListener(
 
 export type PublicListener = ReturnType<typeof publicListener>;
 
-/** Unguessable names for the query and body parameters of the bearer plugin, so that it reads the header alone. */
-const unguessable = crypto.randomUUID();
-
 /**
  * Adds the access check for routes with a token. `scope: "users:read"` requires a token with that scope, and the
  * handler gets the `caller`. The token is read only for routes registered after this call.
  */
 export function withTokens(app: PublicListener, access: Access) {
-  return app
-    .use(bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } }))
-    .macro("scope", (scope: Scope) => {
-      const input = routeInput();
-      return {
-        introspect(route: InputSchemas & DescribedRoute) {
-          input.introspect(route);
-          describeRoute(route, { security: tokenSecurity(scope) });
-        },
-        transform: opaque(async (context: GateContext) => {
-          const token = tokenOf(context.bearer, context.headers["authorization"]);
-          context.requestContext.caller = await admit(access, context.requestContext, token, scope);
-          await input.read(context);
-        }),
-        resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
-      };
-    });
+  return app.use(headerBearer()).macro("scope", (scope: Scope) => {
+    const input = routeInput();
+    return {
+      introspect(route: InputSchemas & DescribedRoute) {
+        input.introspect(route);
+        describeRoute(route, { security: tokenSecurity(scope) });
+      },
+      transform: opaque(async (context: GateContext) => {
+        const token = tokenOf(context.bearer, context.headers["authorization"]);
+        context.requestContext.caller = await admit(access, context.requestContext, token, scope);
+        await input.read(context);
+      }),
+      resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
+    };
+  });
 }
 
 export type TokenListener = ReturnType<typeof withTokens>;

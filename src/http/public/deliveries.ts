@@ -20,7 +20,7 @@ import {
 const path = "/public/v1/events/deliveries";
 
 /** OpenAPI links to operations on the delivery with the id at this place of an answer. */
-const linksTo = (id: string) => ({
+const deliveryLinks = (id: string) => ({
   GetDelivery: {
     operationId: "getDelivery",
     description: "The delivery with what was sent.",
@@ -43,7 +43,7 @@ const Deliveries = answer(
     name: "DeliveryPage",
     description: "A page of deliveries.",
     links: {
-      ...linksTo("$response.body#/data/0/id"),
+      ...deliveryLinks("$response.body#/data/0/id"),
       NextPage: {
         operationId: "getDeliveries",
         description: "The page behind this one.",
@@ -63,7 +63,7 @@ const OneDelivery = answer(
   {
     name: "SentDeliveryAnswer",
     description: "The delivery.",
-    links: linksTo("$response.body#/data/id"),
+    links: deliveryLinks("$response.body#/data/id"),
     example: { data: exampleSentDelivery, message: "OK" },
   },
 );
@@ -73,7 +73,7 @@ const Retried = answer(
   {
     name: "DeliveryAnswer",
     description: "It is about to be sent.",
-    links: linksTo("$response.body#/data/id"),
+    links: deliveryLinks("$response.body#/data/id"),
     example: {
       data: { ...exampleDelivery, status: "pending", finished_at: null },
       message: "OK",

@@ -119,7 +119,7 @@ export const exampleSubscription = {
 };
 
 /** OpenAPI links to operations on the subscription with the id at this place of an answer. */
-const linksTo = (id: string) => ({
+const subscriptionLinks = (id: string) => ({
   GetSubscription: {
     operationId: "getSubscription",
     description: "The first of them with its health.",
@@ -141,7 +141,7 @@ const Subscriptions = answer(
   { data: Type.Array(SubscriptionSchema, { description: "All of them." }), message: Message },
   {
     name: "SubscriptionList",
-    links: linksTo("$response.body#/data/0/id"),
+    links: subscriptionLinks("$response.body#/data/0/id"),
     description: "The subscriptions.",
     example: { data: [exampleSubscription], message: "OK" },
     headers: subscriptionBudget,
@@ -155,7 +155,7 @@ const Subscribed = answer(
   },
   {
     name: "SubscriptionAnswer",
-    links: linksTo("$response.body#/data/0/subscription_id"),
+    links: subscriptionLinks("$response.body#/data/0/subscription_id"),
     description: "At least one of the events is subscribed to.",
     example: {
       data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],

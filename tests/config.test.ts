@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/config.ts";
+import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/read-config.ts";
 import { run } from "./support/process.ts";
 import { temporaryDirectory } from "./support/server.ts";
 

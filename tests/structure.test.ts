@@ -66,6 +66,12 @@ test("no file imports itself by way of others, types included", async () => {
   expect(await importCycle()).toBeUndefined();
 });
 
+test("no folder has more files than one can look over", async () => {
+  const sizes = new Map<string, number>();
+  for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+  expect([...sizes].filter(([, size]) => size > 22)).toEqual([]);
+});
+
 test("no two exported types share a name", async () => {
   const places = new Map<string, string[]>();
   for (const file of files) {
@@ -156,7 +162,7 @@ test("statements of SQLite itself stay where docs/architecture.md lists them; al
   for (const path of statements) expect(architecture).toContain(path.replace("store/sqlite/", "`"));
 });
 
-test("only config.ts and the command line read the environment", async () => {
+test("only the command line reads the environment, for read-config.ts", async () => {
   const readers = [];
   for (const file of files) {
     if (/process\.env/.test(await Bun.file(join(src, file)).text())) readers.push(file);

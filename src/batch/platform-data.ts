@@ -1,12 +1,12 @@
 import type { TSchema } from "@sinclair/typebox";
 import { CategoryInput, categoryFrom } from "../domain/categories.ts";
 import { invalidFields } from "../domain/errors.ts";
-import { parseJson } from "../domain/json.ts";
 import { ChannelInput, channelFrom, LivestreamInput, livestreamFrom } from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
-import { unknownFields } from "../domain/unknown-fields.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
-import { problems } from "../domain/validation.ts";
+import { parseJson } from "../domain/validation/json.ts";
+import { problems } from "../domain/validation/problems.ts";
+import { unknownFields } from "../domain/validation/unknown-fields.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
 import {

@@ -3,11 +3,11 @@ import type { EventSink, NewEvent, PublishedEvent } from "../domain/deliveries.t
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { about, Id } from "../domain/fields.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { TimeSlice } from "../domain/time-slice.ts";
-import { problems } from "../domain/validation.ts";
+import { about, Id } from "../domain/validation/fields.ts";
+import { problems } from "../domain/validation/problems.ts";
 import { BatchRefused } from "../store/batch.ts";
 
 /** An event as the platform publishes it. */

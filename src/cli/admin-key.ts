@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../config.ts";
 import { newOperatorKey } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
+import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";

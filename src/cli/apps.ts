@@ -1,4 +1,4 @@
-import type { Environment } from "../config.ts";
+import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Content, syncDirectory, writePrivately } from "../backups/private-file.ts";
-import type { Environment } from "../config.ts";
+import type { Environment } from "../read-config.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";

@@ -1,4 +1,4 @@
-import { ConfigError, type Environment } from "../config.ts";
+import { ConfigError, type Environment } from "../read-config.ts";
 
 /** Exit codes. */
 export const ok = 0;

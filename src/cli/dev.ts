@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { type Config, type Environment, readConfig, settingsHelp, unknownVariables } from "../config.ts";
+import type { Config } from "../config.ts";
 import { banner, type Welcome } from "../dev/banner.ts";
 import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
 import { devLog } from "../dev/log.ts";
 import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
+import { type Environment, readConfig, settingsHelp, unknownVariables } from "../read-config.ts";
 import { onSignals, onTermination } from "../signals.ts";
 import { type Command, UsageError } from "./command.ts";
 

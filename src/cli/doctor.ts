@@ -1,8 +1,8 @@
 import { databaseCheckProgram } from "../app.ts";
 import { checkArguments } from "../arguments.ts";
-import { checkConfig, type Environment, settingOptions, settingsHelp } from "../config.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { checkConfig, type Environment, settingOptions, settingsHelp } from "../read-config.ts";
 import { version } from "../version.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print, type Screen, screen } from "./output/print.ts";

@@ -1,8 +1,8 @@
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
-import type { Environment } from "../config.ts";
 import { Ranking } from "../ranking/ranking.ts";
+import type { Environment } from "../read-config.ts";
 import { onTermination } from "../signals.ts";
 import { openStore } from "../store/sqlite/store.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";

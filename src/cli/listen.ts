@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import type { Environment } from "../config.ts";
 import { verdictReasons } from "../dev/receiver.ts";
 import { summaryOf } from "../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal.ts";
+import type { Environment } from "../read-config.ts";
 import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
 import { noMore, readArguments } from "./arguments.ts";

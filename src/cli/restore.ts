@@ -1,5 +1,5 @@
 import { restoreBackup } from "../backups/restore.ts";
-import { type Environment, readConfig } from "../config.ts";
+import { type Environment, readConfig } from "../read-config.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { sizeOf } from "./input.ts";

@@ -1,16 +1,16 @@
 import { startApp } from "../app.ts";
+import type { Config } from "../config.ts";
+import { createLog, errorFields, type Log } from "../log.ts";
+import { fileLines } from "../log-file.ts";
+import { LogOutput } from "../log-output.ts";
+import { isThisMachineAlone } from "../proxies.ts";
 import {
-  type Config,
   type Environment,
   readConfig,
   settingsHelp,
   shownSettings,
   unknownVariables,
-} from "../config.ts";
-import { createLog, errorFields, type Log } from "../log.ts";
-import { fileLines } from "../log-file.ts";
-import { LogOutput } from "../log-output.ts";
-import { isThisMachineAlone } from "../proxies.ts";
+} from "../read-config.ts";
 import { onSignals, onTermination } from "../signals.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";

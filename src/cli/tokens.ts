@@ -1,4 +1,4 @@
-import type { Environment } from "../config.ts";
+import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";

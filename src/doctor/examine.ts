@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, Environment } from "../config.ts";
+import type { Config } from "../config.ts";
 import { urlOf } from "../http/server.ts";
+import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { isLoopback } from "./ask.ts";

@@ -1,4 +1,5 @@
-import { type Config, type Environment, knownVariables, unknownVariables } from "../config.ts";
+import type { Config } from "../config.ts";
+import { type Environment, knownVariables, unknownVariables } from "../read-config.ts";
 import { isLoopback } from "./ask.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 

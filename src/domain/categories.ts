@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Id, multiLine, oneLine, webAddress } from "./fields.ts";
+import { about, Id, multiLine, oneLine, webAddress } from "./validation/fields.ts";
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { slugPattern } from "./categories.ts";
-import { about, Count, Id, oneLine, Timestamp, webAddress } from "./fields.ts";
+import { about, Count, Id, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Count, Id, multiLine, oneLine, Timestamp, webAddress } from "./fields.ts";
+import { about, Count, Id, multiLine, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** Usernames are compared without ASCII case. */
 export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";

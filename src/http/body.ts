@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../domain/errors.ts";
-import { parseJson } from "../domain/json.ts";
-import { problems } from "../domain/validation.ts";
+import { parseJson } from "../domain/validation/json.ts";
+import { problems } from "../domain/validation/problems.ts";
 
 /*
  * Reads request bodies in place of Elysia's parser, which runs before the token is checked, has no limit of depth, and

@@ -73,22 +73,23 @@ export function requireGates(routes: AnyElysia["routes"]): void {
   }
 }
 
+/** Makes the gate of a route, the hook without which `requireGates` refuses the route. */
+export function asGate<Context>(check: (context: Context) => Promise<void>) {
+  const gate = opaque(check);
+  gates.add(gate);
+  return gate;
+}
+
 /**
  * Wraps a hook so that Elysia cannot analyse its source. For a hook that passes its context on, Elysia would assume
- * that it uses all of it, and parse cookies, too. The wrapper must be an async function, which Elysia detects by its
- * type.
- * A route needs one such hook, its gate: see `requireGates`.
+ * that it uses all of it, and parse cookies, too. The hook must be an async function, which Elysia detects by its type.
  */
-export function opaque<Context>(
-  hook: (context: Context) => Promise<void>,
-): (context: Context) => Promise<void> {
-  const made = hook.bind(null);
-  gates.add(made);
-  return made;
+function opaque<Context>(hook: (context: Context) => Promise<void>): (context: Context) => Promise<void> {
+  return hook.bind(null);
 }
 
 /** The gate of a route for all, which needs neither token nor key. */
-export const openGate = opaque(async () => {});
+export const openGate = asGate(async () => {});
 
 /**
  * Keeps a body from Elysia's own parsers, which run before the gate and read without a limit, also where the route takes

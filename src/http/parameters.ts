@@ -1,8 +1,8 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { Timestamp } from "../domain/fields.ts";
 import { maxId } from "../domain/ids.ts";
-import { codePoints } from "../domain/text.ts";
 import { isoTime } from "../domain/time.ts";
+import { Timestamp } from "../domain/validation/fields.ts";
+import { codePoints } from "../domain/validation/text.ts";
 
 /*
  * Schemas of path, query and header parameters. They are TypeBox kinds of their own, because Elysia replaces integers

@@ -1,5 +1,5 @@
 import type { Category } from "../domain/categories.ts";
-import { fold } from "../domain/text.ts";
+import { fold } from "../domain/validation/text.ts";
 import { firstIndex, indexAfter, type Order, type Position } from "./order.ts";
 import { PastOrders } from "./past-orders.ts";
 import { emptyStandings, type LiveChannel, LiveChannels, Standings } from "./standings.ts";

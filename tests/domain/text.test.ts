@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { parseJson } from "../../src/domain/json.ts";
-import { codePoints, fold } from "../../src/domain/text.ts";
 import { parseScopes } from "../../src/domain/tokens.ts";
+import { parseJson } from "../../src/domain/validation/json.ts";
+import { codePoints, fold } from "../../src/domain/validation/text.ts";
 
 describe("fold", () => {
   test.each([

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { fold } from "../../src/domain/text.ts";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
+import { fold } from "../../src/domain/validation/text.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
 import { createLog, type Log } from "../../src/log.ts";
+import { readConfig } from "../../src/read-config.ts";
 import { afterTests } from "./after-tests.ts";
 
 export const adminKey = "test-operator-key";

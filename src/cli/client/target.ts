@@ -1,4 +1,4 @@
-import { type Environment, readConfig, readSecret } from "../../config.ts";
+import { type Environment, readConfig, readSecret } from "../../read-config.ts";
 
 /** The target of a command: a running server, or a data directory that no server uses. */
 export interface Target {

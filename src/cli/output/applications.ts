@@ -1,4 +1,4 @@
-import type { Environment } from "../../config.ts";
+import type { Environment } from "../../read-config.ts";
 import type { AdminApi } from "../client/admin-api.ts";
 import { type ListPage, type Paging, pagesOf, printList } from "./list.ts";
 

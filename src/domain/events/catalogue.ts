@@ -1,5 +1,5 @@
 import type { FieldProblem } from "../errors.ts";
-import { problems } from "../validation.ts";
+import { problems } from "../validation/problems.ts";
 import { channelFollowed } from "./channel-followed.ts";
 import { channelRewardRedemptionUpdated } from "./channel-reward-redemption-updated.ts";
 import { channelSubscriptionGifts } from "./channel-subscription-gifts.ts";

@@ -1,5 +1,5 @@
 import type { Static } from "@sinclair/typebox";
-import { about, closed } from "../fields.ts";
+import { about, closed } from "../validation/fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Count, closed, Key, Timestamp, text } from "../fields.ts";
+import { about, Count, closed, Key, Timestamp, text } from "../validation/fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleViewer, withoutIdentity } from "./example-people.ts";
 import { NamedPerson } from "./person.ts";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, closed, Timestamp } from "../fields.ts";
+import { about, closed, Timestamp } from "../validation/fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person, PossiblyAnonymousPerson } from "./person.ts";

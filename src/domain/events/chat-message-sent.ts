@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Count, closed, Key, nullable, Timestamp, text } from "../fields.ts";
 import { minute } from "../time.ts";
+import { about, Count, closed, Key, nullable, Timestamp, text } from "../validation/fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { exampleCategory } from "../examples.ts";
-import { about, closed, Id, text, Url } from "../fields.ts";
+import { about, closed, Id, text, Url } from "../validation/fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster } from "./example-people.ts";
 import { Person } from "./person.ts";

@@ -1,5 +1,5 @@
 import type { Static } from "@sinclair/typebox";
-import { about, closed, nullable, Timestamp, text } from "../fields.ts";
+import { about, closed, nullable, Timestamp, text } from "../validation/fields.ts";
 import type { EventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";

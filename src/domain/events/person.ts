@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Count, closed, Id, nullable, text, Url } from "../fields.ts";
+import { about, Count, closed, Id, nullable, text, Url } from "../validation/fields.ts";
 
 const Badge = closed({
   text: text(100, { description: "What the badge says." }),

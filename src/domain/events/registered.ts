@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020";
 import { type FieldProblem, invalidFields } from "../errors.ts";
 import { second } from "../time.ts";
-import { maxProblems } from "../validation.ts";
+import { maxProblems } from "../validation/problems.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { EventType } from "./event-type.ts";
 

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { about, closed, Timestamp } from "../fields.ts";
+import { about, closed, Timestamp } from "../validation/fields.ts";
 import { Person } from "./person.ts";
 
 /** The payload of a new or renewed subscription. */

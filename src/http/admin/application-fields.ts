@@ -8,10 +8,10 @@ import {
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
-import { about, nullable, oneLine, oneOf } from "../../domain/fields.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
+import { about, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
-import { about, nullable, oneOf } from "../../domain/fields.ts";
 import { isoTime } from "../../domain/time.ts";
+import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { answer, answerOf, file, linksTo, noContent } from "../answers.ts";
 import { type Cursors, Pagination } from "../cursors.ts";
 import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";

@@ -1,7 +1,7 @@
 import type { Role } from "../../domain/operator-keys.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
-import { type GateContext, type InputSchemas, opaque, routeInput } from "../input.ts";
+import { asGate, type GateContext, type InputSchemas, routeInput } from "../input.ts";
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
@@ -37,7 +37,7 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
             describeRoute(route, allowedTo(allowed, route));
           },
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
-          transform: opaque(async (context: GateContext) => {
+          transform: asGate(async (context: GateContext) => {
             admit(context.requestContext, tokenOf(context.bearer, context.headers["authorization"]), allowed);
             await input.read(context);
           }),
@@ -51,7 +51,7 @@ export function adminListener({ trustedProxies = null, hosts = [], ...options }:
             input.introspect(route);
             describeRoute(route, { security: [] });
           },
-          transform: opaque(async (context: GateContext) => input.read(context)),
+          transform: asGate(async (context: GateContext) => input.read(context)),
         };
       })
       // Documents further errors of a route.

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { about, nullable, oneLine, oneOf } from "../../domain/fields.ts";
 import {
   keySources,
   newOperatorKey,
@@ -9,6 +8,7 @@ import {
   roles,
 } from "../../domain/operator-keys.ts";
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
+import { about, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, answerOf, noContent } from "../answers.ts";

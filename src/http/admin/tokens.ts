@@ -1,7 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
-import { about, Id } from "../../domain/fields.ts";
-import { grouped } from "../../domain/text.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
@@ -10,6 +8,8 @@ import {
   parseScopes,
   secretHash,
 } from "../../domain/tokens.ts";
+import { about, Id } from "../../domain/validation/fields.ts";
+import { grouped } from "../../domain/validation/text.ts";
 import type { Store } from "../../store/store.ts";
 import { answer } from "../answers.ts";
 import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { isCodeVerifier } from "../../domain/authorizations.ts";
-import { grouped } from "../../domain/text.ts";
 import { day, hour } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
@@ -13,6 +12,7 @@ import {
   secretHash,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
+import { grouped } from "../../domain/validation/text.ts";
 import type { Exchanged, NewTokens } from "../../store/tokens.ts";
 import { answerOf } from "../answers.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
-import { about, Timestamp } from "../../domain/fields.ts";
+import { about, Timestamp } from "../../domain/validation/fields.ts";
 import { Ulid } from "../fields.ts";
 import type { Json } from "./components.ts";
 import { documentSchema } from "./schemas.ts";

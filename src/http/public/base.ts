@@ -6,7 +6,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admit, admitAnyone, headerBearer, tokenOf } from "../auth.ts";
 import type { Caller } from "../caller.ts";
-import { type GateContext, type InputSchemas, type OpenContext, opaque, routeInput } from "../input.ts";
+import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
 import type { OAuthErrorCode } from "../oauth/errors.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
@@ -78,7 +78,7 @@ export function publicListener(
             input.introspect(route);
             describeRoute(route, { security: [] });
           },
-          transform: opaque(async (context: OpenContext) => {
+          transform: asGate(async (context: OpenContext) => {
             admitAnyone(access, context.requestContext);
             await input.read(context);
           }),
@@ -91,12 +91,12 @@ export function publicListener(
             gate.introspect(route);
             describeRoute(route, { security: [{ [clientScheme]: [] }, {}] });
           },
-          transform: opaque(async (context: ClientContext) => gate.admit(context)),
+          transform: asGate(async (context: ClientContext) => gate.admit(context)),
           resolve: ({ requestContext }) => ({ client: requestContext.client as Application }),
         };
       })
       .macro("unlimited", (_: true) => ({
-        transform: opaque(async ({ requestContext }: OpenContext) => {
+        transform: asGate(async ({ requestContext }: OpenContext) => {
           requestContext.isAdmitted = true;
         }),
       }))
@@ -121,7 +121,7 @@ export function withTokens(app: PublicListener, access: Access) {
         input.introspect(route);
         describeRoute(route, { security: tokenSecurity(scope) });
       },
-      transform: opaque(async (context: GateContext) => {
+      transform: asGate(async (context: GateContext) => {
         const token = tokenOf(context.bearer, context.headers["authorization"]);
         context.requestContext.caller = await admit(access, context.requestContext, token, scope);
         await input.read(context);

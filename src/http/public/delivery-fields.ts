@@ -8,8 +8,8 @@ import {
   deliveryPages,
   type SentDelivery,
 } from "../../domain/delivery-log.ts";
-import { about, nullable } from "../../domain/fields.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
+import { about, nullable } from "../../domain/validation/fields.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type DomainError, invalidFields } from "../../domain/errors.ts";
-import { about, nullable, oneOf, Timestamp } from "../../domain/fields.ts";
 import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, second } from "../../domain/time.ts";
+import { about, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
-import { about, nullable } from "../../domain/fields.ts";
+import { about, nullable } from "../../domain/validation/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { about, Count, Id } from "../../domain/fields.ts";
-import { codePoints, fold } from "../../domain/text.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
+import { about, Count, Id } from "../../domain/validation/fields.ts";
+import { codePoints, fold } from "../../domain/validation/text.ts";
 import { answer } from "../answers.ts";
 import { IsoTimestamp, Message, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";

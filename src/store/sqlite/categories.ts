@@ -5,9 +5,9 @@ import type { NewCategory, NewTag, Tag } from "../../domain/categories.ts";
 import { maxId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
 import type { CategoryStore } from "../categories.ts";
-import { excluded, placeholders } from "./columns.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { isUniqueViolation } from "./database/faults.ts";
+import { excluded, placeholders } from "./schema/columns.ts";
 import { categories, livestreams, tags } from "./schema/platform.ts";
 
 export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): CategoryStore {

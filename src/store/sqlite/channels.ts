@@ -2,9 +2,9 @@ import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Channel } from "../../domain/livestreams.ts";
 import type { ChannelStore } from "../channels.ts";
-import { excluded, placeholders } from "./columns.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./database/faults.ts";
+import { excluded, placeholders } from "./schema/columns.ts";
 import { channels, users } from "./schema/platform.ts";
 
 export function channelStore(orm: BunSQLiteDatabase, commit: Commit): ChannelStore {

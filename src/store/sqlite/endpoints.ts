@@ -3,10 +3,10 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
 import { once } from "../../domain/lazily.ts";
 import type { EndpointStore } from "../endpoints.ts";
-import { excluded, placeholders } from "./columns.ts";
 import type { Commit } from "./database/commit.ts";
 import { hurrier } from "./deliveries/requeue.ts";
 import { applications } from "./schema/access.ts";
+import { excluded, placeholders } from "./schema/columns.ts";
 import { endpoints } from "./schema/events.ts";
 
 export function endpointStore(orm: BunSQLiteDatabase, commit: Commit): EndpointStore {

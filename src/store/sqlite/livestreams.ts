@@ -4,9 +4,9 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import type { Livestream, NewLivestream } from "../../domain/livestreams.ts";
 import type { LivestreamStore } from "../livestreams.ts";
-import { excluded, placeholders } from "./columns.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { isForeignKeyViolation } from "./database/faults.ts";
+import { excluded, placeholders } from "./schema/columns.ts";
 import { categories, channels, livestreams } from "./schema/platform.ts";
 
 export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): LivestreamStore {

@@ -111,8 +111,8 @@ async function copy(from: string, to: string): Promise<void> {
 async function versionOfSources(): Promise<string> {
   const files = [
     "drizzle/*.sql",
-    "src/store/sqlite/{users,columns,database/open,search/*}.ts",
-    "src/domain/text.ts",
+    "src/store/sqlite/{users,schema/columns,database/open,search/*}.ts",
+    "src/domain/validation/text.ts",
     "tests/bench/support/{filled,platform,random}.ts",
     "tests/bench/yardsticks/schema.sql",
   ].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../../domain/lazily.ts";
-import { isOneOf } from "../columns.ts";
+import { isOneOf } from "../schema/columns.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 
 /** Of a long backlog of a subscription the beginning; what is behind it is canceled when it would be sent. */

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { fold } from "../../../domain/text.ts";
 import type { User, UserSummary } from "../../../domain/users.ts";
+import { fold } from "../../../domain/validation/text.ts";
 import type { SearchResult } from "../../users.ts";
 import { type FoundUser, SearchWork, searchMatches } from "./matches.ts";
 import { idBits, popularityBucket } from "./popularity.ts";

@@ -1,4 +1,4 @@
-import { DomainError, invalidFields } from "./errors.ts";
+import { DomainError, invalidFields } from "../errors.ts";
 
 const maxJsonDepth = 64;
 

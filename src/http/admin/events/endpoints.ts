@@ -1,17 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
-import { nullable, oneOf } from "../../domain/fields.ts";
-import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
-import type { Engine } from "../../engine/engine.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, answerOf } from "../answers.ts";
-import { type Cursors, Pagination } from "../cursors.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
-import { LastFailure } from "../public/health.ts";
-import { operators, readers } from "./access.ts";
-import { ApplicationParams, exampleApplication, existing } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
-import { idList } from "./paging.ts";
+import { type Endpoint, endpointStatus, newEndpoint } from "../../../domain/endpoints.ts";
+import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
+import { nullable, oneOf } from "../../../domain/validation/fields.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer, answerOf } from "../../answers.ts";
+import { type Cursors, Pagination } from "../../cursors.ts";
+import { IsoTimestamp, Message, noOtherFields } from "../../fields.ts";
+import { LastFailure } from "../../public/health.ts";
+import { operators, readers } from "../access.ts";
+import { ApplicationParams, exampleApplication, existing } from "../application-fields.ts";
+import type { AdminListener } from "../base.ts";
+import { idList } from "../paging.ts";
 
 const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
   $id: "DisabledReason",

@@ -1,12 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { type DeliveryRecord, everything } from "../../domain/delivery-log.ts";
-import { invalidFields } from "../../domain/errors.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, answerOf, linksTo } from "../answers.ts";
-import { type Cursors, cursorParameter, Pagination } from "../cursors.ts";
-import { Message } from "../fields.ts";
-import { TextParameter } from "../parameters.ts";
-import { unknownDelivery } from "../public/deliveries.ts";
+import { type DeliveryRecord, everything } from "../../../domain/delivery-log.ts";
+import { invalidFields } from "../../../domain/errors.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer, answerOf, linksTo } from "../../answers.ts";
+import { type Cursors, cursorParameter, Pagination } from "../../cursors.ts";
+import { Message } from "../../fields.ts";
+import { TextParameter } from "../../parameters.ts";
+import { unknownDelivery } from "../../public/deliveries.ts";
 import {
   DeliveryId,
   deliveryFilters,
@@ -17,10 +17,10 @@ import {
   OperatorSentDeliverySchema,
   shownDelivery,
   shownSentDelivery,
-} from "../public/delivery-fields.ts";
-import { operators, readers } from "./access.ts";
-import { exampleApplication } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+} from "../../public/delivery-fields.ts";
+import { operators, readers } from "../access.ts";
+import { exampleApplication } from "../application-fields.ts";
+import type { AdminListener } from "../base.ts";
 
 const operatorQuery = (cursors: Cursors) =>
   Type.Object({

@@ -1,15 +1,15 @@
 import { Type } from "@sinclair/typebox";
-import type { PlatformData } from "../../batch/platform-data.ts";
-import { CategoryInput } from "../../domain/categories.ts";
-import { DomainError } from "../../domain/errors.ts";
-import { exampleCategory } from "../../domain/examples.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, ndjsonLines, noContent } from "../answers.ts";
-import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
-import { IdParameter } from "../parameters.ts";
-import { TagSchema } from "../public/categories.ts";
-import { everyRole, writers } from "./access.ts";
-import type { AdminListener } from "./base.ts";
+import type { PlatformData } from "../../../batch/platform-data.ts";
+import { CategoryInput } from "../../../domain/categories.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import { exampleCategory } from "../../../domain/examples.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer, ndjsonLines, noContent } from "../../answers.ts";
+import { Message, noOtherFields, otherFieldsIgnored } from "../../fields.ts";
+import { IdParameter } from "../../parameters.ts";
+import { TagSchema } from "../../public/categories.ts";
+import { everyRole, writers } from "../access.ts";
+import type { AdminListener } from "../base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
 import { OwnId, rowOf, storeOne, withPathId } from "./records.ts";
 

@@ -5,7 +5,7 @@ import {
   type TSchema,
   Type,
 } from "@sinclair/typebox";
-import { maxId } from "./ids.ts";
+import { maxId } from "../ids.ts";
 
 /** Id of a user, channel or category: a positive integer that is exact as a JSON number. */
 export const Id = Type.Integer({ minimum: 1, maximum: maxId });

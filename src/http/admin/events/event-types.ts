@@ -1,15 +1,19 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError } from "../../domain/errors.ts";
-import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
-import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
-import { about, nullable, oneLine } from "../../domain/fields.ts";
-import { day, second } from "../../domain/time.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, noContent } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
-import { IntegerParameter, TextParameter } from "../parameters.ts";
-import { everyRole, operators } from "./access.ts";
-import type { AdminListener } from "./base.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import { builtInEventTypes, type Catalogue } from "../../../domain/events/catalogue.ts";
+import {
+  eventNamePattern,
+  eventTypeOf,
+  type RegisteredEventType,
+} from "../../../domain/events/registered.ts";
+import { day, second } from "../../../domain/time.ts";
+import { about, nullable, oneLine } from "../../../domain/validation/fields.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer, noContent } from "../../answers.ts";
+import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../../fields.ts";
+import { IntegerParameter, TextParameter } from "../../parameters.ts";
+import { everyRole, operators } from "../access.ts";
+import type { AdminListener } from "../base.ts";
 
 const versions = { minimum: 1, maximum: 1_000_000 };
 

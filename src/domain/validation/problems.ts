@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import type { FieldProblem } from "./errors.ts";
+import type { FieldProblem } from "../errors.ts";
 
 /** The most problems that are reported for one value. */
 export const maxProblems = 20;

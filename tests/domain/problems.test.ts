@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
-import { maxProblems, problems } from "../../src/domain/validation.ts";
+import { maxProblems, problems } from "../../src/domain/validation/problems.ts";
 
 function messages(schema: TSchema, value: unknown): Record<string, string> {
   const found = problems(schema, value, { in: "body" });

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError } from "../../domain/errors.ts";
-import type { KnownAnswer } from "../../domain/idempotency.ts";
-import { derivedId } from "../../domain/ids.ts";
-import type { Store } from "../../store/store.ts";
-import { TextParameter } from "../parameters.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import type { KnownAnswer } from "../../../domain/idempotency.ts";
+import { derivedId } from "../../../domain/ids.ts";
+import type { Store } from "../../../store/store.ts";
+import { TextParameter } from "../../parameters.ts";
 
 export const IdempotencyHeaders = Type.Object({
   "Idempotency-Key": Type.Optional(

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { everything } from "../../domain/delivery-log.ts";
-import { type Replay, replayLimits } from "../../domain/replays.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, answerOf, linksTo, noContent } from "../answers.ts";
-import { Message } from "../fields.ts";
+import { everything } from "../../../domain/delivery-log.ts";
+import { type Replay, replayLimits } from "../../../domain/replays.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer, answerOf, linksTo, noContent } from "../../answers.ts";
+import { Message } from "../../fields.ts";
 import {
   exampleReplay,
   newOperatorReplay,
@@ -12,11 +12,11 @@ import {
   ReplayId,
   shownReplay,
   startReplay,
-} from "../public/replay-fields.ts";
-import { unknownReplay } from "../public/replays.ts";
-import { operators, readers } from "./access.ts";
-import { exampleApplication } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+} from "../../public/replay-fields.ts";
+import { unknownReplay } from "../../public/replays.ts";
+import { operators, readers } from "../access.ts";
+import { exampleApplication } from "../application-fields.ts";
+import type { AdminListener } from "../base.ts";
 
 const owned = (replay: Replay) => {
   const { id, ...rest } = shownReplay(replay);

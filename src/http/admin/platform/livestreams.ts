@@ -1,12 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import type { PlatformData } from "../../batch/platform-data.ts";
-import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
-import type { Store } from "../../store/store.ts";
-import { answerOf, ndjsonLines, noContent } from "../answers.ts";
-import { bodyStream } from "../body.ts";
-import { IdParameter } from "../parameters.ts";
-import { everyRole, writers } from "./access.ts";
-import type { AdminListener } from "./base.ts";
+import type { PlatformData } from "../../../batch/platform-data.ts";
+import { exampleCategory, exampleChannel } from "../../../domain/examples.ts";
+import type { Store } from "../../../store/store.ts";
+import { answerOf, ndjsonLines, noContent } from "../../answers.ts";
+import { bodyStream } from "../../body.ts";
+import { IdParameter } from "../../parameters.ts";
+import { everyRole, writers } from "../access.ts";
+import type { AdminListener } from "../base.ts";
 import { AtomicQuery, DataReportSchema, dataReport, flag, replyRows } from "./batch.ts";
 
 const LivestreamsQuery = Type.Object({

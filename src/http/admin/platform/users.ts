@@ -1,14 +1,14 @@
 import { Type } from "@sinclair/typebox";
-import type { PlatformData } from "../../batch/platform-data.ts";
-import { DomainError } from "../../domain/errors.ts";
-import { exampleUser } from "../../domain/examples.ts";
-import { UserInput } from "../../domain/users.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, ndjsonLines, noContent } from "../answers.ts";
-import { Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
-import { IdParameter } from "../parameters.ts";
-import { everyRole, writers } from "./access.ts";
-import type { AdminListener } from "./base.ts";
+import type { PlatformData } from "../../../batch/platform-data.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import { exampleUser } from "../../../domain/examples.ts";
+import { UserInput } from "../../../domain/users.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer, ndjsonLines, noContent } from "../../answers.ts";
+import { Message, noOtherFields, otherFieldsIgnored } from "../../fields.ts";
+import { IdParameter } from "../../parameters.ts";
+import { everyRole, writers } from "../access.ts";
+import type { AdminListener } from "../base.ts";
 import { AtomicQuery, appliedLines, DataReport, replyRows } from "./batch.ts";
 import { OwnId, rowOf, storeOne, withPathId } from "./records.ts";
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import type { Intake } from "../../batch/platform-data.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
-import { maxId } from "../../domain/ids.ts";
+import type { Intake } from "../../../batch/platform-data.ts";
+import { DomainError, invalidFields } from "../../../domain/errors.ts";
+import { maxId } from "../../../domain/ids.ts";
 
 /*
  * Shared parts of users, categories and channels, which the platform reads and puts by id.

@@ -1,13 +1,19 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Static, Type } from "@sinclair/typebox";
-import { applyAtomically, applyBatch, atomicLimits, type BatchReport, maxErrors } from "../../batch/apply.ts";
-import type { Intake } from "../../batch/platform-data.ts";
-import { grouped } from "../../domain/text.ts";
-import { answerOf } from "../answers.ts";
-import { bodyStream } from "../body.ts";
-import { noOtherFields } from "../fields.ts";
-import { ChoiceParameter } from "../parameters.ts";
-import { type RequestContext, reply } from "../request-context.ts";
+import {
+  applyAtomically,
+  applyBatch,
+  atomicLimits,
+  type BatchReport,
+  maxErrors,
+} from "../../../batch/apply.ts";
+import type { Intake } from "../../../batch/platform-data.ts";
+import { grouped } from "../../../domain/validation/text.ts";
+import { answerOf } from "../../answers.ts";
+import { bodyStream } from "../../body.ts";
+import { noOtherFields } from "../../fields.ts";
+import { ChoiceParameter } from "../../parameters.ts";
+import { type RequestContext, reply } from "../../request-context.ts";
 
 /*
  * Shared parts of the admin API's batches: query parameters, the report, and NDJSON exports.

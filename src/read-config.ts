@@ -1,0 +1,156 @@
+import { readFileSync, statSync } from "node:fs";
+import type { ParseArgsOptionsConfig } from "node:util";
+import { checkArguments } from "./arguments.ts";
+import { type Config, type Setting, settings } from "./config.ts";
+import { helpEntry } from "./help-text.ts";
+
+/** Invalid settings. The message lists all problems. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+const names = Object.keys(settings) as (keyof Config)[];
+const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
+
+/** The settings by option name, for the log; of a secret only whether it is set. */
+export function shownSettings(config: Config): Record<string, unknown> {
+  const shown = (name: keyof Config) =>
+    settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
+  return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
+}
+
+/** A URL without its user, password and query. */
+function withoutSecrets(value: unknown): unknown {
+  if (typeof value !== "string" || !/^https?:/i.test(value) || !URL.canParse(value)) return value;
+  const url = new URL(value);
+  if (url.username || url.password) url.username = "***";
+  url.password = "";
+  if (url.search) url.search = "***";
+  return url.href;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the settings: arguments override the environment, which overrides `defaults`, which override the built-in
+ * defaults. Throws a `ConfigError` with all mistakes.
+ */
+export function readConfig(
+  args: readonly string[],
+  env: Environment,
+  defaults: Partial<Record<keyof Config, string>> = {},
+  others: ParseArgsOptionsConfig = {},
+): Config {
+  const { config, mistakes } = checkConfig(args, env, defaults, others);
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
+  return config;
+}
+
+/**
+ * Reads the settings and returns the mistakes beside them; an invalid setting has its default. `others` are options of
+ * the command that are not settings.
+ */
+export function checkConfig(
+  args: readonly string[],
+  env: Environment,
+  defaults: Partial<Record<keyof Config, string>> = {},
+  others: ParseArgsOptionsConfig = {},
+): { readonly config: Config; readonly mistakes: readonly string[] } {
+  const { values: flags, positionals, mistakes: misused } = checkArguments(args, settingOptions(others));
+  const mistakes = [...misused, ...positionals.map((word) => `"${word}" is not expected here`)];
+  const config: Partial<Record<keyof Config, unknown>> = {};
+  for (const name of names) {
+    const setting: Setting<unknown> = settings[name];
+    const flag = flags[flagOf(name)];
+    try {
+      const variable = setting.secret ? readSecret(env, variableOf(name)) : env[variableOf(name)];
+      const given = flag ?? variable ?? defaults[name] ?? setting.default;
+      config[name] = given === null ? null : setting.read(String(given));
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      const source = flag === undefined ? variableOf(name) : `--${flagOf(name)}`;
+      const given = String(flag ?? env[variableOf(name)] ?? "");
+      mistakes.push(`${source} ${error.message}${repeated(given, setting, error.message)}`);
+      const initial = defaults[name] ?? setting.default;
+      config[name] = initial === null ? null : setting.read(initial);
+    }
+  }
+  if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
+    mistakes.push("--port and --admin-port must differ");
+  }
+  const given = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
+  if (given.length % 3 !== 0 && mistakes.length === 0) {
+    mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
+  }
+  return { config: Object.freeze(config as unknown as Config), mistakes };
+}
+
+/**
+ * Reads a secret from the environment: the variable itself, or the content of the file that the variable with the
+ * suffix `_FILE` names. Throws a `TypeError` for an unreadable file.
+ */
+export function readSecret(env: Environment, variable: string): string | undefined {
+  const file = env[`${variable}_FILE`];
+  if (file === undefined) return env[variable];
+  if (env[variable] !== undefined) throw new TypeError(`and ${variable}_FILE exclude each other`);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile())
+    throw new TypeError(`cannot be read: ${variable}_FILE names ${file}, which is no file`);
+  if (stats.size > longestSecretBytes)
+    throw new TypeError(`cannot be read: ${file} has more than ${longestSecretBytes} bytes`);
+  try {
+    return readFileSync(file, "utf8").replace(/\r?\n$/, "");
+  } catch {
+    throw new TypeError(`cannot be read: this user may not read ${file}`);
+  }
+}
+
+const longestSecretBytes = 4096;
+
+/** The given value, to append to an error, unless it is in the sentence already or may be secret. */
+function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
+  if (secret || given === "" || given.includes("@") || sentence.endsWith(" is not one")) return "";
+  return `, not "${given}"`;
+}
+
+/** The options of all settings and `others`. */
+export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
+  const options: ParseArgsOptionsConfig = { ...others };
+  for (const name of names) {
+    if (!settings[name].secret) options[flagOf(name)] = { type: settings[name].value ? "string" : "boolean" };
+  }
+  return options;
+}
+
+/** Variables that other commands read, and that may be set beside the settings. */
+const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_WEBHOOK_SECRET"];
+
+/** All variables that any command reads. */
+export const knownVariables: readonly string[] = [
+  ...names.flatMap((name) =>
+    settings[name].secret ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
+  ),
+  ...commandVariables,
+];
+
+/** Variables that look like settings but are unknown, most likely misspelt. */
+export function unknownVariables(env: Environment): string[] {
+  return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name));
+}
+
+/** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */
+export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
+  return names
+    .map((name) => {
+      const { help, value, secret } = settings[name];
+      const initial = defaults[name] ?? settings[name].default;
+      const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
+      if (secret) return helpEntry(variableOf(name), `${help}${tail}`);
+      return helpEntry(
+        `--${flagOf(name)}${value ? ` ${value}` : ""}`,
+        `${help}${tail} [${variableOf(name)}]`,
+      );
+    })
+    .join("\n");
+}

@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   "admin-key": async () => (await import("./cli/admin-key.ts")).adminKey,
   listen: async () => (await import("./cli/listen.ts")).listen,
   events: async () => (await import("./cli/events.ts")).events,
+  trigger: async () => (await import("./cli/trigger/trigger.ts")).trigger,
   deliveries: async () => (await import("./cli/deliveries.ts")).deliveries,
   backup: async () => (await import("./cli/backup.ts")).backup,
   restore: async () => (await import("./cli/restore.ts")).restore,

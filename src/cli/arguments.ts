@@ -47,3 +47,10 @@ export function readNumber(
   mistakes.push(`--${option} must be a number${minimum > 0 ? ` from ${minimum} on` : ""}, not "${text}"`);
   return undefined;
 }
+
+/** The http or https URL of an option or variable; "", with a mistake added, when it is none. */
+export function readHttpUrl(text: string, source: string, mistakes: string[]): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  mistakes.push(`${source} must be an http URL, not "${text}"`);
+  return "";
+}

@@ -3,7 +3,7 @@ import type { BatchReport } from "../batch/apply.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { Environment } from "../read-config.ts";
-import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { noMore, readArguments, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -11,32 +11,22 @@ import { sizeOf, streamOf } from "./input.ts";
 import { stopwatch } from "./output/format.ts";
 import { print, screen, table } from "./output/print.ts";
 import { printReport } from "./output/report.ts";
-import { readAssignment } from "./set-path.ts";
-import { registeredTypes, type TriggerOptions, trigger } from "./trigger.ts";
+import { registeredTypes } from "./trigger/publish-sample.ts";
+import { trigger } from "./trigger/trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
-       onair events trigger <type> [--set path=value …] [options]
        onair events types [name] [--json]
 
 publish takes events from a file of NDJSON, one on each line, like {"name": "channel.followed",
 "version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a data
 directory that no server uses, whose server sends them when it starts. "-" reads standard input.
-trigger publishes one event, made of the type's example: what the platform would publish, and so
-for all who subscribed.
 types lists what can be published, with --url or --data also what the platform registered; with a
-name it shows an example.
+name it shows an example. "onair trigger" makes an event of one.
 
   --idempotency-key KEY
                  publish the file only once: the same again under this key sends nothing
-  --set PATH=VALUE
-                 for trigger: changes the example, like sender.username=maya or
-                 giftees[0].user_id=7; may be repeated. A value that is JSON is what it says, any
-                 other is text
-  --broadcaster ID
-                 for trigger: whose channel it happens in (default: the platform's first user)
-  --version N    for trigger (default: the newest)
 ${targetHelp}
-  --json         print the report, the event, or the types with their schemas, as JSON
+  --json         print the report, or the types with their schemas, as JSON
 
 Refused lines are told with number and reason, and the rest is published. Exit code: 0 when every
 line was taken, 1 when some were refused or it failed, 2 for wrong usage.
@@ -46,19 +36,16 @@ const options = {
   ...targetOptions,
   json: { type: "boolean" },
   "idempotency-key": { type: "string" },
-  set: { type: "string", multiple: true },
-  broadcaster: { type: "string" },
-  version: { type: "string" },
 } as const;
 
-const actions = ["publish", "trigger", "types"] as const;
-
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+const actions = ["publish", "types"] as const;
 
 export const events: Command = {
-  summary: "publish events, trigger samples of them, list their types",
+  summary: "publish events, list their types",
   help,
   async run(args: readonly string[], env: Environment) {
+    // A former name of "onair trigger".
+    if (args[0] === "trigger") return trigger.run(args.slice(1), env);
     const { values, positionals } = readArguments(args, options);
     const [actionWord, word, ...more] = positionals;
     const mistakes: string[] = [];
@@ -74,15 +61,6 @@ export const events: Command = {
       if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
       const more = isAsked ? await withAdminApi(target, registeredTypes) : [];
       return types([...builtIn, ...more], word, { json: values.json ?? false, env });
-    }
-    if (action !== "trigger" && (values.set || values.broadcaster || values.version)) {
-      mistakes.push("--set, --broadcaster and --version are for trigger");
-    }
-    if (action === "trigger") {
-      const sample = readSample(word, values, mistakes);
-      if (mistakes.length > 0 || !sample) throw new UsageError(mistakes.join("\n"));
-      await trigger(target, sample);
-      return 0;
     }
     if (action === "publish" && word === undefined) mistakes.push("the file is missing");
     if (mistakes.length > 0 || word === undefined) throw new UsageError(mistakes.join("\n"));
@@ -100,27 +78,6 @@ export const events: Command = {
     });
   },
 };
-
-function readSample(name: string | undefined, values: Values, mistakes: string[]): TriggerOptions | null {
-  const { set = [], json = false } = values;
-  const assignments = set.flatMap((text) => {
-    try {
-      return [readAssignment(text)];
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      mistakes.push(error.message);
-      return [];
-    }
-  });
-  const broadcaster = readNumber("broadcaster", values.broadcaster, mistakes, { minimum: 1 });
-  const version = readNumber("version", values.version, mistakes, { minimum: 1 });
-  if (values["idempotency-key"] !== undefined) mistakes.push("--idempotency-key is for publish");
-  if (name === undefined) {
-    mistakes.push("the type of the event is missing");
-    return null;
-  }
-  return { name, version, broadcaster, assignments, json };
-}
 
 type ShownType = Pick<RegisteredEventType, "name" | "version" | "description" | "schema"> & {
   readonly example: unknown;

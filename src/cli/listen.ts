@@ -5,7 +5,7 @@ import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal
 import type { Environment } from "../read-config.ts";
 import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
-import { noMore, readArguments } from "./arguments.ts";
+import { noMore, readArguments, readHttpUrl } from "./arguments.ts";
 import { followStream, type Streamed } from "./client/event-stream.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "./client/forward.ts";
 import { request } from "./client/http.ts";
@@ -95,8 +95,8 @@ function readSettings(args: readonly string[], env: Environment): Settings {
   const mistakes: string[] = [];
   noMore(positionals, mistakes);
   const source = values.url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
-  const url = httpUrl(values.url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
-  const forwardUrl = values.forward === undefined ? null : httpUrl(values.forward, "--forward", mistakes);
+  const url = readHttpUrl(values.url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
+  const forwardUrl = values.forward === undefined ? null : readHttpUrl(values.forward, "--forward", mistakes);
   const token = values.token ?? env["ONAIR_TOKEN"] ?? "";
   if (!/^[\x21-\x7e]+$/.test(token))
     mistakes.push("an access token is needed, in ONAIR_TOKEN or with --token");
@@ -117,12 +117,6 @@ function readSettings(args: readonly string[], env: Environment): Settings {
     from: values.from ?? null,
     json: values.json ?? false,
   };
-}
-
-function httpUrl(text: string, option: string, mistakes: string[]): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  mistakes.push(`${option} must be an http URL, not "${text}"`);
-  return "";
 }
 
 /** The platform's public key, which verifies signatures without a secret. */

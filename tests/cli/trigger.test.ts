@@ -18,9 +18,9 @@ await subscribe(
 );
 
 const trigger = (...args: string[]) =>
-  run(["events", "trigger", ...args, "--url", server.app.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
+  run(["trigger", ...args, "--url", server.app.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
 
-describe("onair events trigger", () => {
+describe("onair trigger", () => {
   test("publishes the example in the channel of the broadcaster, with the given changes, and it is delivered", async () => {
     const { code, stdout } = await trigger(
       "chat.message.sent",
@@ -120,7 +120,8 @@ describe("onair events trigger", () => {
     [["channel.followed", "--set", "color=red"], 1, "--set color is not a field of channel.followed"],
     [["channel.followed", "--broadcaster", "x"], 2, "--broadcaster must be a number"],
     [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
-    [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is for publish"],
+    [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is not a known option"],
+    [["channel.followed", "--once"], 2, "--secret and --once are for --forward"],
     [[], 2, "the type of the event is missing"],
   ])("%p: exit code %i, %s", async (args, code, message) => {
     const before = receiver.received.length;

@@ -49,7 +49,7 @@ describe("files and options", () => {
       2,
       "There is no event channel.folowed. Did you mean channel.followed?",
     ],
-    [["events", "trigger", "channel.folowed"], 2, "Did you mean channel.followed?"],
+    [["trigger", "channel.folowed"], 2, "Did you mean channel.followed?"],
     [["apps", "create", "--name", "--public"], 2, "--name needs a value, and --public looks like an option"],
     [["apps", "create", "--nmae", "x"], 2, "--nmae is not a known option. Did you mean --name?"],
     [
@@ -74,7 +74,7 @@ describe("files and options", () => {
     [["apps", "create", "--name", "x", "--delivery", "post"], 1, "--delivery must be"],
     [["apps", "create", "--name", "x", "--rate-limit", "99999999"], 1, "--rate-limit must be"],
     [["events", "publish", "file", "--idempotency-key", "a b"], 1, "--idempotency-key must be"],
-    [["events", "trigger", "channel.followed", "--set", "x=1"], 1, "--set x is not a field"],
+    [["trigger", "channel.followed", "--set", "x=1"], 1, "--set x is not a field"],
   ])("%j", async (args, code, message) => {
     const result = await run(args, { env: { ...env, ONAIR_URL: url }, cwd: directory });
     expect([result.code, result.stdout]).toEqual([code, ""]);

@@ -104,6 +104,7 @@ const styles: Readonly<Record<string, Style>> = {
   delivered: "green",
   done: "green",
   enabled: "green",
+  ok: "green",
   failing: "yellow",
   pending: "yellow",
   running: "yellow",

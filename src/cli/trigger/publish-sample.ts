@@ -1,32 +1,32 @@
-import { didYouMean } from "../arguments.ts";
-import { builtInEventTypes } from "../domain/events/catalogue.ts";
-import type { RegisteredEventType } from "../domain/events/registered.ts";
-import type { User } from "../domain/users.ts";
-import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
-import type { Target } from "./client/target.ts";
-import { UsageError } from "./command.ts";
-import { countOf } from "./output/format.ts";
-import { print } from "./output/print.ts";
+import { didYouMean } from "../../arguments.ts";
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import type { RegisteredEventType } from "../../domain/events/registered.ts";
+import type { User } from "../../domain/users.ts";
+import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
+import type { Target } from "../client/target.ts";
+import { UsageError } from "../command.ts";
+import { countOf } from "../output/format.ts";
+import { print } from "../output/print.ts";
 import { type Assignment, withAssignments } from "./set-path.ts";
 
-export interface TriggerOptions {
+/** An event to make of the example of its type. */
+export interface SampleRequest {
   readonly name: string;
   /** The newest by default. */
-  readonly version?: number | undefined;
+  readonly version: number | undefined;
   /** The broadcaster's user id; any user by default. */
-  readonly broadcaster?: number | undefined;
+  readonly broadcaster: number | undefined;
   readonly assignments: readonly Assignment[];
-  readonly json: boolean;
 }
 
 type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
 
 /** Publishes the example of an event type like the platform. */
-export async function trigger(target: Target, options: TriggerOptions): Promise<void> {
-  const { name, assignments, json } = options;
+export async function publishSample(target: Target, sample: SampleRequest, json: boolean): Promise<void> {
+  const { name, assignments } = sample;
   await withAdminApi(target, async (api) => {
-    const type = await findType(api, options);
-    const broadcaster = await findBroadcaster(api, options.broadcaster ?? assignedBroadcaster(assignments));
+    const type = await findType(api, sample);
+    const broadcaster = await findBroadcaster(api, sample.broadcaster ?? assignedBroadcaster(assignments));
     const event = {
       name,
       version: type.version,
@@ -45,26 +45,28 @@ export async function trigger(target: Target, options: TriggerOptions): Promise<
 }
 
 interface SampleType {
+  readonly name: string;
   readonly version: number;
   readonly example: unknown;
 }
 
-/** The requested version, by default the newest. */
-async function findType(api: AdminApi, { name, version }: TriggerOptions): Promise<SampleType> {
-  const builtIn = builtInEventTypes.filter((type) => type.name === name);
-  const versions: SampleType[] =
-    builtIn.length > 0 ? builtIn : (await registeredTypes(api)).filter((type) => type.name === name);
+async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleType> {
+  const isBuiltIn = builtInEventTypes.some(({ name }) => name === sample.name);
+  return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
+}
+
+/** The requested version of an event type, by default the newest. Throws `UsageError` when there is none. */
+export function newestOf(
+  types: readonly SampleType[],
+  { name, version }: Pick<SampleRequest, "name" | "version">,
+): SampleType {
+  const versions = types.filter((type) => type.name === name);
   const found = versions.filter((type) => version === undefined || type.version === version);
   const newest = found.sort((a, b) => b.version - a.version)[0];
   if (newest) return newest;
   const what = versions.length > 0 ? `version ${version} of ${name}` : `event ${name}`;
-  const meant =
-    versions.length > 0
-      ? ""
-      : didYouMean(
-          name,
-          builtInEventTypes.map((type) => type.name),
-        );
+  const names = builtInEventTypes.map((type) => type.name);
+  const meant = versions.length > 0 ? "" : didYouMean(name, names);
   throw new UsageError(`There is no ${what}.${meant} "onair events types" lists what there is.`);
 }
 

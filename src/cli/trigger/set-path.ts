@@ -1,4 +1,4 @@
-import { UsageError } from "./command.ts";
+import { UsageError } from "../command.ts";
 
 /** One `--set path=value`. */
 export interface Assignment {

@@ -1,0 +1,165 @@
+import { newId } from "../../domain/ids.ts";
+import { isoTime, minute, second } from "../../domain/time.ts";
+import type { Environment } from "../../read-config.ts";
+import { unsignedHeaders } from "../../webhooks/attempt.ts";
+import { diagnose } from "../../webhooks/diagnosis.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
+import { type Forwarded, forward } from "../client/forward.ts";
+import { note } from "../output/list.ts";
+import { print, screen, table } from "../output/print.ts";
+
+/** An event to send to a receiver. */
+interface SampleEvent {
+  readonly name: string;
+  readonly version: number;
+  readonly data: unknown;
+}
+
+interface ReceiverOptions {
+  readonly url: string;
+  readonly secret: string;
+  readonly json: boolean;
+  readonly env: Environment;
+}
+
+/** What a receiver did with one request of the check. */
+interface Checked {
+  readonly check: "right_signature" | "wrong_signature" | "old_timestamp" | "same_id_again" | "slow_answer";
+  readonly ok: boolean;
+  /** null without an answer. */
+  readonly status: number | null;
+  readonly duration_ms: number;
+  /** The beginning of the answer, or the reason why there was none. */
+  readonly answer: string;
+  readonly should: string;
+}
+
+const oldMs = 10 * minute;
+/** The time limit of a webhook. */
+const limitMs = 15 * second;
+
+const isAccepted = ({ status }: Forwarded) => status !== null && status >= 200 && status < 300;
+
+/** Sends one signed sample and prints the answer. Returns whether it was accepted. */
+export async function sendSample(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
+  const answer = await sender(sample, options)({});
+  const { status, durationMs, answer: text } = answer;
+  if (options.json) await print(JSON.stringify({ status, duration_ms: durationMs, answer: text }));
+  else await print(`${answered(answer)}${text === "" || status === null ? "" : `: ${text}`}`);
+  const problem = problemOf(answer, options.url);
+  if (problem !== null) note(problem);
+  return isAccepted(answer);
+}
+
+/**
+ * Sends a signed sample to a receiver, then what it must refuse and what it must recognise, and prints what it did with
+ * each. Returns whether it did what it must. A receiver that does not accept the first one is not checked any further.
+ */
+export async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
+  const send = sender(sample, options);
+  const id = newId();
+  const first = await send({ id });
+  const answers = [first];
+  const results = [resultOf("right_signature", first, isAccepted(first), "be accepted, with 2xx")];
+  if (isAccepted(first)) {
+    const forged = await send({ secret: newWebhookSecret() });
+    const old = await send({ ageMs: oldMs });
+    const again = await send({ id, attempt: 2 });
+    answers.push(forged, old, again);
+    results.push(
+      resultOf(
+        "wrong_signature",
+        forged,
+        !isAccepted(forged),
+        "be refused, with 401: anybody could have sent it",
+      ),
+      resultOf("old_timestamp", old, !isAccepted(old), "be refused, with 401: it was signed ten minutes ago"),
+      resultOf("same_id_again", again, isAccepted(again), "be accepted, and do nothing a second time"),
+    );
+  }
+  const slowest = answers.reduce((a, b) => (b.durationMs > a.durationMs ? b : a));
+  const isInTime = answers.every(({ durationMs }) => durationMs < limitMs);
+  results.push(resultOf("slow_answer", slowest, isInTime, "come within 15 seconds, better at once"));
+  const ok = results.every((one) => one.ok);
+  if (options.json) {
+    const { name: type, version } = sample;
+    await print(JSON.stringify({ type, version, url: options.url, ok, checks: results }));
+  } else {
+    await print(`${sample.name} to ${options.url}\n\n${tableOf(results, options.env)}`);
+    note(`\n${conclusion(first, results, options.url)}`);
+  }
+  return ok;
+}
+
+/** How a request of the check differs from a genuine one of now. */
+interface Difference {
+  readonly id?: string;
+  readonly attempt?: number;
+  readonly secret?: string;
+  readonly ageMs?: number;
+}
+
+function sender({ name, version, data }: SampleEvent, { url, secret: right }: ReceiverOptions) {
+  const { signal } = new AbortController();
+  const event = { id: newId(), name, version };
+  const subscription_id = newId();
+  const body = JSON.stringify({ type: name, version, timestamp: isoTime(Date.now()), data });
+  let sequence = 0;
+  return ({ id = newId(), attempt = 1, secret = right, ageMs = 0 }: Difference): Promise<Forwarded> => {
+    if (attempt === 1) sequence++;
+    const delivery = { id, event, subscription_id, sequence, attempt };
+    const headers = { ...unsignedHeaders(delivery, Date.now() - ageMs), "onair-test": "true" };
+    return forward({ headers, body }, { url, secret, signal });
+  };
+}
+
+const resultOf = (
+  check: Checked["check"],
+  { status, durationMs, answer }: Forwarded,
+  ok: boolean,
+  should: string,
+): Checked => ({ check, ok, status, duration_ms: durationMs, answer, should: `It should ${should}.` });
+
+const answered = ({ status, durationMs, answer }: Pick<Forwarded, "status" | "durationMs" | "answer">) =>
+  status === null ? answer : `${status} in ${durationMs} ms`;
+
+const titles: Readonly<Record<Checked["check"], string>> = {
+  right_signature: "right signature",
+  wrong_signature: "wrong signature",
+  old_timestamp: "old timestamp",
+  same_id_again: "same id again",
+  slow_answer: "slowest answer",
+};
+
+function tableOf(results: readonly Checked[], env: Environment): string {
+  const rows = results.map(({ check, ok, status, duration_ms: durationMs, answer, should }) => {
+    const what = check === "slow_answer" ? `${durationMs} ms` : answered({ status, durationMs, answer });
+    return [ok ? "ok" : "failed", titles[check], what, should];
+  });
+  // Not cut to the terminal, so that the advice stays complete.
+  return table(["STATE", "SENT", "ANSWER", "WHAT IT SHOULD"], rows, { ...screen(env), columns: null });
+}
+
+function conclusion(first: Forwarded, results: readonly Checked[], url: string): string {
+  if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept what it must.";
+  const mustRefuse = (check: Checked["check"]) => check === "wrong_signature" || check === "old_timestamp";
+  if (results.some(({ check, ok }) => !ok && mustRefuse(check)))
+    return "The receiver accepts what it must not. Have it verify the signature and the timestamp of every request, over the body as it arrived: a library of Standard Webhooks does both.";
+  if (results.some(({ ok }) => !ok)) return "The receiver does not do what it must.";
+  return "The receiver does what it must. Whether it does nothing for the same id a second time, look there.";
+}
+
+/** What the receiver did wrong with a genuine delivery; null when it did all right. */
+function problemOf({ status, durationMs, answer }: Forwarded, url: string): string | null {
+  if (status === null) return durationMs >= limitMs ? "Answer first, and do the work afterwards." : null;
+  const outcome = status >= 200 && status < 300 ? "ok" : "status";
+  return diagnose({
+    class: outcome,
+    status,
+    durationMs,
+    responseBody: answer,
+    timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
+    url,
+    location: null,
+  });
+}

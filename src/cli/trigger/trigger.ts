@@ -1,0 +1,109 @@
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import type { Environment } from "../../read-config.ts";
+import { isWebhookSecret } from "../../webhooks/signature.ts";
+import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
+import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
+import { type Command, UsageError } from "../command.ts";
+import { checkReceiver, sendSample } from "./check-receiver.ts";
+import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts";
+import { readAssignment, withAssignments } from "./set-path.ts";
+
+const help = `Usage: onair trigger <type> --forward URL --secret SECRET [--once] [options]
+       onair trigger <type> [--broadcaster ID] [options]
+
+Makes an event of the example of its type. "onair events types" lists the types.
+
+With --forward it needs no server: it sends the event to a local program, signed like a webhook, and
+then checks what that program does with a wrong signature, with an old timestamp, with the same id
+again, and how long its answers take. It prints each answer beside what it should be.
+
+Without --forward the platform publishes the event, to all who subscribed to it.
+
+  --forward URL  the local program, like http://localhost:3000/webhook
+  --secret SECRET
+                 whsec_…, with which that program verifies (ONAIR_WEBHOOK_SECRET)
+  --once         with --forward: sends the event and checks nothing else
+  --set PATH=VALUE
+                 changes the example, like sender.username=maya or giftees[0].user_id=7; may be
+                 repeated. A value that is JSON is what it says, any other is text
+  --version N    the version of the type (default: the newest)
+  --broadcaster ID
+                 whose channel it happens in (default: the platform's first user)
+${targetHelp}
+  --json         print the answers, or the event, as JSON
+
+Exit code: 0 when it is done, 1 when it failed or the program does not do what it must, as when it
+accepts a wrong signature; 2 for wrong usage.
+`;
+
+const options = {
+  ...targetOptions,
+  json: { type: "boolean" },
+  forward: { type: "string" },
+  secret: { type: "string" },
+  once: { type: "boolean" },
+  set: { type: "string", multiple: true },
+  broadcaster: { type: "string" },
+  version: { type: "string" },
+} as const;
+
+type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+
+export const trigger: Command = {
+  summary: "make a sample event: check a local receiver with it, or publish it",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [name, ...more] = positionals;
+    const mistakes: string[] = [];
+    noMore(more, mistakes);
+    const sample = readSample(name, values, mistakes);
+    if (values.forward !== undefined) return forward(sample, values, env, mistakes);
+    if (values.secret !== undefined || values.once) mistakes.push("--secret and --once are for --forward");
+    const target = readTarget(values, env, mistakes);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    await publishSample(target, sample, values.json ?? false);
+    return 0;
+  },
+};
+
+function readSample(name: string | undefined, values: Values, mistakes: string[]): SampleRequest {
+  const assignments = (values.set ?? []).flatMap((text) => {
+    try {
+      return [readAssignment(text)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      mistakes.push(error.message);
+      return [];
+    }
+  });
+  const broadcaster = readNumber("broadcaster", values.broadcaster, mistakes, { minimum: 1 });
+  const version = readNumber("version", values.version, mistakes, { minimum: 1 });
+  if (name === undefined) mistakes.push("the type of the event is missing");
+  return { name: name ?? "", version, broadcaster, assignments };
+}
+
+/** Sends the sample to a local program, by default with all checks. Returns the exit code. */
+async function forward(
+  { name, version, broadcaster, assignments }: SampleRequest,
+  { forward = "", secret: given, once = false, json = false, url, data }: Values,
+  env: Environment,
+  mistakes: string[],
+): Promise<number> {
+  const to = readHttpUrl(forward, "--forward", mistakes);
+  if (url !== undefined || data !== undefined)
+    mistakes.push("--forward needs no server: leave out --url and --data");
+  const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];
+  if (secret === undefined)
+    mistakes.push("the secret with which the program verifies is missing: --secret or ONAIR_WEBHOOK_SECRET");
+  else if (!isWebhookSecret(secret))
+    mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
+  if (mistakes.length > 0 || secret === undefined) throw new UsageError(mistakes.join("\n"));
+  const type = newestOf(builtInEventTypes, { name, version });
+  const set = broadcaster === undefined ? assignments : [inChannel(broadcaster), ...assignments];
+  const sample = { name, version: type.version, data: withAssignments(type.example, set) };
+  const options = { url: to, secret, json, env };
+  return (await (once ? sendSample : checkReceiver)(sample, options)) ? 0 : 1;
+}
+
+const inChannel = (id: number) => ({ path: ["broadcaster", "user_id"], value: id });

@@ -1,0 +1,172 @@
+import { describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { run } from "../support/process.ts";
+import { type Answer, Receiver } from "../support/receiver.ts";
+
+/** `onair trigger --forward`: no server runs, only the receivers that it checks. */
+
+const secret = `whsec_${btoa("a receiver's secret of 32 bytes!")}`;
+
+const verifies: Answer = ({ body, headers }) => {
+  try {
+    new Webhook(secret).verify(body, headers);
+    return new Response(null, { status: 204 });
+  } catch {
+    return new Response(null, { status: 401 });
+  }
+};
+
+const check = async (answer: Answer, ...args: string[]) => {
+  await using receiver = new Receiver(answer);
+  const forwarded = ["trigger", "chat.message.sent", "--forward", receiver.url, "--secret", secret];
+  return { ...(await run([...forwarded, ...args])), received: receiver.received };
+};
+
+interface Report {
+  readonly ok: boolean;
+  readonly checks: readonly {
+    readonly check: string;
+    readonly ok: boolean;
+    readonly status: number | null;
+  }[];
+}
+
+describe("onair trigger --forward", () => {
+  test.each<[string, Answer, Record<string, [boolean, number]>]>([
+    [
+      "that verifies",
+      verifies,
+      {
+        right_signature: [true, 204],
+        wrong_signature: [true, 401],
+        old_timestamp: [true, 401],
+        same_id_again: [true, 204],
+        slow_answer: [true, 204],
+      },
+    ],
+    [
+      "that accepts everything",
+      () => new Response("ok"),
+      {
+        right_signature: [true, 200],
+        wrong_signature: [false, 200],
+        old_timestamp: [false, 200],
+        same_id_again: [true, 200],
+        slow_answer: [true, 200],
+      },
+    ],
+    [
+      "that does not look at the timestamp",
+      (received, number) => (number === 3 ? new Response(null, { status: 204 }) : verifies(received, number)),
+      {
+        right_signature: [true, 204],
+        wrong_signature: [true, 401],
+        old_timestamp: [false, 204],
+        same_id_again: [true, 204],
+        slow_answer: [true, 204],
+      },
+    ],
+    [
+      "that takes a repeated id for an error",
+      (received, number) => (number === 4 ? new Response(null, { status: 409 }) : verifies(received, number)),
+      {
+        right_signature: [true, 204],
+        wrong_signature: [true, 401],
+        old_timestamp: [true, 401],
+        same_id_again: [false, 409],
+        slow_answer: [true, 204],
+      },
+    ],
+    [
+      "that refuses what is genuine, which is not checked any further",
+      () => new Response("invalid signature", { status: 401 }),
+      { right_signature: [false, 401], slow_answer: [true, 401] },
+    ],
+  ])("a receiver %s", async (_, answer, expected) => {
+    const { code, stdout } = await check(answer, "--json");
+    const { ok, checks } = JSON.parse(stdout) as Report;
+    const found = Object.fromEntries(
+      checks.map(({ check, ok, status }) => [
+        check,
+        [ok, check === "slow_answer" ? expected[check]?.[1] : status],
+      ]),
+    );
+    expect(found).toEqual(expected);
+    const isRight = Object.values(expected).every(([right]) => right);
+    expect([ok, code]).toEqual([isRight, isRight ? 0 : 1]);
+  });
+
+  test("sends what the platform would send, and marks it", async () => {
+    const { received } = await check(verifies, "--set", "content=Hello", "--broadcaster", "7");
+    expect(received).toHaveLength(4);
+    const [first, forged, old, again] = received;
+    const id = first?.headers["webhook-id"];
+    for (const { headers, body } of received) {
+      expect(JSON.parse(body)).toMatchObject({
+        type: "chat.message.sent",
+        version: 1,
+        data: { content: "Hello", broadcaster: { user_id: 7 } },
+      });
+      expect(headers).toMatchObject({
+        "content-type": "application/json",
+        "onair-event-type": "chat.message.sent",
+        "onair-test": "true",
+        "user-agent": expect.stringMatching(/^onair\//),
+      });
+    }
+    expect([forged?.headers["webhook-id"], old?.headers["webhook-id"]]).not.toContain(id);
+    expect([again?.headers["webhook-id"], again?.headers["onair-attempt"]]).toEqual([id, "2"]);
+    const age = Date.now() / 1000 - Number(old?.headers["webhook-timestamp"]);
+    expect(age).toBeGreaterThan(500);
+  });
+
+  test("prints each answer beside what it should be, and what to do", async () => {
+    const good = await check(verifies);
+    expect(good.stdout).toMatch(/^ok +wrong signature +401 in \d+ ms +It should be refused/m);
+    expect(good.stderr).toContain("The receiver does what it must.");
+    const bad = await check(() => new Response("fine"));
+    expect(bad.stdout).toMatch(/^failed +wrong signature +200 in \d+ ms +It should be refused/m);
+    expect(bad.stderr).toContain("accepts what it must not");
+    const wrong = await check(() => new Response("no matching signature", { status: 400 }));
+    expect(wrong.stderr).toContain("probably the wrong secret");
+    for (const { stdout, stderr } of [good, bad, wrong]) expect(stdout + stderr).not.toContain(secret);
+  });
+
+  test("--once sends one, and its exit code is whether it was accepted", async () => {
+    const good = await check(verifies, "--once");
+    expect([good.code, good.stdout, good.received.length]).toEqual([
+      0,
+      expect.stringMatching(/^204 in \d+ ms\n$/),
+      1,
+    ]);
+    const bad = await check(() => new Response("broken", { status: 500 }), "--once", "--json");
+    expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { status: 500, answer: "broken" }]);
+  });
+
+  test("a receiver that is not there", async () => {
+    const gone = new Receiver();
+    const { url } = gone;
+    await gone.stop();
+    const { code, stdout } = await run([
+      "trigger",
+      "chat.message.sent",
+      "--forward",
+      url,
+      "--secret",
+      secret,
+    ]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("nothing listens there")]);
+  });
+
+  test.each([
+    [["chat.message.sent"], "the secret with which the program verifies is missing"],
+    [["chat.message.sent", "--secret", "whsec_short"], "--secret must be whsec_"],
+    [["chat.mesage.sent", "--secret", secret], "Did you mean chat.message.sent?"],
+    [["raffle.won", "--secret", secret], "There is no event raffle.won"],
+    [["chat.message.sent", "--secret", secret, "--data", "x"], "--forward needs no server"],
+    [["chat.message.sent", "--secret", secret, "--forwrad", "x"], "Did you mean --forward?"],
+  ])("%j is wrong usage", async (args, message) => {
+    const { code, stdout, stderr } = await run(["trigger", "--forward", "http://127.0.0.1:1/", ...args]);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
+  });
+});

@@ -106,6 +106,7 @@ function publicRoutes(url: string) {
     now: absent,
     log: createLog("off"),
     defaultSubscriptionLimit: 0,
+    allowPrivateWebhooks: false,
     loginUrl: null,
     publicUrl: () => url,
   });

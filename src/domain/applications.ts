@@ -13,6 +13,10 @@ export type ClientType = (typeof clientTypes)[number];
 export const deliveryModes = ["webhook", "stream", "both"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
+/** What an application's developer may change by the application's own token, unless the operator has locked it. */
+export const lockableFields = ["webhook_url", "delivery", "redirect_uris"] as const;
+export type LockableField = (typeof lockableFields)[number];
+
 /** The upper limit of an application's concurrent deliveries. */
 export const maxWebhookConcurrency = 1_000;
 
@@ -27,6 +31,10 @@ export interface Application {
   readonly webhook_secret: string;
   /** Former secrets that still sign; see `webhookSecrets`. */
   readonly retired_webhook_secrets: readonly RetiredSecret[];
+  /** What its developer may not change. */
+  readonly locked: readonly LockableField[];
+  /** The user to whom the application belongs, as the platform says; null where it has not said so. */
+  readonly owner_user_id: number | null;
   readonly scopes: readonly Scope[];
   readonly redirect_uris: readonly string[];
   /** Requests a minute; null for the server's default. */
@@ -50,13 +58,23 @@ export interface Application {
 export interface NewApplication
   extends Omit<
     Application,
-    "delivery" | "retired_webhook_secrets" | "webhook_concurrency" | "disabled" | "endpoint_generation"
+    | "delivery"
+    | "retired_webhook_secrets"
+    | "webhook_concurrency"
+    | "locked"
+    | "owner_user_id"
+    | "disabled"
+    | "endpoint_generation"
   > {
+  readonly locked?: readonly LockableField[];
+  readonly owner_user_id?: number | null;
   readonly webhook_concurrency?: number | null;
   /** `webhook` by default. */
   readonly delivery?: DeliveryMode;
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
+  /** Its first characters; see `secretPrefix`. */
+  readonly client_secret_prefix?: string | null;
 }
 
 /** The fields of an application that can change. */
@@ -71,9 +89,33 @@ export type ApplicationChanges = Partial<
     | "rate_limit"
     | "subscription_limit"
     | "webhook_concurrency"
+    | "locked"
+    | "owner_user_id"
     | "disabled"
   >
 >;
+
+/** A secret that is stored as its hash, with its first characters, by which people recognise it. */
+export interface HashedSecret {
+  readonly hash: Uint8Array;
+  readonly prefix: string;
+}
+
+/** A secret in force, without itself. Times are milliseconds since the epoch. */
+export interface SecretInForce {
+  readonly kind: "client_secret" | "webhook_secret";
+  /** Its first characters; null for a client secret of an earlier version. */
+  readonly prefix: string | null;
+  /** null for one of an earlier version. */
+  readonly created_at: number | null;
+  /** null for the newest of its kind, which stays until it is rotated. */
+  readonly expires_at: number | null;
+}
+
+/** The first characters of a secret: enough to tell one from another, and far too few to guess the rest. */
+export function secretPrefix(secret: string): string {
+  return /^(?:onair_cs_|whsec_)?.{4}/.exec(secret)?.[0] ?? "";
+}
 
 /** A replaced secret that stays valid for a while. */
 export interface RetiredSecret {
@@ -81,6 +123,10 @@ export interface RetiredSecret {
   readonly secret: string;
   /** Milliseconds since the epoch. */
   readonly expires_at: number;
+  /** When it was made; not known of one of an earlier version. */
+  readonly created_at?: number | null;
+  /** Of a client secret: its first characters. */
+  readonly prefix?: string | null;
 }
 
 /** Options of a secret rotation. */
@@ -102,13 +148,13 @@ export const rotationLimits = {
  * of them. Throws `conflict` when too many would be valid.
  */
 export function retire(
-  current: string,
+  current: Omit<RetiredSecret, "expires_at">,
   retired: readonly RetiredSecret[],
   { now, overlapMs }: Rotation,
 ): readonly RetiredSecret[] {
   const until = now + overlapMs;
-  const kept = [...retired, { secret: current, expires_at: until }]
-    .map(({ secret, expires_at }) => ({ secret, expires_at: Math.min(expires_at, until) }))
+  const kept = [...retired, { ...current, expires_at: until }]
+    .map((one) => ({ ...one, expires_at: Math.min(one.expires_at, until) }))
     .filter(({ expires_at }) => expires_at > now);
   if (kept.length <= rotationLimits.maxRetired) return kept;
   throw new DomainError(

@@ -26,6 +26,8 @@ export interface Endpoint {
   readonly last_failure_at: number | null;
   readonly last_failure_status: number | null;
   readonly last_failure_error: string | null;
+  /** The class of its outcome; null also for a failure of an earlier version. */
+  readonly last_failure_outcome: string | null;
 }
 
 export function newEndpoint(application_id: string, generation = 0): Endpoint {
@@ -41,6 +43,7 @@ export function newEndpoint(application_id: string, generation = 0): Endpoint {
     last_failure_at: null,
     last_failure_status: null,
     last_failure_error: null,
+    last_failure_outcome: null,
   };
 }
 
@@ -67,6 +70,8 @@ export interface EndpointAttempt {
   readonly isGone: boolean;
   readonly status: number | null;
   readonly error: string | null;
+  /** Its class, as of an attempt. */
+  readonly outcome: string;
 }
 
 /** Notices about an endpoint for operator and developer. */
@@ -78,7 +83,7 @@ export type EndpointNotice = "endpoint.failing" | "endpoint.disabled" | "endpoin
  */
 export function afterAttempt(
   endpoint: Endpoint,
-  { at, isSuccess, isGone, status, error }: EndpointAttempt,
+  { at, isSuccess, isGone, status, error, outcome }: EndpointAttempt,
 ): { endpoint: Endpoint; notice: EndpointNotice | null } {
   if (isSuccess) {
     const recovered = endpoint.warned_at !== null && endpoint.disabled_at === null;
@@ -93,6 +98,7 @@ export function afterAttempt(
     last_failure_at: at,
     last_failure_status: status,
     last_failure_error: error,
+    last_failure_outcome: outcome,
   };
   if (endpoint.disabled_at !== null) return { endpoint: failed, notice: null };
   if (isGone) return disabled(failed, at, "gone");
@@ -112,8 +118,14 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
 
 /** The state of a new generation, after a person enabled the endpoint or changed its URL. */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
-  const { application_id, last_success_at, last_failure_at, last_failure_status, last_failure_error } =
-    endpoint;
-  const last = { last_success_at, last_failure_at, last_failure_status, last_failure_error };
-  return { ...newEndpoint(application_id, generation), ...last };
+  const { application_id, last_success_at, last_failure_at } = endpoint;
+  const { last_failure_status, last_failure_error, last_failure_outcome } = endpoint;
+  return {
+    ...newEndpoint(application_id, generation),
+    last_success_at,
+    last_failure_at,
+    last_failure_status,
+    last_failure_error,
+    last_failure_outcome,
+  };
 }

@@ -15,6 +15,7 @@ export type ErrorCode =
   | "insufficient_scope"
   | "insufficient_role"
   | "stream_disabled"
+  | "locked"
   | "user_not_found"
   | "category_not_found"
   | "not_found"

@@ -126,16 +126,55 @@ export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContex
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
 }
 
-/**
- * Admits a request with a token, or throws in the order 401, 429, 403. A token that is not known to be valid takes from
- * the limit of the address before it is looked up or verified. When it proves valid, that is given back, and the
- * request takes from the limit of its application.
- */
+/** Admits a request with a token with a scope, or throws in the order 401, 429, 403. */
 export async function admit(
   access: Access,
   requestContext: RequestContext,
   token: string | null,
   scope: Scope,
+): Promise<Caller> {
+  const caller = await admitCaller(access, requestContext, token);
+  if (!caller.grant.scopes.includes(scope)) throw missingScopes([scope]);
+  return caller;
+}
+
+/**
+ * Admits a request with a token of the application itself, or throws in the order 401, 429, 403. To change something
+ * the token needs every scope of the application: one that was made for less must not widen what it may do.
+ */
+export async function admitApplication(
+  access: Access,
+  requestContext: RequestContext,
+  token: string | null,
+  purpose: "reads" | "changes",
+): Promise<Caller> {
+  const caller = await admitCaller(access, requestContext, token);
+  const { grant, application } = caller;
+  if (grant.userId !== null) {
+    const message =
+      "This needs a token of the application itself (client_credentials); this one belongs to a user";
+    throw new DomainError("insufficient_scope", message);
+  }
+  const missing = application.scopes.filter((scope) => !grant.scopes.includes(scope));
+  if (purpose === "changes" && missing.length > 0) throw missingScopes(application.scopes);
+  return caller;
+}
+
+function missingScopes(needed: readonly Scope[]): DomainError {
+  const [some, scope] = [needed.join(" and "), needed.join(" ")];
+  const what = needed.length === 1 ? `the scope ${some}` : `the scopes ${some}`;
+  return new DomainError("insufficient_scope", `This needs a token with ${what}`, { scope });
+}
+
+/**
+ * Admits a request with a token, or throws in the order 401, 429. A token that is not known to be valid takes from
+ * the limit of the address before it is looked up or verified. When it proves valid, that is given back, and the
+ * request takes from the limit of its application.
+ */
+async function admitCaller(
+  access: Access,
+  requestContext: RequestContext,
+  token: string | null,
 ): Promise<Caller> {
   if (token === null) {
     admitAnyone(access, requestContext);
@@ -148,9 +187,6 @@ export async function admit(
   requestContext.grant = grant;
   requestContext.rateLimit = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
-  if (!grant.scopes.includes(scope)) {
-    throw new DomainError("insufficient_scope", `This needs a token with the scope ${scope}`, { scope });
-  }
   return caller;
 }
 

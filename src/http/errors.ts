@@ -15,6 +15,7 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   insufficient_scope: 403,
   insufficient_role: 403,
   stream_disabled: 403,
+  locked: 403,
   user_not_found: 404,
   category_not_found: 404,
   not_found: 404,

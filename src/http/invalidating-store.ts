@@ -24,6 +24,7 @@ const applications: Effects<ApplicationStore> = {
   rotateWebhookSecret: "changes",
   find: "none",
   clientSecretHashes: "none",
+  secretsInForce: "none",
   all: "none",
   page: "none",
 };

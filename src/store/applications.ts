@@ -1,4 +1,11 @@
-import type { Application, ApplicationChanges, NewApplication, Rotation } from "../domain/applications.ts";
+import type {
+  Application,
+  ApplicationChanges,
+  HashedSecret,
+  NewApplication,
+  Rotation,
+  SecretInForce,
+} from "../domain/applications.ts";
 
 /** Applications of developers, with their secrets. */
 export interface ApplicationStore {
@@ -11,12 +18,14 @@ export interface ApplicationStore {
   /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
   remove(id: string, now: number): Promise<boolean>;
   /** Replaces the client secret; see `retire`, which may throw. */
-  rotateClientSecret(id: string, hash: Uint8Array, rotation: Rotation): Promise<Application | null>;
+  rotateClientSecret(id: string, secret: HashedSecret, rotation: Rotation): Promise<Application | null>;
   /** Replaces the webhook secret; see `retire`, which may throw. */
   rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
   find(id: string): Promise<Application | null>;
   /** Of all client secrets that are good at a time; none for one that does not exist, is disabled or public. */
   clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
+  /** The secrets that are good at a time, without themselves, each kind the newest first; none where there is no such application. */
+  secretsInForce(id: string, now: number): Promise<SecretInForce[]>;
   all(): Promise<Application[]>;
   /** By ascending id, those behind `after`; "" begins. */
   page(after: string, limit: number): Promise<Application[]>;

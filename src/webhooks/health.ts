@@ -27,8 +27,8 @@ export function updateEndpoint(
 ): EndpointNotice | null {
   if (ours.has(sent.class)) return null;
   const before = queue.endpointState;
-  const { status, error } = sent;
-  const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error };
+  const { status, error, class: outcome } = sent;
+  const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error, outcome };
   const { endpoint, notice } = afterAttempt(before, attempt);
   queue.endpoint = endpoint;
   if (isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint);

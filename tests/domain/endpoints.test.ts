@@ -19,6 +19,7 @@ const success = (at: number): EndpointAttempt => ({
   isGone: false,
   status: 204,
   error: null,
+  outcome: "ok",
 });
 const failure = (at: number): EndpointAttempt => ({
   at: start + at,
@@ -26,6 +27,7 @@ const failure = (at: number): EndpointAttempt => ({
   isGone: false,
   status: 500,
   error: "The answer was 500.",
+  outcome: "status",
 });
 const gone = (at: number): EndpointAttempt => ({ ...failure(at), isGone: true, status: 410 });
 
@@ -98,6 +100,7 @@ describe("the state of an endpoint", () => {
       last_failure_at: start + 3 * minute,
       last_failure_status: 500,
       last_failure_error: "The answer was 500.",
+      last_failure_outcome: "status",
     });
   });
 

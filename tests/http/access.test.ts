@@ -10,7 +10,9 @@ import { json, testServer } from "../support/server.ts";
 interface Route {
   readonly method: string;
   readonly path: string;
-  /** The scopes that it needs; none: it takes no token. */
+  /** Whether it takes no token. */
+  readonly isOpen: boolean;
+  /** The scopes that it needs; none: a token of the application itself. */
   readonly scopes: readonly string[];
 }
 
@@ -21,15 +23,16 @@ const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
 const routes = operations(document).map(({ name, operation }) => {
   const [method = "", path = ""] = name.split(" ");
   const { security = [] } = operation as { security?: { accessToken?: string[] }[] };
-  return { method, path, scopes: security.flatMap(({ accessToken = [] }) => accessToken) };
+  const scopes = security.flatMap(({ accessToken = [] }) => accessToken);
+  return { method, path, scopes, isOpen: !security.some(({ accessToken }) => accessToken) };
 });
 
-const behindToken = () => routes.filter(({ scopes }) => scopes.length > 0);
+const behindToken = () => routes.filter(({ isOpen }) => !isOpen);
 const api = () => routes.filter(({ path }) => path.startsWith("/public/"));
 const called = (path: string) => path.replace("{username}", "maya").replace(/\{[a-z_]+\}/g, "1");
 
-test("what needs a token needs one scope, and what does not is a short list", () => {
-  const open = api().filter(({ scopes }) => scopes.length === 0);
+test("what needs a token needs one scope or is of the application, and what does not is a short list", () => {
+  const open = api().filter(({ isOpen }) => isOpen);
   expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
     "GET /public/v1/categories",
     "GET /public/v1/categories/{id}",
@@ -38,17 +41,23 @@ test("what needs a token needs one scope, and what does not is a short list", ()
     "GET /public/v1/public-key/standard-webhooks",
   ]);
   for (const { path, scopes } of behindToken()) {
-    expect([path, scopes]).toEqual([path, [path.includes("/users/") ? "users:read" : "events:subscribe"]]);
+    const scope = path.includes("/users/") ? "users:read" : "events:subscribe";
+    expect([path, scopes]).toEqual([path, path.startsWith("/public/v1/application") ? [] : [scope]]);
   }
 });
 
 test("public/app.ts shows every route under the access that it has", async () => {
   const source = await Bun.file(join(import.meta.dir, "../../src/http/public/app.ts")).text();
-  const marks = ["No authentication,", "Tokens with users:read", "Tokens with events:subscribe"];
+  const marks = [
+    "No authentication,",
+    "Tokens with users:read",
+    "Tokens with events:subscribe",
+    "Tokens of the application itself",
+  ];
   const starts = marks.map((mark) => source.indexOf(mark));
   expect(starts.every((at, i) => at > (starts[i - 1] ?? 0))).toBe(true);
-  for (const { path, scopes } of api()) {
-    const section = scopes.length === 0 ? 0 : marks.findIndex((mark) => mark.endsWith(scopes[0] ?? ""));
+  for (const { path, scopes, isOpen } of api()) {
+    const section = isOpen ? 0 : marks.findIndex((mark) => mark.endsWith(scopes[0] ?? "itself"));
     const text = source.slice(starts[section], starts[section + 1]);
     // Beside one of the same beginning, the beginning is left out.
     const isShown = [path, ...path.matchAll(/\/[^/]+/g)].some((part) => {
@@ -110,7 +119,7 @@ describe("a token", () => {
 
   test("is nothing that an open route looks at", async () => {
     const headers = { authorization: "Bearer unknown" };
-    for (const { path } of api().filter(({ scopes }) => scopes.length === 0)) {
+    for (const { path } of api().filter(({ isOpen }) => isOpen)) {
       const response = await server.get(called(path), undefined, { headers });
       expect([path, [200, 404].includes(response.status)]).toEqual([path, true]);
     }

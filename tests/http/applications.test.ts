@@ -83,6 +83,8 @@ describe("listing", () => {
       rate_limit: null,
       subscription_limit: null,
       webhook_concurrency: null,
+      locked: [],
+      owner_user_id: null,
       disabled: false,
       created_at: "2026-01-14T16:00:00.000Z",
       updated_at: "2026-01-14T16:00:00.000Z",

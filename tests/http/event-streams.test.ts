@@ -20,6 +20,8 @@ const application = {
   retired_webhook_secrets: [],
   scopes: ["events:subscribe" as const],
   redirect_uris: [],
+  locked: [],
+  owner_user_id: null,
   rate_limit: null,
   subscription_limit: null,
   webhook_concurrency: null,

@@ -105,6 +105,7 @@ describe("the operations", () => {
       now: Date.now,
       publicUrl: () => "http://127.0.0.1:8080",
       loginUrl: null,
+      allowPrivateWebhooks: false,
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
       engine: server.app.engine,

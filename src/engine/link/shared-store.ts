@@ -15,7 +15,13 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     channels: () => shared(reader.channels, engine.channels, ["byIds", "page"]),
     livestreams: () => shared(reader.livestreams, engine.livestreams, ["all", "page"]),
     applications: () =>
-      shared(reader.applications, engine.applications, ["find", "clientSecretHashes", "all", "page"]),
+      shared(reader.applications, engine.applications, [
+        "find",
+        "clientSecretHashes",
+        "secretsInForce",
+        "all",
+        "page",
+      ]),
     tokens: () => shared(reader.tokens, engine.tokens, ["find", "inspect", "ofApplication"]),
     loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
     consents: () => shared(reader.consents, engine.consents, ["ofUser"]),

@@ -4,17 +4,16 @@ import {
   type ApplicationChanges,
   type ClientType,
   clientTypes,
-  deliveryModes,
+  lockableFields,
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { ulidPattern } from "../../domain/ids.ts";
-import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
-import { about, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
-import { checkWebhookUrl } from "../../webhooks/address.ts";
+import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
+import { addressProblems, receivingFields } from "../public/receiving-fields.ts";
 
 /*
  * Schemas of an application in requests and answers of the admin API.
@@ -22,20 +21,10 @@ import { TextParameter } from "../parameters.ts";
 
 const fields = {
   name: about(oneLine(1, 100), "What users see when they consent."),
-  delivery: oneOf(deliveryModes, {
-    description:
-      "How it gets its events: sent to its webhook URL, on the event stream, or both. With `stream` nothing is sent to its URL any more, and what is pending can be read from the stream.",
-  }),
-  webhook_url: nullable(Type.String({ maxLength: 2048 }), {
-    description: "Where its events are sent; null: nowhere, and what is pending is canceled.",
-  }),
+  ...receivingFields,
   scopes: Type.Array(Type.String({ maxLength: 100 }), {
     maxItems: 20,
     description: "What its tokens may be for. What is taken away is taken from its tokens at once.",
-  }),
-  redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
-    maxItems: 20,
-    description: "Where its users may be sent back to.",
   }),
   rate_limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000_000 }), {
     description: "Requests a minute; 0: unlimited; null: the server's default.",
@@ -46,6 +35,14 @@ const fields = {
   webhook_concurrency: nullable(Type.Integer({ minimum: 1, maximum: maxWebhookConcurrency }), {
     description:
       "How many of its deliveries may be under way at once, at most: what its endpoint takes is found out; null: the server's default.",
+  }),
+  locked: Type.Array(oneOf(lockableFields), {
+    maxItems: lockableFields.length,
+    uniqueItems: true,
+    description: "What its developer may not change by the application's own token.",
+  }),
+  owner_user_id: nullable(Id, {
+    description: "The user to whom it belongs, who may look after it; null: none is known.",
   }),
   disabled: Type.Boolean({
     description:
@@ -92,6 +89,8 @@ const shownFields = {
   rate_limit: others.rate_limit,
   subscription_limit: others.subscription_limit,
   webhook_concurrency: others.webhook_concurrency,
+  locked: others.locked,
+  owner_user_id: others.owner_user_id,
   disabled,
   created_at: about(IsoTimestamp, "When it was made."),
   updated_at: about(IsoTimestamp, "When it was last changed."),
@@ -128,6 +127,8 @@ export const exampleApplication = {
   rate_limit: null,
   subscription_limit: null,
   webhook_concurrency: null,
+  locked: [],
+  owner_user_id: null,
   disabled: false,
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
@@ -150,17 +151,13 @@ export function checkFields(
   allowPrivate: boolean,
 ): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
   const wrong: FieldProblem[] = [];
-  const refuse = (field: string, message: string) => wrong.push({ in: "body", field, message });
   const { name, delivery, webhook_url, scopes: requested, redirect_uris } = input;
-  const { rate_limit, subscription_limit, webhook_concurrency, disabled } = input;
+  const { rate_limit, subscription_limit, webhook_concurrency, locked, owner_user_id, disabled } = input;
   const granted = requested && parseScopes(requested.join(" "));
-  if (granted === null) refuse("scopes", `may hold ${scopes.join(" and ")}`);
-  const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
-  if (verdict?.ok === false) refuse("webhook_url", verdict.reason);
-  for (const [i, uri] of (redirect_uris ?? []).entries()) {
-    const problem = redirectUriProblem(uri, clientType);
-    if (problem) refuse(`redirect_uris[${i}]`, problem);
+  if (granted === null) {
+    wrong.push({ in: "body", field: "scopes", message: `may hold ${scopes.join(" and ")}` });
   }
+  wrong.push(...addressProblems(input, clientType, allowPrivate));
   if (wrong.length > 0) throw invalidFields(wrong);
   return {
     ...(name !== undefined && { name: name.toWellFormed() }),
@@ -171,6 +168,8 @@ export function checkFields(
     ...(rate_limit !== undefined && { rate_limit }),
     ...(subscription_limit !== undefined && { subscription_limit }),
     ...(webhook_concurrency !== undefined && { webhook_concurrency }),
+    ...(locked && { locked }),
+    ...(owner_user_id !== undefined && { owner_user_id }),
     ...(disabled !== undefined && { disabled }),
   };
 }
@@ -180,7 +179,8 @@ type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "e
 /** An application without its secrets, as answers show it. */
 export function shown(application: Shown) {
   const { id, name, client_type, delivery, webhook_url, scopes, redirect_uris, rate_limit } = application;
-  const { subscription_limit, webhook_concurrency, disabled, created_at, updated_at } = application;
+  const { subscription_limit, webhook_concurrency, locked, owner_user_id } = application;
+  const { disabled, created_at, updated_at } = application;
   return {
     id,
     name,
@@ -193,6 +193,8 @@ export function shown(application: Shown) {
     rate_limit,
     subscription_limit,
     webhook_concurrency,
+    locked,
+    owner_user_id,
     disabled,
     created_at,
     updated_at,

@@ -1,4 +1,6 @@
 import { Type } from "@sinclair/typebox";
+import { secretPrefix } from "../../domain/applications.ts";
+import { invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
@@ -69,11 +71,18 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
   const { store, cursors, now, allowPrivateWebhooks } = options;
   const list = idList("applications", cursors);
 
+  /** Throws `invalid_parameter` for an owner who is no user. */
+  const checkOwner = async ({ owner_user_id: owner = null }: { owner_user_id?: number | null }) => {
+    if (owner === null || (await store.users.exists(owner))) return;
+    throw invalidFields([{ in: "body", field: "owner_user_id", message: "is not a known user" }]);
+  };
+
   app.post(
     "/admin/v1/applications",
     async ({ body, status }) => {
       const { client_type = "confidential" } = body;
       const { scopes: requested = scopes, ...checked } = checkFields(body, client_type, allowPrivateWebhooks);
+      await checkOwner(checked);
       const secret = client_type === "public" ? null : newSecret("onair_cs_");
       const webhook_secret = newWebhookSecret();
       const at = isoTime(now());
@@ -89,12 +98,15 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
         rate_limit: checked.rate_limit ?? null,
         subscription_limit: checked.subscription_limit ?? null,
         webhook_concurrency: checked.webhook_concurrency ?? null,
+        locked: checked.locked ?? [],
+        owner_user_id: checked.owner_user_id ?? null,
         created_at: at,
         updated_at: at,
       };
       await store.applications.create({
         ...application,
         client_secret_hash: secret === null ? null : secretHash(secret),
+        client_secret_prefix: secret === null ? null : secretPrefix(secret),
       });
       const created = shown({ ...application, disabled: false });
       return status(201, { ...created, client_secret: secret, webhook_secret });
@@ -157,6 +169,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
     async ({ params: { id }, body }) => {
       const { client_type } = existing(await store.applications.find(id));
       const changes = checkFields(body, client_type, allowPrivateWebhooks);
+      await checkOwner(changes);
       return shown(existing(await store.applications.update(id, changes, now())));
     },
     {

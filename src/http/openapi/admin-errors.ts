@@ -7,7 +7,7 @@ import { challenge, contentRange, requestIdHeader, retryAfter } from "./headers.
 export type AdminErrorCode =
   | Exclude<
       ErrorCode,
-      "subscription_failed" | "stream_disabled" | "insufficient_scope" | "method_not_allowed"
+      "subscription_failed" | "stream_disabled" | "locked" | "insufficient_scope" | "method_not_allowed"
     >
   | "internal_error";
 

@@ -32,7 +32,11 @@ const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   invalid_token: { message: "The access token is unknown, revoked or expired" },
   insufficient_scope: { message: "This needs a token with the scope users:read" },
   stream_disabled: {
-    message: "This application gets its events by webhook only; ask the platform for its stream",
+    message: "This application gets its events by webhook only; set its delivery to stream or both",
+  },
+  locked: {
+    message: "webhook_url is locked: only the platform can change it",
+    errors: [{ in: "body", field: "webhook_url", message: "is locked: only the platform can change it" }],
   },
   user_not_found: { message: "There is no user with this username" },
   category_not_found: { message: "There is no category with this id" },
@@ -49,7 +53,7 @@ const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
 const statuses: Readonly<Record<number, string>> = {
   400: "Something in the request is wrong. All wrong fields are listed at once.",
   401: "There is no access token, or it is unknown, revoked or expired.",
-  403: "The token lacks the scope of this operation, or the application may not use it.",
+  403: "The token lacks the scope of this operation or is one of a user, or the application may not use it.",
   404: "It does not exist.",
   409: "It contradicts the state of things; the message says how.",
   413: "The body is larger than 64 KiB.",

@@ -10,8 +10,10 @@ const oauthScheme = "accessToken";
 export const clientScheme = "clientCredentials";
 
 /** The `security` of an operation that needs an access token with a scope, however one comes by it. */
-export function tokenSecurity(scope: Scope): readonly Readonly<Record<string, readonly Scope[]>>[] {
-  return [{ [tokenScheme]: [] }, { [oauthScheme]: [scope] }];
+export function tokenSecurity(
+  ...needed: readonly Scope[]
+): readonly Readonly<Record<string, readonly Scope[]>>[] {
+  return [{ [tokenScheme]: [] }, { [oauthScheme]: needed }];
 }
 
 /** Tags of the operations in the order in which they are shown. */
@@ -21,6 +23,7 @@ const tags = [
   { name: "Categories", description: "What is streamed and how many watch it. Needs no token." },
   { name: "Event subscriptions", description: "Which events are sent to the webhook of your application." },
   { name: "Events", description: "What can be subscribed to, and the key that signs it. Needs no token." },
+  { name: "Application", description: "Your application itself: look after it without asking the platform." },
   { name: "Deliveries", description: "Was it sent? What became of every event, and how to send it again." },
   { name: "Webhooks", description: "What is sent to your webhook, for each type of event." },
 ];

@@ -12,6 +12,7 @@ import { publicReference } from "../openapi/public-reference.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import { streamRoute } from "../stream/route.ts";
+import { applicationRoutes } from "./application.ts";
 import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener, withTokens } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
@@ -34,7 +35,7 @@ export function publicApp(
     defaultSubscriptionLimit: number;
     publicKey: () => PublicKeyForms;
     streams: Pick<EventStreams, "open">;
-    engine: Pick<Engine, "test">;
+    engine: Pick<Engine, "test" | "enable">;
   },
 ) {
   const { access, cursors, publicUrl } = deps;
@@ -71,6 +72,9 @@ export function publicApp(
   replayRoutes(app, deps);
   // POST /public/v1/events/test
   testRoute(app, deps, deps.engine);
+  // Tokens of the application itself: GET, PATCH /public/v1/application
+  // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
+  applicationRoutes(app, deps, deps.engine, deps.defaultSubscriptionLimit);
 
   answerOtherMethods(app, preflight);
   return app;

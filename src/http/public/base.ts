@@ -4,7 +4,7 @@ import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import { type Access, admit, admitAnyone, headerBearer, tokenOf } from "../auth.ts";
+import { type Access, admit, admitAnyone, admitApplication, headerBearer, tokenOf } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
@@ -30,6 +30,8 @@ export interface PublicDeps {
   readonly now: () => number;
   /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** Whether webhooks may go to http URLs and private addresses. */
+  readonly allowPrivateWebhooks: boolean;
   /** The platform's login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
 }
@@ -110,25 +112,48 @@ export function publicListener(
 export type PublicListener = ReturnType<typeof publicListener>;
 
 /**
- * Adds the access check for routes with a token. `scope: "users:read"` requires a token with that scope, and the
- * handler gets the `caller`. The token is read only for routes registered after this call.
+ * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope.
+ * `application: "reads"` or `"changes"` requires one of the application itself, to change something with all of its
+ * scopes. The handler gets the `caller`. The token is read only for routes registered after this call.
  */
 export function withTokens(app: PublicListener, access: Access) {
-  return app.use(headerBearer()).macro("scope", (scope: Scope) => {
-    const input = routeInput();
-    return {
-      introspect(route: InputSchemas & DescribedRoute) {
-        input.introspect(route);
-        describeRoute(route, { security: tokenSecurity(scope) });
-      },
-      transform: asGate(async (context: GateContext) => {
-        const token = tokenOf(context.bearer, context.headers["authorization"]);
-        context.requestContext.caller = await admit(access, context.requestContext, token, scope);
-        await input.read(context);
-      }),
-      resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
-    };
-  });
+  return app
+    .use(headerBearer())
+    .macro("scope", (scope: Scope) => {
+      const input = routeInput();
+      return {
+        introspect(route: InputSchemas & DescribedRoute) {
+          input.introspect(route);
+          describeRoute(route, { security: tokenSecurity(scope) });
+        },
+        transform: asGate(async (context: GateContext) => {
+          const token = tokenOf(context.bearer, context.headers["authorization"]);
+          context.requestContext.caller = await admit(access, context.requestContext, token, scope);
+          await input.read(context);
+        }),
+        resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
+      };
+    })
+    .macro("application", (purpose: "reads" | "changes") => {
+      const input = routeInput();
+      return {
+        introspect(route: InputSchemas & DescribedRoute) {
+          input.introspect(route);
+          describeRoute(route, { security: tokenSecurity() });
+        },
+        transform: asGate(async (context: GateContext) => {
+          const token = tokenOf(context.bearer, context.headers["authorization"]);
+          context.requestContext.caller = await admitApplication(
+            access,
+            context.requestContext,
+            token,
+            purpose,
+          );
+          await input.read(context);
+        }),
+        resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
+      };
+    });
 }
 
 export type TokenListener = ReturnType<typeof withTokens>;

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { type Application, usesOnlyStream } from "../../domain/applications.ts";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
@@ -28,7 +28,7 @@ export const LastFailure = Type.Object(
   { $id: "LastFailure", description: "When and how an endpoint last failed.", ...noOtherFields },
 );
 
-const DisabledReason = Type.Union(
+export const DisabledReason = Type.Union(
   ["gone", "failing", "no_webhook_url"].map((reason) => Type.Literal(reason)),
   {
     $id: "DisabledReason",
@@ -80,6 +80,12 @@ const Subscription = answer(
   },
 );
 
+/** The last failure of an endpoint; null where it has not failed. */
+export function shownFailure(endpoint: Endpoint): Static<typeof LastFailure> | null {
+  const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
+  return last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error };
+}
+
 /** Get Event Subscription: the record with its health. */
 export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
   app.get(
@@ -93,14 +99,13 @@ export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
       const endpoint = (await store.endpoints.find(application_id)) ?? newEndpoint(application_id);
       const { pending, oldest_pending_at } = await store.deliveries.backlog(application_id, id);
       const { sequence, ...record } = found;
-      const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
       const data = {
         ...record,
         ...healthOf(endpoint, application),
         pending,
         oldest_pending_at: isoTimeOrNull(oldest_pending_at),
         last_success_at: isoTimeOrNull(endpoint.last_success_at),
-        last_failure: last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error },
+        last_failure: shownFailure(endpoint),
         sequence,
       };
       return { data, message: "OK" };
@@ -121,7 +126,8 @@ export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
   );
 }
 
-function healthOf(endpoint: Endpoint, application: Application) {
+/** The status of an application's endpoint as its developer sees it. */
+export function healthOf(endpoint: Endpoint, application: Application) {
   // Without a webhook there is no endpoint to fail.
   if (usesOnlyStream(application)) return { status: "enabled", disabled_reason: null } as const;
   if (application.webhook_url === null)

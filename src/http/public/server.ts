@@ -27,7 +27,7 @@ interface PublicServerOptions {
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
-  readonly engine: Pick<Engine, "store" | "test" | "onStreamed">;
+  readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed">;
   readonly catalogue: Catalogue;
   readonly log: Log;
   readonly now: () => number;
@@ -95,6 +95,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     cursors,
     access,
     defaultSubscriptionLimit: config.subscriptionLimit,
+    allowPrivateWebhooks: config.allowPrivateWebhooks,
     streams,
     publicKey: () => keys.public,
     publicUrl: () => url,

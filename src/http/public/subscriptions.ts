@@ -284,7 +284,7 @@ function refusal(
   }
   if (broadcaster === null) return `Event ${name} belongs to a channel: broadcaster_user_id is required`;
   if (application.webhook_url === null && application.delivery === "webhook")
-    return "This application has no webhook URL; ask the platform to set one";
+    return "This application has no webhook URL; set one by PATCH /public/v1/application";
   return null;
 }
 

@@ -98,7 +98,7 @@ export class EventStreams {
     const { caller, token, cut } = request;
     const { application, grant } = caller;
     if (application.delivery === "webhook") {
-      const message = "This application gets its events by webhook only; ask the platform for its stream";
+      const message = "This application gets its events by webhook only; set its delivery to stream or both";
       throw new DomainError("stream_disabled", message);
     }
     const { position, frames } = await this.#start(request);

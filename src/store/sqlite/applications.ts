@@ -3,10 +3,13 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
   type Application,
   type ApplicationChanges,
+  type HashedSecret,
   type RetiredSecret,
   type Rotation,
   receives,
   retire,
+  type SecretInForce,
+  secretPrefix,
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
@@ -34,6 +37,8 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   rate_limit: applications.rate_limit,
   subscription_limit: applications.subscription_limit,
   webhook_concurrency: applications.webhook_concurrency,
+  locked: applications.locked,
+  owner_user_id: applications.owner_user_id,
   disabled: applications.disabled,
   endpoint_generation: applications.endpoint_generation,
   created_at: applications.created_at,
@@ -55,6 +60,11 @@ export function applicationStore(
       .select({
         client_secret_hash,
         retired_client_secrets,
+        client_secret_prefix: applications.client_secret_prefix,
+        client_secret_created_at: applications.client_secret_created_at,
+        webhook_secret: applications.webhook_secret,
+        retired_webhook_secrets: applications.retired_webhook_secrets,
+        webhook_secret_created_at: applications.webhook_secret_created_at,
         client_type: applications.client_type,
         disabled: applications.disabled,
       })
@@ -72,22 +82,62 @@ export function applicationStore(
       .returning(shown)
       .get() ?? null;
 
-  const rotateClientSecret = (id: string, hash: Uint8Array, rotation: Rotation): Application | null => {
+  const rotateClientSecret = (id: string, secret: HashedSecret, rotation: Rotation): Application | null => {
     const now = secrets().get({ id });
     if (!now) return null;
     if (now.client_type === "public")
       throw new DomainError("conflict", "A public client has no client secret");
-    const earlier = now.client_secret_hash.toString("base64");
-    const retired = retire(earlier, now.retired_client_secrets, rotation);
-    const set = { client_secret_hash: Buffer.from(hash), retired_client_secrets: retired };
+    const { client_secret_prefix: prefix, client_secret_created_at: created_at } = now;
+    const earlier = { secret: now.client_secret_hash.toString("base64"), prefix, created_at };
+    const set = {
+      client_secret_hash: Buffer.from(secret.hash),
+      client_secret_prefix: secret.prefix,
+      client_secret_created_at: rotation.now,
+      retired_client_secrets: retire(earlier, now.retired_client_secrets, rotation),
+    };
     return change(id, set, rotation.now);
   };
 
   const rotateWebhookSecret = (id: string, secret: string, rotation: Rotation): Application | null => {
-    const now = find.get({ id });
+    const now = secrets().get({ id });
     if (!now) return null;
-    const retired = retire(now.webhook_secret, now.retired_webhook_secrets, rotation);
-    return change(id, { webhook_secret: secret, retired_webhook_secrets: retired }, rotation.now);
+    const earlier = { secret: now.webhook_secret, created_at: now.webhook_secret_created_at };
+    const set = {
+      webhook_secret: secret,
+      webhook_secret_created_at: rotation.now,
+      retired_webhook_secrets: retire(earlier, now.retired_webhook_secrets, rotation),
+    };
+    return change(id, set, rotation.now);
+  };
+
+  const secretsInForce = (id: string, now: number): SecretInForce[] => {
+    const found = secrets().get({ id });
+    if (!found) return [];
+    const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
+      inForce(earlier, now)
+        .map(({ secret, prefix = null, created_at = null, expires_at }) => {
+          const shown = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
+          return { kind, prefix: shown, created_at, expires_at };
+        })
+        .reverse();
+    const clientSecret = {
+      kind: "client_secret",
+      prefix: found.client_secret_prefix,
+      created_at: found.client_secret_created_at,
+      expires_at: null,
+    } as const;
+    const webhookSecret = {
+      kind: "webhook_secret",
+      prefix: secretPrefix(found.webhook_secret),
+      created_at: found.webhook_secret_created_at,
+      expires_at: null,
+    } as const;
+    return [
+      ...(found.client_type === "public" ? [] : [clientSecret]),
+      ...retired("client_secret", found.retired_client_secrets),
+      webhookSecret,
+      ...retired("webhook_secret", found.retired_webhook_secrets),
+    ];
   };
 
   const update = (id: string, changes: ApplicationChanges, now: number): Application | null => {
@@ -105,7 +155,13 @@ export function applicationStore(
   return {
     create: (application) =>
       commit(() => {
-        const row = { ...application, client_secret_hash: Buffer.from(application.client_secret_hash ?? []) };
+        const made = Date.parse(application.created_at);
+        const row = {
+          ...application,
+          client_secret_hash: Buffer.from(application.client_secret_hash ?? []),
+          client_secret_created_at: made,
+          webhook_secret_created_at: made,
+        };
         orm.insert(applications).values(row).run();
       }),
     update: (id, changes, now) => commit(() => update(id, changes, now)),
@@ -117,7 +173,7 @@ export function applicationStore(
             .length > 0
         );
       }),
-    rotateClientSecret: (id, hash, rotation) => commit(() => rotateClientSecret(id, hash, rotation)),
+    rotateClientSecret: (id, secret, rotation) => commit(() => rotateClientSecret(id, secret, rotation)),
     rotateWebhookSecret: (id, secret, rotation) => commit(() => rotateWebhookSecret(id, secret, rotation)),
     find: async (id) => find.get({ id }) ?? null,
     clientSecretHashes: async (id, now) => {
@@ -125,6 +181,7 @@ export function applicationStore(
       if (!found || found.disabled || found.client_type === "public") return [];
       return [found.client_secret_hash, ...goodHashes(found.retired_client_secrets, now)];
     },
+    secretsInForce: async (id, now) => secretsInForce(id, now),
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
     page: async (after, limit) =>
       orm
@@ -137,8 +194,10 @@ export function applicationStore(
   };
 }
 
+function inForce(retired: readonly RetiredSecret[], now: number): RetiredSecret[] {
+  return retired.filter(({ expires_at }) => expires_at > now);
+}
+
 function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
-  return retired
-    .filter(({ expires_at }) => expires_at > now)
-    .map(({ secret }) => Buffer.from(secret, "base64"));
+  return inForce(retired, now).map(({ secret }) => Buffer.from(secret, "base64"));
 }

@@ -15,6 +15,7 @@ import operatorKeys from "../../../../drizzle/0012_operator_keys.sql" with { typ
 import removedDeliveries from "../../../../drizzle/0013_removed_deliveries.sql" with { type: "text" };
 import tagIds from "../../../../drizzle/0014_tag_ids.sql" with { type: "text" };
 import endpointGenerations from "../../../../drizzle/0015_endpoint_generations.sql" with { type: "text" };
+import selfService from "../../../../drizzle/0016_self_service.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   { name: "0013_removed_deliveries", sql: removedDeliveries },
   { name: "0014_tag_ids", sql: tagIds },
   { name: "0015_endpoint_generations", sql: endpointGenerations },
+  { name: "0016_self_service", sql: selfService },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

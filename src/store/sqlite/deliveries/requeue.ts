@@ -126,7 +126,7 @@ export function receiverCheck(orm: BunSQLiteDatabase) {
     const why = found.disabled_reason === "gone" ? "it answered 410" : "it failed for too long";
     throw new DomainError(
       "conflict",
-      `The endpoint is disabled, because ${why}; nothing is sent before the platform enables it again`,
+      `The endpoint is disabled, because ${why}; nothing is sent before it is enabled again`,
     );
   };
 }

@@ -1,5 +1,5 @@
 import { blob, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { ClientType, DeliveryMode, RetiredSecret } from "../../../domain/applications.ts";
+import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../../domain/applications.ts";
 import type { LoginAnswer } from "../../../domain/authorizations.ts";
 import type { Scope, ScopeName } from "../../../domain/tokens.ts";
 import { users } from "./platform.ts";
@@ -7,28 +7,38 @@ import { users } from "./platform.ts";
 // Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
 // Scopes of tokens, and of what becomes tokens, are kept as they were asked for.
 
-export const applications = sqliteTable("applications", {
-  id: text().primaryKey(),
-  name: text().notNull(),
-  client_type: text().$type<ClientType>().notNull().default("confidential"),
-  /** Empty for a public client. */
-  client_secret_hash: blob({ mode: "buffer" }).notNull(),
-  delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
-  webhook_url: text(),
-  webhook_secret: text().notNull(),
-  retired_webhook_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
-  retired_client_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
-  disabled: integer({ mode: "boolean" }).notNull().default(false),
-  /** Counts up with each webhook URL, and each time a person enables the endpoint. */
-  endpoint_generation: integer().notNull().default(0),
-  scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
-  redirect_uris: text({ mode: "json" }).$type<readonly string[]>().notNull(),
-  rate_limit: integer(),
-  subscription_limit: integer(),
-  webhook_concurrency: integer(),
-  created_at: text().notNull(),
-  updated_at: text().notNull(),
-});
+export const applications = sqliteTable(
+  "applications",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    client_type: text().$type<ClientType>().notNull().default("confidential"),
+    /** Empty for a public client. */
+    client_secret_hash: blob({ mode: "buffer" }).notNull(),
+    delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
+    webhook_url: text(),
+    webhook_secret: text().notNull(),
+    retired_webhook_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
+    retired_client_secrets: text({ mode: "json" }).$type<readonly RetiredSecret[]>().notNull().default([]),
+    /** null for secrets of an earlier version. */
+    client_secret_prefix: text(),
+    client_secret_created_at: integer(),
+    webhook_secret_created_at: integer(),
+    locked: text({ mode: "json" }).$type<readonly LockableField[]>().notNull().default([]),
+    owner_user_id: integer().references(() => users.id, { onDelete: "set null" }),
+    disabled: integer({ mode: "boolean" }).notNull().default(false),
+    /** Counts up with each webhook URL, and each time a person enables the endpoint. */
+    endpoint_generation: integer().notNull().default(0),
+    scopes: text({ mode: "json" }).$type<readonly Scope[]>().notNull(),
+    redirect_uris: text({ mode: "json" }).$type<readonly string[]>().notNull(),
+    rate_limit: integer(),
+    subscription_limit: integer(),
+    webhook_concurrency: integer(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [index("applications_owner").on(table.owner_user_id)],
+);
 
 export const tokens = sqliteTable(
   "tokens",

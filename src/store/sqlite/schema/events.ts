@@ -191,6 +191,7 @@ export const endpoints = sqliteTable("endpoints", {
   last_failure_at: integer(),
   last_failure_status: integer(),
   last_failure_error: text(),
+  last_failure_outcome: text(),
 });
 
 export const replays = sqliteTable(

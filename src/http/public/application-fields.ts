@@ -1,0 +1,201 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  type Application,
+  clientTypes,
+  lockableFields,
+  type SecretInForce,
+  usesOnlyStream,
+} from "../../domain/applications.ts";
+import type { Endpoint } from "../../domain/endpoints.ts";
+import { exampleUser } from "../../domain/examples.ts";
+import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
+import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
+import { endpointSummary } from "../../webhooks/endpoint-summary.ts";
+import { IsoTimestamp, noOtherFields, otherFieldsIgnored, Ulid } from "../fields.ts";
+import type { RateLimitState } from "../rate-limit.ts";
+import { DisabledReason, healthOf, LastFailure, shownFailure } from "./health.ts";
+import { receivingFields } from "./receiving-fields.ts";
+
+/*
+ * Schemas of an application as its own developer sees it.
+ */
+
+const { webhook_url, delivery, redirect_uris } = receivingFields;
+
+const EndpointState = Type.Object(
+  {
+    status: oneOf(["enabled", "failing", "disabled"], {
+      description: "`failing`: nothing succeeded since a failure. `disabled`: nothing is sent.",
+    }),
+    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+    since: nullable(IsoTimestamp, {
+      description: "When it began to fail or was disabled; null while it is well.",
+    }),
+    failures: Type.Integer({ description: "Failed attempts since the last success." }),
+    last_success_at: nullable(IsoTimestamp, {
+      description: "When it last took a delivery; exact to 5 seconds.",
+    }),
+    last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
+    summary: Type.String({ description: "The state in one sentence. Its words may change." }),
+    advice: nullable(Type.String(), {
+      description: "What to do next; null where nothing is to do. Its words may change.",
+    }),
+  },
+  { $id: "EndpointState", description: "The receiver behind the webhook URL.", ...noOtherFields },
+);
+
+const Secret = Type.Object(
+  {
+    kind: oneOf(["client_secret", "webhook_secret"], { description: "Which of the two it is." }),
+    prefix: nullable(Type.String(), {
+      description: "Its first characters; null for a client secret of an earlier version.",
+    }),
+    created_at: nullable(IsoTimestamp, { description: "null for a secret of an earlier version." }),
+    expires_at: nullable(IsoTimestamp, {
+      description: "When a replaced one ends; null for the newest of its kind.",
+    }),
+  },
+  { $id: "SecretInForce", description: "A secret that is good now, without itself.", ...noOtherFields },
+);
+
+export const OwnApplicationSchema = Type.Object(
+  {
+    id: about(Ulid, "A ULID."),
+    client_id: Type.String({ description: "The same as `id`." }),
+    name: Type.String({ description: "What users see when they consent." }),
+    client_type: oneOf(clientTypes, { description: "A `public` one has no client secret." }),
+    scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
+    webhook_url,
+    delivery,
+    redirect_uris,
+    locked: Type.Array(oneOf(lockableFields), { description: "What only the platform can change." }),
+    owner_user_id: nullable(Id, { description: "The user to whom it belongs; null: none is known." }),
+    rate_limit: Type.Object(
+      {
+        limit: Type.Integer({ description: "Requests a minute; 0: unlimited." }),
+        remaining: nullable(Type.Integer(), {
+          description: "Requests that may follow at once; null: unlimited.",
+        }),
+      },
+      { $id: "RateLimit", description: "The rate limit and what is left of it.", ...noOtherFields },
+    ),
+    subscriptions: Type.Object(
+      {
+        used: Type.Integer({ description: "Subscriptions that there are." }),
+        limit: Type.Integer({ description: "Subscriptions that there may be." }),
+      },
+      { $id: "SubscriptionBudget", description: "The budget of subscriptions.", ...noOtherFields },
+    ),
+    endpoint: EndpointState,
+    secrets: Type.Array(Secret, { description: "The newest of each kind first." }),
+    created_at: about(IsoTimestamp, "When it was made."),
+    updated_at: about(IsoTimestamp, "When it was last changed."),
+  },
+  { $id: "OwnApplication", description: "The application of the token.", ...noOtherFields },
+);
+
+export const OwnChangesInput = Type.Partial(Type.Object({ webhook_url, delivery, redirect_uris }), {
+  $id: "OwnApplicationChanges",
+  description: "What is to change. Other fields are ignored.",
+  ...otherFieldsIgnored,
+  examples: [{ webhook_url: "https://bot.example/webhook" }],
+});
+
+export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
+  id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  name: "My bot",
+  client_type: "confidential",
+  scopes: ["users:read", "events:subscribe"],
+  webhook_url: "https://bot.example/webhook",
+  delivery: "webhook",
+  redirect_uris: [],
+  locked: [],
+  owner_user_id: exampleUser.id,
+  rate_limit: { limit: 800, remaining: 799 },
+  subscriptions: { used: 12, limit: 10_000 },
+  endpoint: {
+    status: "failing",
+    disabled_reason: null,
+    since: "2026-01-14T16:08:11.402Z",
+    failures: 3,
+    last_success_at: "2026-01-14T16:01:12.000Z",
+    last_failure: { at: "2026-01-14T16:13:12.117Z", status: 404, error: "The answer was 404." },
+    summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
+    advice:
+      "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves.",
+  },
+  secrets: [
+    {
+      kind: "client_secret",
+      prefix: "onair_cs_4fQx",
+      created_at: "2026-01-14T16:08:06.123Z",
+      expires_at: null,
+    },
+    {
+      kind: "webhook_secret",
+      prefix: "whsec_Zm9v",
+      created_at: "2026-01-14T16:08:06.123Z",
+      expires_at: null,
+    },
+  ],
+  created_at: "2026-01-14T16:08:06.123Z",
+  updated_at: "2026-01-14T16:08:06.123Z",
+};
+
+/** What is known of an application beside itself. */
+interface Circumstances {
+  readonly endpoint: Endpoint;
+  readonly secrets: readonly SecretInForce[];
+  readonly subscriptions: { readonly used: number; readonly limit: number };
+  /** null: unlimited. */
+  readonly rateLimit: RateLimitState | null;
+}
+
+/** An application as its own developer sees it: nothing of what operators keep for themselves, and no secret. */
+export function shownOwn(
+  application: Application,
+  { endpoint, secrets, subscriptions, rateLimit }: Circumstances,
+): Static<typeof OwnApplicationSchema> {
+  const { id, name, client_type, scopes, webhook_url, delivery } = application;
+  const { redirect_uris, locked, owner_user_id, created_at, updated_at } = application;
+  return {
+    id,
+    client_id: id,
+    name,
+    client_type,
+    scopes: [...scopes],
+    webhook_url,
+    delivery,
+    redirect_uris: [...redirect_uris],
+    locked: [...locked],
+    owner_user_id,
+    rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
+    subscriptions,
+    endpoint: shownEndpoint(application, endpoint),
+    secrets: secrets.map(({ kind, prefix, created_at, expires_at }) => ({
+      kind,
+      prefix,
+      created_at: isoTimeOrNull(created_at),
+      expires_at: isoTimeOrNull(expires_at),
+    })),
+    created_at,
+    updated_at,
+  };
+}
+
+function shownEndpoint(application: Application, endpoint: Endpoint): Static<typeof EndpointState> {
+  const { status, disabled_reason } = healthOf(endpoint, application);
+  const { disabled_at, failing_since, failures, last_success_at } = endpoint;
+  const isCalled = !usesOnlyStream(application) && application.webhook_url !== null;
+  const since = isCalled ? (disabled_at ?? failing_since) : null;
+  return {
+    status,
+    disabled_reason,
+    since: since === null ? null : isoTime(since),
+    failures: isCalled ? failures : 0,
+    last_success_at: isoTimeOrNull(last_success_at),
+    last_failure: shownFailure(endpoint),
+    ...endpointSummary(application, endpoint),
+  };
+}

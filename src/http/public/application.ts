@@ -1,0 +1,195 @@
+import { Type } from "@sinclair/typebox";
+import type { Application, LockableField } from "../../domain/applications.ts";
+import { lockableFields } from "../../domain/applications.ts";
+import { newEndpoint } from "../../domain/endpoints.ts";
+import { DomainError, invalidFields, ownerGone } from "../../domain/errors.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
+import { answer } from "../answers.ts";
+import { rateLimited } from "../auth.ts";
+import { Message, otherFieldsIgnored } from "../fields.ts";
+import type { RateLimiter } from "../rate-limit.ts";
+import type { RequestContext } from "../request-context.ts";
+import {
+  exampleOwnApplication,
+  OwnApplicationSchema,
+  OwnChangesInput,
+  shownOwn,
+} from "./application-fields.ts";
+import type { PublicDeps, TokenListener } from "./base.ts";
+import { addressProblems } from "./receiving-fields.ts";
+import { OverlapUntil, overlapEnd, rotationFields, rotationOf } from "./secret-rotation.ts";
+
+const path = "/public/v1/application";
+
+/** Changes that an application may make to itself in a minute: each writes, and some make thousands of retries due. */
+const changesPerMinute = 30;
+
+const OwnApplication = answer(
+  { data: OwnApplicationSchema, message: Message },
+  {
+    name: "OwnApplicationAnswer",
+    description: "The application as it is now.",
+    example: { data: exampleOwnApplication, message: "OK" },
+  },
+);
+
+const RotationBody = Type.Object(rotationFields, {
+  $id: "RotationInput",
+  description: "How long the older secrets stay good.",
+  ...otherFieldsIgnored,
+  examples: [{ overlap_seconds: 3600 }],
+});
+
+const NewSecret = answer(
+  {
+    data: Type.Object(
+      { webhook_secret: Type.String({ description: "Shown only here." }), overlap_until: OverlapUntil },
+      { $id: "NewWebhookSecret", description: "A new signing secret.", additionalProperties: false },
+    ),
+    message: Message,
+  },
+  {
+    name: "NewWebhookSecretAnswer",
+    description: "The new secret.",
+    example: {
+      data: { webhook_secret: "whsec_…", overlap_until: "2026-01-14T17:08:06.123Z" },
+      message: "OK",
+    },
+  },
+);
+
+/** An application looks after itself: get, change, rotate the webhook secret, enable the endpoint. */
+export function applicationRoutes(
+  app: TokenListener,
+  { store, access, now, allowPrivateWebhooks }: PublicDeps,
+  engine: Pick<Engine, "enable">,
+  defaultSubscriptionLimit: number,
+): void {
+  const shown = async (application: Application, { rateLimit }: RequestContext) => {
+    const { id, subscription_limit } = application;
+    const [endpoint, secrets, used] = await Promise.all([
+      store.endpoints.find(id),
+      store.applications.secretsInForce(id, now()),
+      store.subscriptions.count(id),
+    ]);
+    const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit };
+    const known = { endpoint: endpoint ?? newEndpoint(id), secrets, subscriptions, rateLimit };
+    return { data: shownOwn(application, known), message: "OK" };
+  };
+
+  app.get(path, ({ caller, requestContext }) => shown(caller.application, requestContext), {
+    application: "reads",
+    response: { 200: OwnApplication },
+    detail: {
+      operationId: "getOwnApplication",
+      tags: ["Application"],
+      summary: "Get Application",
+      description:
+        "The application of the token, with the state of its endpoint, its limits, and its secrets by prefix and age. Needs a token of the application itself (`client_credentials`), of any scope.",
+    },
+  });
+
+  app.patch(
+    path,
+    async ({ body, caller: { application }, requestContext }) => {
+      const { webhook_url, delivery, redirect_uris } = body;
+      const { id, client_type, locked } = application;
+      takeChange(access.limiter, id);
+      requireUnlocked(locked, body);
+      const wrong = addressProblems(body, client_type, allowPrivateWebhooks);
+      if (wrong.length > 0) throw invalidFields(wrong);
+      const changes = {
+        ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+        ...(delivery && { delivery }),
+        ...(redirect_uris && { redirect_uris }),
+      };
+      if (Object.keys(changes).length === 0) return shown(application, requestContext);
+      return shown(existing(await store.applications.update(id, changes, now())), requestContext);
+    },
+    {
+      application: "changes",
+      body: OwnChangesInput,
+      response: { 200: OwnApplication },
+      errors: ["locked"],
+      detail: {
+        operationId: "changeOwnApplication",
+        tags: ["Application"],
+        summary: "Change Application",
+        description: `Changes the fields that the body names, for every delivery that starts after the answer. Another webhook URL is another endpoint: it is enabled, and what waits is sent to it. What the platform has locked is 403 \`locked\`. Needs a token of the application itself with all of its scopes. At most ${changesPerMinute} changes a minute.`,
+      },
+    },
+  );
+
+  app.post(
+    `${path}/webhook-secret`,
+    async ({ body, caller: { application } }) => {
+      takeChange(access.limiter, application.id);
+      const rotation = rotationOf(body, now());
+      const webhook_secret = newWebhookSecret();
+      existing(await store.applications.rotateWebhookSecret(application.id, webhook_secret, rotation));
+      return { data: { webhook_secret, overlap_until: overlapEnd(rotation) }, message: "OK" };
+    },
+    {
+      application: "changes",
+      body: Type.Optional(RotationBody),
+      response: { 200: NewSecret },
+      errors: ["conflict"],
+      detail: {
+        operationId: "rotateOwnWebhookSecret",
+        tags: ["Application"],
+        summary: "Rotate Webhook Secret",
+        description:
+          "Makes a new signing secret, which is shown only now. While the overlap lasts, every delivery is signed with both. Needs a token of the application itself with all of its scopes.",
+      },
+    },
+  );
+
+  app.post(
+    `${path}/endpoint/enable`,
+    async ({ caller: { application }, requestContext }) => {
+      const { id, webhook_url } = application;
+      takeChange(access.limiter, id);
+      if (webhook_url === null) {
+        throw new DomainError("conflict", "There is no webhook URL to send to; set one by PATCH first");
+      }
+      await engine.enable(id);
+      return shown(application, requestContext);
+    },
+    {
+      application: "changes",
+      response: { 200: OwnApplication },
+      errors: ["conflict"],
+      detail: {
+        operationId: "enableOwnEndpoint",
+        tags: ["Application"],
+        summary: "Enable Endpoint",
+        description:
+          "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so. Needs a token of the application itself with all of its scopes.",
+      },
+    },
+  );
+}
+
+/** Takes from the limit of changes; throws `rate_limited`. */
+function takeChange(limiter: RateLimiter, applicationId: string): void {
+  const budget = limiter.take(`changes of ${applicationId}`, changesPerMinute);
+  if (budget?.allowed === false) throw rateLimited(budget);
+}
+
+/** Throws `locked` with all given fields that are locked. */
+function requireUnlocked(
+  locked: readonly LockableField[],
+  given: Readonly<Partial<Record<LockableField, unknown>>>,
+): void {
+  const fields = lockableFields.filter((field) => given[field] !== undefined && locked.includes(field));
+  if (fields.length === 0) return;
+  const message = "is locked: only the platform can change it";
+  const errors = fields.map((field) => ({ in: "body" as const, field, message }));
+  throw new DomainError("locked", `${fields[0]} ${message}`, { errors });
+}
+
+function existing(changed: Application | null): Application {
+  if (changed === null) throw ownerGone();
+  return changed;
+}

@@ -1,0 +1,470 @@
+import { describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * An application looks after itself: what its developer sees and changes with the application's own token.
+ */
+
+const path = "/public/v1/application";
+const clock = new Clock();
+const server = await testServer({ clock, args: ["--login-url", loginUrl, "--rate-limit", "100000"] });
+await server.load("users", users);
+
+/** Answers with these statuses in turn, and then with 204. */
+const receiver = (...statuses: readonly number[]) =>
+  testReceiver((_, number) => new Response(null, { status: statuses[number - 1] ?? 204 }));
+
+interface Shown {
+  webhook_url: string | null;
+  delivery: string;
+  redirect_uris: string[];
+  locked: string[];
+  owner_user_id: number | null;
+  scopes: string[];
+  rate_limit: { limit: number; remaining: number | null };
+  subscriptions: { used: number; limit: number };
+  endpoint: {
+    status: string;
+    disabled_reason: string | null;
+    since: string | null;
+    failures: number;
+    summary: string;
+    advice: string | null;
+  };
+  secrets: { kind: string; prefix: string | null; created_at: string; expires_at: string | null }[];
+}
+
+interface Problem {
+  code: string;
+  message: string;
+  errors: { field: string; message: string }[];
+}
+
+const own = async (app: TestApplication): Promise<Shown> =>
+  (await json<{ data: Shown }>(await server.get(path, app.token))).data;
+
+const changed = (app: TestApplication, body: unknown, token = app.token) =>
+  server.get(path, token, {
+    method: "PATCH",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  });
+
+const operate = async (app: TestApplication, body: object) => {
+  const answer = await server.admin("PATCH", `/admin/v1/applications/${app.id}`, body);
+  expect(answer.status).toBe(200);
+};
+
+const narrowToken = async ({ client_id, client_secret }: TestApplication, scope: string) => {
+  const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret, scope });
+  const answer = await server.get("/oauth/token", undefined, { method: "POST", body });
+  return (await json<{ access_token: string }>(answer)).access_token;
+};
+
+describe("Get Application", () => {
+  test("has exactly these fields, and no secret or anything that the platform keeps for itself", async () => {
+    const app = await server.application({ name: "Mine", webhook_url: "https://bot.example/hook" });
+    await subscribe(server, app, ["channel.followed"]);
+    const response = await server.get(path, app.token);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("ratelimit-limit")).toBe("100000");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const text = await response.text();
+    expect(JSON.parse(text)).toEqual({
+      data: {
+        id: app.id,
+        client_id: app.id,
+        name: "Mine",
+        client_type: "confidential",
+        scopes: ["users:read", "events:subscribe"],
+        webhook_url: "https://bot.example/hook",
+        delivery: "webhook",
+        redirect_uris: [],
+        locked: [],
+        owner_user_id: null,
+        rate_limit: { limit: 100_000, remaining: 99_998 },
+        subscriptions: { used: 1, limit: 10_000 },
+        endpoint: {
+          status: "enabled",
+          disabled_reason: null,
+          since: null,
+          failures: 0,
+          last_success_at: null,
+          last_failure: null,
+          summary: "Nothing was sent to it yet.",
+          advice: "Send a test to see that it answers.",
+        },
+        secrets: [
+          {
+            kind: "client_secret",
+            prefix: app.client_secret.slice(0, "onair_cs_".length + 4),
+            created_at: "2026-01-14T16:00:00.000Z",
+            expires_at: null,
+          },
+          {
+            kind: "webhook_secret",
+            prefix: app.webhook_secret.slice(0, "whsec_".length + 4),
+            created_at: "2026-01-14T16:00:00.000Z",
+            expires_at: null,
+          },
+        ],
+        created_at: "2026-01-14T16:00:00.000Z",
+        updated_at: "2026-01-14T16:00:00.000Z",
+      },
+      message: "OK",
+    });
+    for (const secret of [app.client_secret, app.webhook_secret, app.token]) {
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test("shows the limits that the platform set, and a public client without a client secret", async () => {
+    const app = await server.application({ rate_limit: 0, subscription_limit: 3 });
+    const { rate_limit, subscriptions } = await own(app);
+    expect({ rate_limit, subscriptions }).toEqual({
+      rate_limit: { limit: 0, remaining: null },
+      subscriptions: { used: 0, limit: 3 },
+    });
+  });
+
+  test("belongs to the token: another application's is not reachable by any parameter", async () => {
+    const [mine, other] = [await server.application({ name: "A" }), await server.application({ name: "B" })];
+    for (const query of [`?id=${other.id}`, `?client_id=${other.id}`, `?application_id=${other.id}`]) {
+      const answer = await server.get(path + query, mine.token);
+      expect((await json<{ data: { id: string } }>(answer)).data.id).toBe(mine.id);
+    }
+  });
+
+  test("answers HEAD, OPTIONS and a wrong method as every route does", async () => {
+    const { token } = await server.application();
+    const head = await server.get(path, token, { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    const options = await server.get(path, undefined, { method: "OPTIONS" });
+    expect([options.status, options.headers.get("allow")]).toEqual([204, "GET, HEAD, PATCH, OPTIONS"]);
+    const put = await server.get(path, token, { method: "PUT" });
+    expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, HEAD, PATCH, OPTIONS"]);
+    expect((await server.get(`${path}/endpoint/enable`, token)).status).toBe(405);
+  });
+});
+
+describe("who may call it", () => {
+  const calls: [string, string, object | undefined][] = [
+    ["GET", path, undefined],
+    ["PATCH", path, { webhook_url: "https://bot.example/taken" }],
+    ["POST", `${path}/webhook-secret`, {}],
+    ["POST", `${path}/endpoint/enable`, undefined],
+  ];
+  const call = (method: string, to: string, body: object | undefined, token?: string) =>
+    server.get(to, token, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+
+  test.each(calls)("%s %s takes no user's token, says so, and changes nothing", async (method, to, body) => {
+    const app = await server.application({
+      redirect_uris: [redirectUri],
+      webhook_url: "https://bot.example/hook",
+    });
+    const { access_token } = await userTokens(server, app);
+    const answer = await call(method, to, body, access_token);
+    expect(answer.status).toBe(403);
+    expect(await json<Problem>(answer)).toMatchObject({
+      code: "insufficient_scope",
+      message:
+        "This needs a token of the application itself (client_credentials); this one belongs to a user",
+    });
+    const { webhook_url, secrets } = await own(app);
+    expect([webhook_url, secrets.length]).toEqual(["https://bot.example/hook", 2]);
+  });
+
+  test.each(calls)("%s %s without a token is 401", async (method, to, body) => {
+    const answer = await call(method, to, body);
+    expect([answer.status, (await json<Problem>(answer)).code]).toEqual([401, "missing_token"]);
+  });
+
+  test.each(calls)("%s %s with a token of fewer scopes only reads", async (method, to, body) => {
+    const app = await server.application({ webhook_url: "https://bot.example/hook" });
+    const narrow = await narrowToken(app, "users:read");
+    const answer = await call(method, to, body, narrow);
+    expect(answer.status).toBe(method === "GET" ? 200 : 403);
+    if (method === "GET") return;
+    expect(await json<Problem>(answer)).toMatchObject({
+      code: "insufficient_scope",
+      message: "This needs a token with the scopes users:read and events:subscribe",
+    });
+    expect((await own(app)).webhook_url).toBe("https://bot.example/hook");
+  });
+
+  test("an application that has one scope alone changes itself with it", async () => {
+    const app = await server.application({ scopes: ["users:read"] });
+    expect((await changed(app, { redirect_uris: [redirectUri] })).status).toBe(200);
+    expect((await own(app)).redirect_uris).toEqual([redirectUri]);
+  });
+});
+
+describe("Change Application", () => {
+  test("changes what the body names and answers with all of it", async () => {
+    const app = await server.application({ webhook_url: "https://bot.example/hook" });
+    const body = { delivery: "both", redirect_uris: [redirectUri] };
+    const answer = await changed(app, body);
+    expect(answer.status).toBe(200);
+    const { data } = await json<{ data: Shown }>(answer);
+    expect(data).toMatchObject({ ...body, webhook_url: "https://bot.example/hook" });
+    expect(await own(app)).toMatchObject(body);
+    expect((await changed(app, { webhook_url: null })).status).toBe(200);
+    expect(await own(app)).toMatchObject({
+      webhook_url: null,
+      delivery: "both",
+      endpoint: { status: "enabled", summary: "Events are read from the stream; no webhook is called." },
+    });
+  });
+
+  test("what only the platform sets is ignored", async () => {
+    const app = await server.application({ locked: ["delivery"], rate_limit: 50_000 });
+    const stolen = {
+      name: "Renamed",
+      scopes: [],
+      rate_limit: 0,
+      subscription_limit: 1_000_000,
+      webhook_concurrency: 1_000,
+      locked: [],
+      owner_user_id: 1001,
+      disabled: true,
+      client_type: "public",
+      webhook_secret: "whsec_chosen",
+      endpoint_generation: 99,
+      id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+    };
+    const before = await own(app);
+    const answer = await changed(app, stolen);
+    expect(answer.status).toBe(200);
+    const { rate_limit: _, ...after } = await own(app);
+    const { rate_limit: __, ...same } = before;
+    expect(after).toEqual(same);
+  });
+
+  test.each<[string, unknown, string[]]>([
+    [
+      "all wrong fields at once",
+      { webhook_url: 1, delivery: "pigeon", redirect_uris: "x" },
+      ["webhook_url", "delivery", "redirect_uris"],
+    ],
+    [
+      "addresses that may not be called, all at once",
+      {
+        webhook_url: "ftp://bot.example",
+        redirect_uris: ["/relative", "https://ok.example/cb", "https://a.example/#x"],
+      },
+      ["webhook_url", "redirect_uris[0]", "redirect_uris[2]"],
+    ],
+    ["too many redirect URIs", { redirect_uris: Array(21).fill(redirectUri) }, ["redirect_uris"]],
+    [
+      "a webhook URL that is too long",
+      { webhook_url: `https://bot.example/${"x".repeat(2048)}` },
+      ["webhook_url"],
+    ],
+  ])("refuses %s", async (_, body, fields) => {
+    const app = await server.application({ webhook_url: "https://bot.example/hook" });
+    const answer = await changed(app, body);
+    const { code, errors } = await json<Problem>(answer);
+    expect([answer.status, code, errors.map(({ field }) => field).sort()]).toEqual([
+      400,
+      "invalid_parameter",
+      fields.toSorted(),
+    ]);
+    expect((await own(app)).webhook_url).toBe("https://bot.example/hook");
+  });
+
+  test("a webhook URL into the platform's network is refused where private ones are", async () => {
+    const strict = await testServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: undefined } });
+    const app = await strict.application();
+    for (const webhook_url of [
+      "http://bot.example/",
+      "https://127.0.0.1/",
+      "https://[::1]/",
+      "https://0x7f.1/",
+    ]) {
+      const answer = await strict.get(path, app.token, {
+        method: "PATCH",
+        body: JSON.stringify({ webhook_url }),
+        headers: { "content-type": "application/json" },
+      });
+      expect([webhook_url, answer.status]).toEqual([webhook_url, 400]);
+    }
+  });
+
+  test("what the platform has locked is 403, names every such field, and changes nothing of the request", async () => {
+    const app = await server.application({ webhook_url: "https://bot.example/hook" });
+    await operate(app, { locked: ["webhook_url", "redirect_uris"] });
+    expect((await own(app)).locked).toEqual(["webhook_url", "redirect_uris"]);
+    const answer = await changed(app, {
+      webhook_url: "ftp://x",
+      delivery: "both",
+      redirect_uris: [redirectUri],
+    });
+    expect(answer.status).toBe(403);
+    expect(await json<Problem>(answer)).toMatchObject({
+      code: "locked",
+      message: "webhook_url is locked: only the platform can change it",
+      errors: [{ field: "webhook_url" }, { field: "redirect_uris" }],
+    });
+    expect(await own(app)).toMatchObject({ delivery: "webhook", webhook_url: "https://bot.example/hook" });
+    expect((await changed(app, { delivery: "both" })).status).toBe(200);
+    await operate(app, { locked: [] });
+    expect((await changed(app, { webhook_url: null })).status).toBe(200);
+  });
+
+  test("more than 30 changes in a minute are 429", async () => {
+    const app = await server.application();
+    const statuses: number[] = [];
+    for (let i = 0; i < 31; i++) statuses.push((await changed(app, {})).status);
+    expect(statuses).toEqual([...Array(30).fill(200), 429]);
+    const other = await server.application();
+    expect((await changed(other, {})).status).toBe(200);
+    clock.advance(60_000);
+    expect((await changed(app, {})).status).toBe(200);
+  });
+});
+
+describe("Rotate Webhook Secret", () => {
+  const rotate = (app: TestApplication, body?: unknown) =>
+    server.get(`${path}/webhook-secret`, app.token, {
+      method: "POST",
+      ...(body !== undefined && {
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json" },
+      }),
+    });
+
+  test("shows the new secret once; both sign until the overlap ends, and both ages are shown", async () => {
+    const target = receiver();
+    const app = await server.application({ webhook_url: target.url });
+    await subscribe(server, app, ["channel.followed"]);
+    const made = clock.now();
+    clock.advance(1_000);
+    const answer = await rotate(app, { overlap_seconds: 60 });
+    expect(answer.status).toBe(200);
+    const { data } = await json<{ data: { webhook_secret: string; overlap_until: string } }>(answer);
+    expect(Object.keys(data)).toEqual(["webhook_secret", "overlap_until"]);
+    expect(data.overlap_until).toBe(new Date(made + 61_000).toISOString());
+    const seen = await (await server.get(path, app.token)).text();
+    expect(seen).not.toContain(data.webhook_secret);
+    expect((await own(app)).secrets.filter(({ kind }) => kind === "webhook_secret")).toEqual([
+      {
+        kind: "webhook_secret",
+        prefix: data.webhook_secret.slice(0, 10),
+        created_at: new Date(made + 1_000).toISOString(),
+        expires_at: null,
+      },
+      {
+        kind: "webhook_secret",
+        prefix: app.webhook_secret.slice(0, 10),
+        created_at: new Date(made).toISOString(),
+        expires_at: data.overlap_until,
+      },
+    ]);
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
+    const [sent] = await target.arrived(1);
+    if (!sent) throw new Error("nothing arrived");
+    const signatures = sent.headers["webhook-signature"]?.split(" ").filter((one) => one.startsWith("v1,"));
+    const at = new Date(Number(sent.headers["webhook-timestamp"]) * 1000);
+    const signedBy = (secret: string) =>
+      new Webhook(secret).sign(sent.headers["webhook-id"] ?? "", at, sent.body);
+    expect(signatures).toEqual([signedBy(data.webhook_secret), signedBy(app.webhook_secret)]);
+    clock.advance(61_000);
+    expect((await own(app)).secrets.map(({ kind }) => kind)).toEqual(["client_secret", "webhook_secret"]);
+  });
+
+  test.each([[{ overlap_seconds: -1 }], [{ overlap_seconds: 2_592_001 }], [{ overlap_seconds: "60" }], [[]]])(
+    "refuses %j",
+    async (body) => {
+      const app = await server.application();
+      expect((await rotate(app, body)).status).toBe(400);
+      expect((await own(app)).secrets).toHaveLength(2);
+    },
+  );
+
+  test("at most four older secrets are good at once", async () => {
+    const app = await server.application();
+    for (let i = 0; i < 4; i++) expect((await rotate(app)).status).toBe(200);
+    const fifth = await rotate(app);
+    expect([fifth.status, (await json<Problem>(fifth)).code]).toEqual([409, "conflict"]);
+    expect((await rotate(app, { overlap_seconds: 0 })).status).toBe(200);
+    expect((await own(app)).secrets).toHaveLength(2);
+  });
+});
+
+describe("Enable Endpoint", () => {
+  const enable = (app: TestApplication) =>
+    server.get(`${path}/endpoint/enable`, app.token, { method: "POST" });
+
+  test("after a 410 the developer sees why, enables the endpoint, and what waited is sent", async () => {
+    const target = receiver(410);
+    const app = await server.application({ webhook_url: target.url });
+    await subscribe(server, app, ["channel.followed"]);
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
+    await until(async () => (await own(app)).endpoint.status === "disabled");
+    const { endpoint } = await own(app);
+    expect(endpoint).toMatchObject({
+      disabled_reason: "gone",
+      since: new Date(clock.now()).toISOString(),
+      summary: `Disabled since ${new Date(clock.now()).toISOString()}: it answered 410, which says that nothing may ever be sent again.`,
+      advice:
+        "Have the receiver answer 2xx, then enable the endpoint. What is published meanwhile is kept for 3 days.",
+    });
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
+    const answer = await enable(app);
+    expect(answer.status).toBe(200);
+    expect((await json<{ data: Shown }>(answer)).data.endpoint.status).toBe("enabled");
+    await target.arrived(2);
+    await until(async () => (await own(app)).endpoint.summary.startsWith("It takes what is sent to it"));
+  });
+
+  test("a failing one says what the last failure means", async () => {
+    const target = receiver(404);
+    const app = await server.application({ webhook_url: target.url });
+    await subscribe(server, app, ["channel.followed"]);
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
+    await until(async () => (await own(app)).endpoint.status === "failing");
+    expect((await own(app)).endpoint).toMatchObject({
+      failures: 1,
+      summary: `Failing since ${new Date(clock.now()).toISOString()}, 1 attempt. The answer was 404.`,
+      advice:
+        "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves.",
+    });
+  });
+
+  test("without a webhook URL there is nothing to enable", async () => {
+    const app = await server.application();
+    const answer = await enable(app);
+    expect([answer.status, (await json<Problem>(answer)).code]).toEqual([409, "conflict"]);
+    expect((await own(app)).endpoint).toMatchObject({
+      status: "disabled",
+      disabled_reason: "no_webhook_url",
+      advice: "Set the webhook URL.",
+    });
+  });
+});
+
+describe("the owner, as the platform says it", () => {
+  test("is a user who exists, is shown to the developer, and is none after the user is deleted", async () => {
+    await server.load("users", [{ id: 4711, username: "owner" }]);
+    const app = await server.application({ owner_user_id: 4711 });
+    expect((await own(app)).owner_user_id).toBe(4711);
+    const unknown = await server.admin("PATCH", `/admin/v1/applications/${app.id}`, {
+      owner_user_id: 999_999_999,
+    });
+    expect(unknown.status).toBe(400);
+    expect((await json<Problem>(unknown)).errors).toEqual([
+      { in: "body", field: "owner_user_id", message: "is not a known user" } as Problem["errors"][number],
+    ]);
+    expect((await server.admin("DELETE", "/admin/v1/users/4711")).status).toBe(204);
+    expect((await own(app)).owner_user_id).toBeNull();
+  });
+});

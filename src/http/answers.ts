@@ -7,6 +7,8 @@ import {
   type TVoid,
   Type,
 } from "@sinclair/typebox";
+import { Pagination } from "./cursors.ts";
+import { Message } from "./fields.ts";
 
 /*
  * Schemas of answers, for the `response` of a route. They type the handler's result and document it in OpenAPI. They
@@ -67,6 +69,30 @@ export function answerOf<Schema extends TSchema>(
     ...about,
     shown: $id === undefined ? schema : { description, ...schema, $id },
   });
+}
+
+interface ListAbout extends AnswerAbout {
+  /** The order of its items, as a sentence. */
+  readonly order: string;
+  /** Of an item. */
+  readonly example: unknown;
+}
+
+/** An answer with one thing, under `data`. The example is of that thing. */
+export function dataOf<Schema extends TSchema>(schema: Schema, { example, ...about }: AnswerAbout) {
+  return answer({ data: schema, message: Message }, { ...about, example: { data: example, message: "OK" } });
+}
+
+/** An answer with a whole list, under `data`. */
+export function listOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
+  return dataOf(Type.Array(item, { description: order }), { ...about, example: [example] });
+}
+
+/** An answer with a page of a list, under `data`. */
+export function pageOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
+  const data = Type.Array(item, { description: order });
+  const shown = { data: [example], pagination: { cursor: "", has_more: false }, message: "OK" };
+  return answer({ data, pagination: Pagination, message: Message }, { ...about, example: shown });
 }
 
 /** An answer without a body. */

@@ -1,14 +1,10 @@
-import { Type } from "@sinclair/typebox";
 import { secretPrefix } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
-import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
-import { answer, answerOf, linksTo, noContent } from "../answers.ts";
-import { type Cursors, Pagination } from "../cursors.ts";
-import { Message } from "../fields.ts";
+import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
 import { operators, readers } from "./access.ts";
 import {
   ApplicationChangesInput,
@@ -22,7 +18,7 @@ import {
   shown,
   unknownApplication,
 } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
 
 const NewApplication = answerOf(NewApplicationSchema, {
@@ -36,18 +32,12 @@ const NewApplication = answerOf(NewApplicationSchema, {
   example: { ...exampleApplication, client_secret: "onair_cs_…", webhook_secret: "whsec_…" },
 });
 
-const Applications = answer(
-  {
-    data: Type.Array(ApplicationSchema, { description: "The oldest first." }),
-    pagination: Pagination,
-    message: Message,
-  },
-  {
-    name: "ApplicationPage",
-    description: "A page of applications, without their secrets.",
-    example: { data: [exampleApplication], pagination: { cursor: "", has_more: false }, message: "OK" },
-  },
-);
+const Applications = pageOf(ApplicationSchema, {
+  order: "The oldest first.",
+  name: "ApplicationPage",
+  description: "A page of applications, without their secrets.",
+  example: exampleApplication,
+});
 
 const FoundApplication = answerOf(ApplicationSchema, {
   description: "The application.",
@@ -59,15 +49,8 @@ const ChangedApplication = answerOf(ApplicationSchema, {
   example: { ...exampleApplication, rate_limit: 6000 },
 });
 
-interface ApplicationRouteOptions {
-  readonly store: Store;
-  readonly cursors: Cursors;
-  readonly now: () => number;
-  readonly allowPrivateWebhooks: boolean;
-}
-
 /** Create, list, get, change and delete applications of third parties. */
-export function applicationRoutes(app: AdminListener, options: ApplicationRouteOptions): void {
+export function applicationRoutes(app: AdminListener, options: AdminDeps): void {
   const { store, cursors, now, allowPrivateWebhooks } = options;
   const list = idList("applications", cursors);
 
@@ -127,12 +110,7 @@ export function applicationRoutes(app: AdminListener, options: ApplicationRouteO
 
   app.get(
     "/admin/v1/applications",
-    async ({ query }) => {
-      const { limit, after } = list.requested(query);
-      const found = await store.applications.page(after, limit + 1);
-      const { rows, pagination } = list.page(found, limit, ({ id }) => id);
-      return { data: rows.map(shown), pagination, message: "OK" };
-    },
+    ({ query }) => list.page(query, { read: store.applications.page, idOf: ({ id }) => id, shown }),
     {
       roles: readers,
       query: list.query,

@@ -1,18 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Backups } from "../../backups/backups.ts";
 import type { Backup } from "../../domain/backups.ts";
-import { isoTime } from "../../domain/time.ts";
+import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
-import { answer, answerOf, file, linksTo, noContent } from "../answers.ts";
-import { type Cursors, Pagination } from "../cursors.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
+import { answerOf, file, linksTo, noContent, pageOf } from "../answers.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { fileStream, rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
 import { TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
 import { operators, readers } from "./access.ts";
-import type { AdminListener } from "./base.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
 import { idList } from "./paging.ts";
 
 const mediaType = "application/vnd.sqlite3";
@@ -94,7 +93,7 @@ function shown({ created_at, finished_at, ...backup }: Backup): Static<typeof Ba
   return {
     ...backup,
     created_at: isoTime(created_at),
-    finished_at: finished_at === null ? null : isoTime(finished_at),
+    finished_at: isoTimeOrNull(finished_at),
   };
 }
 
@@ -113,32 +112,21 @@ const FoundBackup = answerOf(BackupSchema, {
   example: exampleBackup,
 });
 
-const FoundBackups = answer(
-  {
-    data: Type.Array(BackupSchema, { description: "The newest first." }),
-    pagination: Pagination,
-    message: Message,
-  },
-  {
-    name: "BackupPage",
-    description: "A page of backups.",
-    example: { data: [exampleBackup], pagination: { cursor: "", has_more: false }, message: "OK" },
-  },
-);
-
-interface BackupRouteOptions {
-  readonly backups: Backups;
-  readonly cursors: Cursors;
-}
+const FoundBackups = pageOf(BackupSchema, {
+  order: "The newest first.",
+  name: "BackupPage",
+  description: "A page of backups.",
+  example: exampleBackup,
+});
 
 /** Online backups: create, list, get, download and delete. */
-export function backupRoutes(app: AdminListener, options: BackupRouteOptions): void {
+export function backupRoutes(app: AdminListener, options: AdminDeps): void {
   const { backups } = options;
   recordRoutes(app, options);
   contentRoute(app, backups);
 }
 
-function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptions): void {
+function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void {
   const list = idList("backups", cursors);
 
   app.post("/admin/v1/backups", async ({ status }) => status(202, shown(await backups.begin())), {
@@ -156,12 +144,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: BackupRouteOptio
 
   app.get(
     "/admin/v1/backups",
-    async ({ query }) => {
-      const { limit, after } = list.requested(query);
-      const found = await backups.page(after, limit + 1);
-      const { rows, pagination } = list.page(found, limit, ({ id }) => id);
-      return { data: rows.map(shown), pagination, message: "OK" };
-    },
+    ({ query }) => list.page(query, { read: (...of) => backups.page(...of), idOf: ({ id }) => id, shown }),
     {
       roles: readers,
       query: list.query,

@@ -1,26 +1,61 @@
+import type { Backups } from "../../backups/backups.ts";
+import type { PlatformData } from "../../batch/platform-data.ts";
+import type { Publisher } from "../../batch/publisher.ts";
+import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Role } from "../../domain/operator-keys.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
+import type { Store } from "../../store/store.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
+import type { Cursors } from "../cursors.ts";
 import { asGate, type GateContext, type InputSchemas, routeInput } from "../input.ts";
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import { listener } from "../server.ts";
+import type { Traffic } from "../traffic.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
 
 /** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
 
-interface AdminListenerOptions extends GateOptions {
-  /** Proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies?: TrustedProxies | null;
+/** The dependencies of the admin routes. */
+export interface AdminDeps {
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly data: PlatformData;
+  readonly publisher: Publisher;
+  readonly backups: Backups;
+  readonly catalogue: Catalogue;
+  readonly cursors: Cursors;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly operatorKeys: OperatorKeys;
+  /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */
+  readonly wrongKeyLimit?: number | undefined;
   /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
+  readonly allowPrivateWebhooks: boolean;
+  /** Proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies?: TrustedProxies | null;
+  /** The reason why the server is not ready; null when it is ready. */
+  readonly whyNotReady: () => Promise<string | null>;
+  readonly publicTraffic: Traffic;
+  /** The external URL of the public listener, without a trailing slash. */
+  readonly publicUrl: () => string;
+  /** The URL of this listener, without a trailing slash. */
+  readonly adminUrl: () => string;
 }
 
 /** The admin listener. Each route names the accepted roles with `roles: […]`, or needs no key with `keyless: true`. */
-export function adminListener({ trustedProxies = null, hosts = [], ...options }: AdminListenerOptions) {
+export function adminListener({
+  trustedProxies = null,
+  hosts = [],
+  ...options
+}: GateOptions & Pick<AdminDeps, "trustedProxies" | "hosts">) {
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
   return (

@@ -1,13 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, noContent } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
+import { listOf, noContent } from "../answers.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationIdParameter, exampleApplication } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
 
 const ConsentSchema = Type.Object(
   {
@@ -28,22 +27,15 @@ const exampleConsent = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
-const Consents = answer(
-  { data: Type.Array(ConsentSchema, { description: "By application." }), message: Message },
-  {
-    name: "ConsentList",
-    description: "One for each application.",
-    example: { data: [exampleConsent], message: "OK" },
-  },
-);
-
-interface ConsentRouteOptions {
-  readonly store: Store;
-  readonly now: () => number;
-}
+const Consents = listOf(ConsentSchema, {
+  order: "By application.",
+  name: "ConsentList",
+  description: "One for each application.",
+  example: exampleConsent,
+});
 
 /** Consents that users gave to applications: list and revoke. */
-export function consentRoutes(app: AdminListener, { store, now }: ConsentRouteOptions): void {
+export function consentRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.get(
     "/admin/v1/users/:id/consents",
     async ({ params: { id } }) => {

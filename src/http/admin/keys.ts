@@ -9,14 +9,12 @@ import {
 } from "../../domain/operator-keys.ts";
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
-import type { Log } from "../../log.ts";
-import type { Store } from "../../store/store.ts";
-import { answer, answerOf, noContent } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
+import { answerOf, listOf, noContent } from "../answers.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
-import type { AdminListener } from "./base.ts";
-import { environmentKeyId, type OperatorKeys } from "./operator-keys.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
+import { environmentKeyId } from "./operator-keys.ts";
 
 const role = oneOf(roles, {
   description:
@@ -81,14 +79,12 @@ const example = {
   last_used_at: "2026-01-14T16:00:00.000Z",
 };
 
-const Keys = answer(
-  { data: Type.Array(KeySchema, { description: "All of them." }), message: Message },
-  {
-    name: "OperatorKeyList",
-    description: "All keys, without the keys themselves.",
-    example: { data: [example], message: "OK" },
-  },
-);
+const Keys = listOf(KeySchema, {
+  order: "All of them.",
+  name: "OperatorKeyList",
+  description: "All keys, without the keys themselves.",
+  example: example,
+});
 
 const NewKey = answerOf(NewKeySchema, {
   description: "The key.",
@@ -108,15 +104,8 @@ function shown({ id, name, role, source, prefix, created_at, expires_at, last_us
   };
 }
 
-interface KeyRouteOptions {
-  readonly store: Pick<Store, "operatorKeys">;
-  readonly operatorKeys: OperatorKeys;
-  readonly log: Log;
-  readonly now: () => number;
-}
-
 /** Operator keys: list, create and revoke. */
-export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }: KeyRouteOptions): void {
+export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }: AdminDeps): void {
   app.get("/admin/v1/keys", () => ({ data: operatorKeys.list().map(shown), message: "OK" }), {
     roles: readers,
     response: { 200: Keys },

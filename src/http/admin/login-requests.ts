@@ -8,13 +8,12 @@ import { mayReuseConsent } from "../../domain/redirect-uris.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, parseScopes, scopesNamed, secretHash } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
-import type { Store } from "../../store/store.ts";
 import { answer, answerOf } from "../answers.ts";
 import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
 
 const ChallengeParams = Type.Object({
   challenge: TextParameter({
@@ -137,14 +136,8 @@ const Answered = answer(
   },
 );
 
-interface LoginRequestRouteOptions {
-  readonly store: Store;
-  readonly now: () => number;
-  readonly publicUrl: () => string;
-}
-
 /** Login requests: the platform reads what an application asks of a user, and accepts or rejects it. */
-export function loginRequestRoutes(app: AdminListener, options: LoginRequestRouteOptions): void {
+export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void {
   const { store } = options;
   const { find, keep } = requests(options);
 
@@ -230,7 +223,7 @@ export function loginRequestRoutes(app: AdminListener, options: LoginRequestRout
   );
 }
 
-function requests({ store, now, publicUrl }: LoginRequestRouteOptions) {
+function requests({ store, now, publicUrl }: AdminDeps) {
   return {
     async find(challenge: string) {
       const request = await store.loginRequests.find(secretHash(challenge), now());

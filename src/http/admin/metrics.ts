@@ -1,22 +1,14 @@
 import { descriptorLimit, openDescriptors } from "../../descriptors.ts";
-import type { Engine } from "../../engine/engine.ts";
-import type { Log } from "../../log.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 import { durationBounds, type Traffic } from "../traffic.ts";
-import type { AdminListener } from "./base.ts";
-
-interface MetricDeps {
-  readonly engine: Pick<Engine, "stats">;
-  readonly log: Pick<Log, "linesLeftOut">;
-  readonly whyNotReady: () => Promise<string | null>;
-}
+import type { AdminDeps, AdminListener } from "./base.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** `/metrics` in the text format of Prometheus, version 0.0.4. Needs no key: it holds no personal data. */
 export function metricRoutes(
   app: AdminListener,
-  { engine, log, whyNotReady }: MetricDeps,
+  { engine, log, whyNotReady }: AdminDeps,
   traffic: Readonly<Record<"public" | "admin", Traffic>>,
 ): void {
   const answer = async ({ requestContext }: { requestContext: RequestContext }) => {

@@ -4,7 +4,7 @@ import { IntegerParameter } from "../parameters.ts";
 
 const defaultResults = 25;
 
-/** Query, cursor and page of a list in the order of ids. @param what the name of its items */
+/** A list in the order of ids. @param what the name of its items */
 export function idList(what: string, cursors: Cursors) {
   const query = Type.Object({
     limit: Type.Optional(
@@ -19,18 +19,28 @@ export function idList(what: string, cursors: Cursors) {
   });
   return {
     query,
-    /** The requested number of items, and the id after which the page begins; "" for the first page. */
-    requested({ limit = defaultResults, cursor }: Static<typeof query>) {
-      const [after = ""] = positionOf<[string]>(cursors, cursor, what, "another list") ?? [];
-      return { limit, after };
-    },
-    /** Builds the page from `found`, which was read with one item more than `limit`. */
-    page<T>(found: readonly T[], limit: number, idOf: (one: T) => string) {
-      const rows = found.slice(0, limit);
-      const last = rows.at(-1);
-      const hasMore = found.length > limit;
-      const cursor = hasMore && last !== undefined ? cursors.make([idOf(last)], what) : "";
-      return { rows, pagination: { cursor, has_more: hasMore } };
+    /**
+     * The requested page. `read` gives up to a number of items whose id is after another; `""` begins. `idOf` gives the
+     * id of an item, and `shown` what the answer has of it.
+     */
+    async page<Item, Shown>(
+      { limit = defaultResults, cursor: from }: Static<typeof query>,
+      { read, idOf, shown }: PageOptions<Item, Shown>,
+    ) {
+      const [after = ""] = positionOf<[string]>(cursors, from, what, "another list") ?? [];
+      // One more than is asked for tells whether there is a next page.
+      const found = await read(after, limit + 1);
+      const items = found.slice(0, limit);
+      const last = items.at(-1);
+      const has_more = found.length > limit;
+      const cursor = has_more && last !== undefined ? cursors.make([idOf(last)], what) : "";
+      return { data: items.map(shown), pagination: { cursor, has_more }, message: "OK" };
     },
   };
+}
+
+interface PageOptions<Item, Shown> {
+  read(after: string, limit: number): Promise<readonly Item[]>;
+  idOf(item: Item): string;
+  shown(item: Item): Shown;
 }

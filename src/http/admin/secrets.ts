@@ -1,14 +1,13 @@
 import { type TProperties, Type } from "@sinclair/typebox";
 import { type HashedSecret, secretPrefix } from "../../domain/applications.ts";
 import { newSecret, secretHash } from "../../domain/tokens.ts";
-import type { Store } from "../../store/store.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
 import { noOtherFields } from "../fields.ts";
 import { OverlapUntil, overlapEnd, rotationFields, rotationOf } from "../public/secret-rotation.ts";
 import { operators } from "./access.ts";
 import { ApplicationParams, ApplicationSchema, exampleApplication, existing } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
 
 const RotationInput = Type.Object(rotationFields, {
   $id: "RotationInput",
@@ -36,13 +35,8 @@ function hashed(secret: string): HashedSecret {
   return { hash: secretHash(secret), prefix: secretPrefix(secret) };
 }
 
-interface SecretRouteOptions {
-  readonly store: Store;
-  readonly now: () => number;
-}
-
 /** Rotate the secrets of an application. */
-export function secretRoutes(app: AdminListener, { store, now }: SecretRouteOptions): void {
+export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/applications/:id/client-secret",
     async ({ params: { id }, body }) => {

@@ -10,12 +10,11 @@ import {
 } from "../../domain/tokens.ts";
 import { about, Id } from "../../domain/validation/fields.ts";
 import { grouped } from "../../domain/validation/text.ts";
-import type { Store } from "../../store/store.ts";
-import { answer } from "../answers.ts";
+import { answer, listOf } from "../answers.ts";
 import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationParams, existing } from "./application-fields.ts";
-import type { AdminListener } from "./base.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
 
 const TokenInput = Type.Object(
   {
@@ -69,14 +68,12 @@ const NewToken = answer(
   },
 );
 
-const Tokens = answer(
-  { data: Type.Array(TokenSchema, { description: "All of them." }), message: Message },
-  {
-    name: "TokenList",
-    description: "What each token is for.",
-    example: { data: [exampleToken], message: "OK" },
-  },
-);
+const Tokens = listOf(TokenSchema, {
+  order: "All of them.",
+  name: "TokenList",
+  description: "What each token is for.",
+  example: exampleToken,
+});
 
 const Revoked = answer(
   { revoked: Type.Integer({ description: "How many tokens were ended." }), message: Message },
@@ -85,13 +82,8 @@ const Revoked = answer(
 
 const maxListedTokens = 1_000;
 
-interface TokenRouteOptions {
-  readonly store: Store;
-  readonly now: () => number;
-}
-
 /** The access tokens of an application. */
-export function tokenRoutes(app: AdminListener, { store, now }: TokenRouteOptions): void {
+export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/applications/:id/tokens",
     async ({ params: { id }, body, status }) => {

@@ -1,9 +1,7 @@
-import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { answer } from "../answers.ts";
+import { dataOf, pageOf } from "../answers.ts";
 import type { Caller } from "../caller.ts";
-import { type Cursors, Pagination } from "../cursors.ts";
-import { Message } from "../fields.ts";
+import type { Cursors } from "../cursors.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import {
   DeliveryId,
@@ -33,53 +31,34 @@ const deliveryLinks = (id: string) => ({
   },
 });
 
-const Deliveries = answer(
-  {
-    data: Type.Array(DeliverySchema, { description: "The newest first." }),
-    pagination: Pagination,
-    message: Message,
-  },
-  {
-    name: "DeliveryPage",
-    description: "A page of deliveries.",
-    links: {
-      ...deliveryLinks("$response.body#/data/0/id"),
-      NextPage: {
-        operationId: "getDeliveries",
-        description: "The page behind this one.",
-        parameters: { cursor: "$response.body#/pagination/cursor" },
-      },
-    },
-    example: {
-      data: [exampleDelivery],
-      pagination: { cursor: "", has_more: false },
-      message: "OK",
+const Deliveries = pageOf(DeliverySchema, {
+  order: "The newest first.",
+  name: "DeliveryPage",
+  description: "A page of deliveries.",
+  links: {
+    ...deliveryLinks("$response.body#/data/0/id"),
+    NextPage: {
+      operationId: "getDeliveries",
+      description: "The page behind this one.",
+      parameters: { cursor: "$response.body#/pagination/cursor" },
     },
   },
-);
+  example: exampleDelivery,
+});
 
-const OneDelivery = answer(
-  { data: SentDeliverySchema, message: Message },
-  {
-    name: "SentDeliveryAnswer",
-    description: "The delivery.",
-    links: deliveryLinks("$response.body#/data/id"),
-    example: { data: exampleSentDelivery, message: "OK" },
-  },
-);
+const OneDelivery = dataOf(SentDeliverySchema, {
+  name: "SentDeliveryAnswer",
+  description: "The delivery.",
+  links: deliveryLinks("$response.body#/data/id"),
+  example: exampleSentDelivery,
+});
 
-const Retried = answer(
-  { data: DeliverySchema, message: Message },
-  {
-    name: "DeliveryAnswer",
-    description: "It is about to be sent.",
-    links: deliveryLinks("$response.body#/data/id"),
-    example: {
-      data: { ...exampleDelivery, status: "pending", finished_at: null },
-      message: "OK",
-    },
-  },
-);
+const Retried = dataOf(DeliverySchema, {
+  name: "DeliveryAnswer",
+  description: "It is about to be sent.",
+  links: deliveryLinks("$response.body#/data/id"),
+  example: { ...exampleDelivery, status: "pending", finished_at: null },
+});
 
 /**
  * The deliveries that a caller may see: those of its application, and with a user token only those of events of that

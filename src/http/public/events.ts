@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
-import { answer } from "../answers.ts";
-import { Message, noOtherFields } from "../fields.ts";
+import { dataOf, listOf } from "../answers.ts";
+import { noOtherFields } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
 const EventTypeSchema = Type.Object(
@@ -34,41 +34,27 @@ const StandardWebhooksKeySchema = Type.Object(
   },
 );
 
-const EventTypes = answer(
-  { data: Type.Array(EventTypeSchema, { description: "All of them." }), message: Message },
-  {
-    name: "EventTypeList",
-    description: "All event types.",
-    example: { data: builtInEventTypes.slice(1, 2).map(shown), message: "OK" },
-  },
-);
+const EventTypes = listOf(EventTypeSchema, {
+  order: "All of them.",
+  name: "EventTypeList",
+  description: "All event types.",
+  example: shown(builtInEventTypes[1] as EventType),
+});
 
-const PublicKey = answer(
-  { data: PublicKeySchema, message: Message },
-  {
-    name: "PublicKeyAnswer",
-    description: "The key.",
-    example: {
-      data: {
-        public_key:
-          "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n",
-      },
-      message: "OK",
-    },
+const PublicKey = dataOf(PublicKeySchema, {
+  name: "PublicKeyAnswer",
+  description: "The key.",
+  example: {
+    public_key:
+      "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n",
   },
-);
+});
 
-const StandardWebhooksKey = answer(
-  { data: StandardWebhooksKeySchema, message: Message },
-  {
-    name: "StandardWebhooksKeyAnswer",
-    description: "The key.",
-    example: {
-      data: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
-      message: "OK",
-    },
-  },
-);
+const StandardWebhooksKey = dataOf(StandardWebhooksKeySchema, {
+  name: "StandardWebhooksKeyAnswer",
+  description: "The key.",
+  example: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
+});
 
 /** The event types, and the key that verifies signatures. */
 export function eventRoutes(

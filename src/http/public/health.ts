@@ -4,8 +4,8 @@ import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoin
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
-import { answer } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
+import { dataOf } from "../answers.ts";
+import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
@@ -59,26 +59,20 @@ const HealthSchema = Type.Object(
   { $id: "SubscriptionHealth", description: "A subscription with its health.", ...noOtherFields },
 );
 
-const Subscription = answer(
-  { data: HealthSchema, message: Message },
-  {
-    name: "SubscriptionHealthAnswer",
-    description: "The subscription.",
-    example: {
-      data: {
-        ...exampleSubscription,
-        status: "failing",
-        disabled_reason: null,
-        pending: 3,
-        oldest_pending_at: "2026-01-14T16:08:06.123Z",
-        last_success_at: "2026-01-14T16:01:12.000Z",
-        last_failure: { at: "2026-01-14T16:08:11.402Z", status: 503, error: "The answer was 503." },
-        sequence: 42,
-      },
-      message: "OK",
-    },
+const Subscription = dataOf(HealthSchema, {
+  name: "SubscriptionHealthAnswer",
+  description: "The subscription.",
+  example: {
+    ...exampleSubscription,
+    status: "failing",
+    disabled_reason: null,
+    pending: 3,
+    oldest_pending_at: "2026-01-14T16:08:06.123Z",
+    last_success_at: "2026-01-14T16:01:12.000Z",
+    last_failure: { at: "2026-01-14T16:08:11.402Z", status: 503, error: "The answer was 503." },
+    sequence: 42,
   },
-);
+});
 
 /** The last failure of an endpoint; null where it has not failed. */
 export function shownFailure(endpoint: Endpoint): Static<typeof LastFailure> | null {

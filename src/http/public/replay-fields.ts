@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { type DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
-import { day, isoTime, second } from "../../domain/time.ts";
+import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";
@@ -139,7 +139,7 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
     queued,
     skipped,
     created_at: isoTime(created_at),
-    finished_at: finished_at === null ? null : isoTime(finished_at),
+    finished_at: isoTimeOrNull(finished_at),
   };
 }
 

@@ -1,8 +1,6 @@
-import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { replayLimits } from "../../domain/replays.ts";
-import { answer, noContent } from "../answers.ts";
-import { Message } from "../fields.ts";
+import { dataOf, listOf, noContent } from "../answers.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import {
@@ -30,20 +28,19 @@ const links = {
   },
 };
 
-const OneReplay = answer(
-  { data: ReplaySchema, message: Message },
-  {
-    name: "ReplayAnswer",
-    links,
-    description: "The replay as far as it has come.",
-    example: { data: exampleReplay, message: "OK" },
-  },
-);
+const OneReplay = dataOf(ReplaySchema, {
+  name: "ReplayAnswer",
+  links,
+  description: "The replay as far as it has come.",
+  example: exampleReplay,
+});
 
-const Replays = answer(
-  { data: Type.Array(ReplaySchema, { description: "The newest first." }), message: Message },
-  { name: "ReplayList", description: "The replays.", example: { data: [exampleReplay], message: "OK" } },
-);
+const Replays = listOf(ReplaySchema, {
+  order: "The newest first.",
+  name: "ReplayList",
+  description: "The replays.",
+  example: exampleReplay,
+});
 
 export const unknownReplay = () => new DomainError("not_found", "There is no replay with this id");
 

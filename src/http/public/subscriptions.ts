@@ -5,8 +5,8 @@ import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { about, Id } from "../../domain/validation/fields.ts";
-import { answer, noContent } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields, Ulid } from "../fields.ts";
+import { listOf, noContent } from "../answers.ts";
+import { IsoTimestamp, noOtherFields, Ulid } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
@@ -137,33 +137,23 @@ const subscriptionLinks = (id: string) => ({
   },
 });
 
-const Subscriptions = answer(
-  { data: Type.Array(SubscriptionSchema, { description: "All of them." }), message: Message },
-  {
-    name: "SubscriptionList",
-    links: subscriptionLinks("$response.body#/data/0/id"),
-    description: "The subscriptions.",
-    example: { data: [exampleSubscription], message: "OK" },
-    headers: subscriptionBudget,
-  },
-);
+const Subscriptions = listOf(SubscriptionSchema, {
+  order: "All of them.",
+  name: "SubscriptionList",
+  links: subscriptionLinks("$response.body#/data/0/id"),
+  description: "The subscriptions.",
+  example: exampleSubscription,
+  headers: subscriptionBudget,
+});
 
-const Subscribed = answer(
-  {
-    data: Type.Array(SubscribedItemSchema, { description: "One for each event, in order." }),
-    message: Message,
-  },
-  {
-    name: "SubscriptionAnswer",
-    links: subscriptionLinks("$response.body#/data/0/subscription_id"),
-    description: "At least one of the events is subscribed to.",
-    example: {
-      data: [{ name: "channel.followed", version: 1, subscription_id: exampleSubscription.id }],
-      message: "OK",
-    },
-    headers: subscriptionBudget,
-  },
-);
+const Subscribed = listOf(SubscribedItemSchema, {
+  order: "One for each event, in order.",
+  name: "SubscriptionAnswer",
+  links: subscriptionLinks("$response.body#/data/0/subscription_id"),
+  description: "At least one of the events is subscribed to.",
+  example: { name: "channel.followed", version: 1, subscription_id: exampleSubscription.id },
+  headers: subscriptionBudget,
+});
 
 const [listStart, comma, listEnd] = ['{"data":[', ",", '],"message":"OK"}'].map((text) =>
   Buffer.from(text),

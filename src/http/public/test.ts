@@ -4,9 +4,9 @@ import { about, nullable } from "../../domain/validation/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
-import { answer } from "../answers.ts";
+import { dataOf } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
-import { Message, noOtherFields, WebUrl } from "../fields.ts";
+import { noOtherFields, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
@@ -78,32 +78,26 @@ const TestSchema = Type.Object(
   { $id: "TestExchange", description: "A sample, and what became of it.", ...noOtherFields },
 );
 
-const Tested = answer(
-  { data: TestSchema, message: Message },
-  {
-    name: "TestAnswer",
-    description: "What was sent, and what came back.",
-    example: {
-      data: {
-        delivered: false,
-        problem:
-          "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
-        request: {
-          method: "POST",
-          url: "https://bot.example/webhook",
-          headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
-          body: exampleSentDelivery.request?.body,
-        },
-        response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
-        outcome: "status",
-        error: "The answer was 302. Redirects are not followed.",
-        duration_ms: 143,
-        timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
-      },
-      message: "OK",
+const Tested = dataOf(TestSchema, {
+  name: "TestAnswer",
+  description: "What was sent, and what came back.",
+  example: {
+    delivered: false,
+    problem:
+      "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
+    request: {
+      method: "POST",
+      url: "https://bot.example/webhook",
+      headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
+      body: exampleSentDelivery.request?.body,
     },
+    response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
+    outcome: "status",
+    error: "The answer was 302. Redirects are not followed.",
+    duration_ms: 143,
+    timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
   },
-);
+});
 
 /** Sends a sample to the caller's webhook and answers with request and response. */
 export function testRoute(

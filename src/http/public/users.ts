@@ -4,7 +4,7 @@ import { exampleUser } from "../../domain/examples.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { codePoints, fold } from "../../domain/validation/text.ts";
-import { answer } from "../answers.ts";
+import { answer, listOf } from "../answers.ts";
 import { IsoTimestamp, Message, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
 import { exampleUrl } from "../openapi/declared.ts";
@@ -79,29 +79,27 @@ function withPicture<User extends { profile_picture: string | null }>(user: User
   return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
 }
 
-const FoundUsers = answer(
-  { data: Type.Array(UserSummarySchema, { description: "The best first." }), message: Message },
-  {
-    name: "UserSearchAnswer",
-    links: {
-      GetUser: {
-        operationId: "getUser",
-        description: "The whole profile of the first user found.",
-        parameters: { username: "$response.body#/data/0/username" },
-      },
-    },
-    description: "The users found; nothing found is an empty list.",
-    example: { data: [exampleSummary], message: "OK" },
-    headers: {
-      "Onair-Search-Complete": header(
-        "Onair-Search-Complete",
-        "`false` where the search was cut off: other users may match, also some that would come first.",
-        "boolean",
-        true,
-      ),
+const FoundUsers = listOf(UserSummarySchema, {
+  order: "The best first.",
+  name: "UserSearchAnswer",
+  links: {
+    GetUser: {
+      operationId: "getUser",
+      description: "The whole profile of the first user found.",
+      parameters: { username: "$response.body#/data/0/username" },
     },
   },
-);
+  description: "The users found; nothing found is an empty list.",
+  example: exampleSummary,
+  headers: {
+    "Onair-Search-Complete": header(
+      "Onair-Search-Complete",
+      "`false` where the search was cut off: other users may match, also some that would come first.",
+      "boolean",
+      true,
+    ),
+  },
+});
 
 const FoundUser = answer(
   { user: UserSchema, message: Message },

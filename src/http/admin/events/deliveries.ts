@@ -1,10 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { type DeliveryRecord, everything } from "../../../domain/delivery-log.ts";
 import { invalidFields } from "../../../domain/errors.ts";
-import type { Store } from "../../../store/store.ts";
-import { answer, answerOf, linksTo } from "../../answers.ts";
-import { type Cursors, cursorParameter, Pagination } from "../../cursors.ts";
-import { Message } from "../../fields.ts";
+import { answerOf, linksTo, pageOf } from "../../answers.ts";
+import { type Cursors, cursorParameter } from "../../cursors.ts";
 import { TextParameter } from "../../parameters.ts";
 import { unknownDelivery } from "../../public/deliveries.ts";
 import {
@@ -20,7 +18,7 @@ import {
 } from "../../public/delivery-fields.ts";
 import { operators, readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 
 const operatorQuery = (cursors: Cursors) =>
   Type.Object({
@@ -46,25 +44,19 @@ const owned = <T extends { id: string }>(
 const { id, ...example } = exampleDelivery;
 const operatorExample = { id, app_id: exampleApplication.id, ...example };
 
-const Deliveries = answer(
-  {
-    data: Type.Array(OperatorDeliverySchema, { description: "The newest first." }),
-    pagination: Pagination,
-    message: Message,
-  },
-  {
-    name: "DeliveryPage",
-    description: "A page of deliveries.",
-    links: linksTo(
-      {
-        getDelivery: "The first of them with what was sent.",
-        retryDelivery: "Sends the first of them again.",
-      },
-      "/data/0/id",
-    ),
-    example: { data: [operatorExample], pagination: { cursor: "", has_more: false }, message: "OK" },
-  },
-);
+const Deliveries = pageOf(OperatorDeliverySchema, {
+  order: "The newest first.",
+  name: "DeliveryPage",
+  description: "A page of deliveries.",
+  links: linksTo(
+    {
+      getDelivery: "The first of them with what was sent.",
+      retryDelivery: "Sends the first of them again.",
+    },
+    "/data/0/id",
+  ),
+  example: operatorExample,
+});
 
 const OneDelivery = answerOf(OperatorSentDeliverySchema, {
   description: "The delivery.",
@@ -76,14 +68,8 @@ const Retried = answerOf(OperatorDeliverySchema, {
   example: { ...operatorExample, status: "pending", finished_at: null },
 });
 
-interface DeliveryRouteOptions {
-  readonly store: Store;
-  readonly cursors: Cursors;
-  readonly now: () => number;
-}
-
 /** Deliveries of all applications: list, get and retry. */
-export function deliveryRoutes(app: AdminListener, { store, cursors, now }: DeliveryRouteOptions): void {
+export function deliveryRoutes(app: AdminListener, { store, cursors, now }: AdminDeps): void {
   app.get(
     "/admin/v1/deliveries",
     async ({ query: { application_id = null, ...query } }) => {

@@ -2,15 +2,12 @@ import { type Static, Type } from "@sinclair/typebox";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../../domain/endpoints.ts";
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
-import type { Engine } from "../../../engine/engine.ts";
-import type { Store } from "../../../store/store.ts";
-import { answer, answerOf } from "../../answers.ts";
-import { type Cursors, Pagination } from "../../cursors.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../../fields.ts";
+import { answerOf, pageOf } from "../../answers.ts";
+import { IsoTimestamp, noOtherFields } from "../../fields.ts";
 import { LastFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication, existing } from "../application-fields.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 import { idList } from "../paging.ts";
 
 const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
@@ -45,18 +42,12 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   last_failure: { at: "2026-01-15T16:08:06.123Z", status: 503, error: "The answer was 503." },
 };
 
-const Endpoints = answer(
-  {
-    data: Type.Array(EndpointSchema, { description: "By application." }),
-    pagination: Pagination,
-    message: Message,
-  },
-  {
-    name: "EndpointPage",
-    description: "A page of endpoints.",
-    example: { data: [exampleEndpoint], pagination: { cursor: "", has_more: false }, message: "OK" },
-  },
-);
+const Endpoints = pageOf(EndpointSchema, {
+  order: "By application.",
+  name: "EndpointPage",
+  description: "A page of endpoints.",
+  example: exampleEndpoint,
+});
 
 const FoundEndpoint = answerOf(EndpointSchema, { description: "The endpoint.", example: exampleEndpoint });
 
@@ -86,27 +77,18 @@ function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
   };
 }
 
-interface EndpointRouteOptions {
-  readonly cursors: Cursors;
-  readonly store: Store;
-  readonly engine: Pick<Engine, "enable">;
-}
-
 /** Endpoints that are failing or disabled: list, get and enable. */
-export function endpointRoutes(app: AdminListener, { store, engine, cursors }: EndpointRouteOptions): void {
+export function endpointRoutes(app: AdminListener, { store, engine, cursors }: AdminDeps): void {
   const list = idList("endpoints", cursors);
+  const failing = async (after: string) =>
+    (await store.endpoints.failing())
+      .filter(({ application_id }) => application_id > after)
+      .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));
   const endpointOf = async (id: string) => shown((await store.endpoints.find(id)) ?? newEndpoint(id));
 
   app.get(
     "/admin/v1/endpoints",
-    async ({ query }) => {
-      const { limit, after } = list.requested(query);
-      const all = (await store.endpoints.failing())
-        .filter(({ application_id }) => application_id > after)
-        .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));
-      const { rows, pagination } = list.page(all, limit, ({ application_id }) => application_id);
-      return { data: rows.map(shown), pagination, message: "OK" };
-    },
+    ({ query }) => list.page(query, { read: failing, idOf: ({ application_id }) => application_id, shown }),
     {
       roles: readers,
       query: list.query,

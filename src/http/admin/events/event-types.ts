@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../../domain/errors.ts";
-import { builtInEventTypes, type Catalogue } from "../../../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import {
   eventNamePattern,
   eventTypeOf,
@@ -8,12 +8,11 @@ import {
 } from "../../../domain/events/registered.ts";
 import { day, second } from "../../../domain/time.ts";
 import { about, nullable, oneLine } from "../../../domain/validation/fields.ts";
-import type { Store } from "../../../store/store.ts";
-import { answer, noContent } from "../../answers.ts";
+import { answer, listOf, noContent } from "../../answers.ts";
 import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../../fields.ts";
 import { IntegerParameter, TextParameter } from "../../parameters.ts";
 import { everyRole, operators } from "../access.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 
 const versions = { minimum: 1, maximum: 1_000_000 };
 
@@ -88,10 +87,12 @@ const exampleRecord = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
-const AllTypes = answer(
-  { data: Type.Array(RecordSchema, { description: "By name." }), message: Message },
-  { name: "EventTypeList", description: "All of them.", example: { data: [exampleRecord], message: "OK" } },
-);
+const AllTypes = listOf(RecordSchema, {
+  order: "By name.",
+  name: "EventTypeList",
+  description: "All of them.",
+  example: exampleRecord,
+});
 
 const KeptType = answer(
   { event_type: RecordSchema, message: Message },
@@ -102,15 +103,8 @@ const KeptType = answer(
   },
 );
 
-interface EventTypeRouteOptions {
-  readonly store: Pick<Store, "eventTypes">;
-  readonly catalogue: Catalogue;
-  /** Also updates the catalogue in memory. */
-  readonly now: () => number;
-}
-
 /** Registered event types: create, list and delete. */
-export function eventTypeRoutes(app: AdminListener, options: EventTypeRouteOptions): void {
+export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
   const { store, catalogue, now } = options;
 
   app.get(

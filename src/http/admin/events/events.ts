@@ -7,13 +7,12 @@ import { exampleUser } from "../../../domain/examples.ts";
 import type { KnownAnswer } from "../../../domain/idempotency.ts";
 import { TimeSlice } from "../../../domain/time-slice.ts";
 import { parseJson } from "../../../domain/validation/json.ts";
-import type { Store } from "../../../store/store.ts";
 import { answerOf } from "../../answers.ts";
 import { bodyStream, mediaType, readBytes, requireMediaType } from "../../body.ts";
 import { noOtherFields } from "../../fields.ts";
 import { reply } from "../../request-context.ts";
 import { writers } from "../access.ts";
-import { type AdminListener, adminBodyBytes } from "../base.ts";
+import { type AdminDeps, type AdminListener, adminBodyBytes } from "../base.ts";
 import { AtomicQuery, BatchReportSchema } from "../platform/batch.ts";
 import { IdempotencyHeaders, type IdOf, type KeyedAnswer, once, replayedHeader } from "./idempotency.ts";
 
@@ -57,14 +56,8 @@ const Published = answerOf(Type.Union([PublishedSchema, BatchReportSchema]), {
   example: { id: "follow-17", deliveries: 1 },
 });
 
-interface EventRouteOptions {
-  readonly publisher: Publisher;
-  readonly store: Pick<Store, "idempotency">;
-  readonly now: () => number;
-}
-
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
-export function eventRoutes(app: AdminListener, { publisher, store, now }: EventRouteOptions): void {
+export function eventRoutes(app: AdminListener, { publisher, store, now }: AdminDeps): void {
   const answered = async (
     request: Request,
     { key, atomic }: { readonly key: string | undefined; readonly atomic: boolean },

@@ -1,9 +1,6 @@
-import { Type } from "@sinclair/typebox";
 import { everything } from "../../../domain/delivery-log.ts";
 import { type Replay, replayLimits } from "../../../domain/replays.ts";
-import type { Store } from "../../../store/store.ts";
-import { answer, answerOf, linksTo, noContent } from "../../answers.ts";
-import { Message } from "../../fields.ts";
+import { answerOf, linksTo, listOf, noContent } from "../../answers.ts";
 import {
   exampleReplay,
   newOperatorReplay,
@@ -16,7 +13,7 @@ import {
 import { unknownReplay } from "../../public/replays.ts";
 import { operators, readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 
 const owned = (replay: Replay) => {
   const { id, ...rest } = shownReplay(replay);
@@ -31,13 +28,15 @@ const OneReplay = answerOf(OperatorReplaySchema, {
   links: linksTo({ getReplay: "The replay with its progress.", cancelReplay: "Ends the replay." }),
 });
 
-const Replays = answer(
-  { data: Type.Array(OperatorReplaySchema, { description: "The newest first." }), message: Message },
-  { name: "ReplayList", description: "The replays.", example: { data: [operatorExample], message: "OK" } },
-);
+const Replays = listOf(OperatorReplaySchema, {
+  order: "The newest first.",
+  name: "ReplayList",
+  description: "The replays.",
+  example: operatorExample,
+});
 
 /** Replays of all applications: create, list, get and cancel. */
-export function replayRoutes(app: AdminListener, { store, now }: { store: Store; now: () => number }): void {
+export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/replays",
     async ({ body, status }) => {

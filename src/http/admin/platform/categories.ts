@@ -1,17 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import type { PlatformData } from "../../../batch/platform-data.ts";
 import { CategoryInput } from "../../../domain/categories.ts";
 import { exampleCategory } from "../../../domain/examples.ts";
-import type { Store } from "../../../store/store.ts";
 import { TagSchema } from "../../public/categories.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 import { recordRoutes } from "./records.ts";
 
 /** Categories as the platform reports them. */
-export function categoryRoutes(
-  app: AdminListener,
-  { store, data }: { readonly store: Store; readonly data: PlatformData },
-): void {
+export function categoryRoutes(app: AdminListener, { store, data }: AdminDeps): void {
   recordRoutes(app, {
     noun: "category",
     plural: "categories",

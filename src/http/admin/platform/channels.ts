@@ -1,15 +1,10 @@
-import type { PlatformData } from "../../../batch/platform-data.ts";
 import { exampleChannel } from "../../../domain/examples.ts";
 import { ChannelInput } from "../../../domain/livestreams.ts";
-import type { Store } from "../../../store/store.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 import { recordRoutes } from "./records.ts";
 
 /** Channels as the platform reports them. */
-export function channelRoutes(
-  app: AdminListener,
-  { store, data }: { readonly store: Store; readonly data: PlatformData },
-): void {
+export function channelRoutes(app: AdminListener, { store, data }: AdminDeps): void {
   recordRoutes(app, {
     noun: "channel",
     plural: "channels",

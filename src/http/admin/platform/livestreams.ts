@@ -1,12 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import type { PlatformData } from "../../../batch/platform-data.ts";
 import { exampleCategory, exampleChannel } from "../../../domain/examples.ts";
-import type { Store } from "../../../store/store.ts";
 import { answerOf, ndjsonLines, noContent } from "../../answers.ts";
 import { bodyStream } from "../../body.ts";
 import { IdParameter } from "../../parameters.ts";
 import { everyRole, writers } from "../access.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 import { AtomicQuery, DataReportSchema, dataReport, flag, replyRows } from "./batch.ts";
 
 const LivestreamsQuery = Type.Object({
@@ -29,10 +27,7 @@ const LivestreamsReport = answerOf(DataReportSchema, {
 });
 
 /** Livestreams as the platform reports them: put, end and export. */
-export function livestreamRoutes(
-  app: AdminListener,
-  { store, data }: { readonly store: Store; readonly data: PlatformData },
-): void {
+export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps): void {
   app.put(
     "/admin/v1/livestreams",
     async ({ request, query: { snapshot, atomic } }) => {

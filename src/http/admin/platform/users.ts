@@ -1,15 +1,10 @@
-import type { PlatformData } from "../../../batch/platform-data.ts";
 import { exampleUser } from "../../../domain/examples.ts";
 import { UserInput } from "../../../domain/users.ts";
-import type { Store } from "../../../store/store.ts";
-import type { AdminListener } from "../base.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
 import { recordRoutes } from "./records.ts";
 
 /** Users as the platform reports them. */
-export function userRoutes(
-  app: AdminListener,
-  { store, data }: { readonly store: Store; readonly data: PlatformData },
-): void {
+export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void {
   recordRoutes(app, {
     noun: "user",
     plural: "users",

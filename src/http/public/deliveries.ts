@@ -1,5 +1,5 @@
 import { DomainError } from "../../domain/errors.ts";
-import { dataOf, pageOf } from "../answers.ts";
+import { dataOf, linksTo, pageOf } from "../answers.ts";
 import type { Caller } from "../caller.ts";
 import type { Cursors } from "../cursors.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
@@ -18,25 +18,18 @@ import {
 const path = "/public/v1/events/deliveries";
 
 /** OpenAPI links to operations on the delivery with the id at this place of an answer. */
-const deliveryLinks = (id: string) => ({
-  GetDelivery: {
-    operationId: "getDelivery",
-    description: "The delivery with what was sent.",
-    parameters: { id },
-  },
-  RetryDelivery: {
-    operationId: "retryDelivery",
-    description: "Sends the delivery again.",
-    parameters: { id },
-  },
-});
+const deliveryLinks = (place: string) =>
+  linksTo(
+    { getDelivery: "The delivery with what was sent.", retryDelivery: "Sends the delivery again." },
+    place,
+  );
 
 const Deliveries = pageOf(DeliverySchema, {
   order: "The newest first.",
   name: "DeliveryPage",
   description: "A page of deliveries.",
   links: {
-    ...deliveryLinks("$response.body#/data/0/id"),
+    ...deliveryLinks("/data/0/id"),
     NextPage: {
       operationId: "getDeliveries",
       description: "The page behind this one.",
@@ -49,14 +42,14 @@ const Deliveries = pageOf(DeliverySchema, {
 const OneDelivery = dataOf(SentDeliverySchema, {
   name: "SentDeliveryAnswer",
   description: "The delivery.",
-  links: deliveryLinks("$response.body#/data/id"),
+  links: deliveryLinks("/data/id"),
   example: exampleSentDelivery,
 });
 
 const Retried = dataOf(DeliverySchema, {
   name: "DeliveryAnswer",
   description: "It is about to be sent.",
-  links: deliveryLinks("$response.body#/data/id"),
+  links: deliveryLinks("/data/id"),
   example: { ...exampleDelivery, status: "pending", finished_at: null },
 });
 

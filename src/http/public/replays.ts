@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain/errors.ts";
 import { replayLimits } from "../../domain/replays.ts";
-import { dataOf, listOf, noContent } from "../answers.ts";
+import { dataOf, linksTo, listOf, noContent } from "../answers.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import {
@@ -15,18 +15,10 @@ import {
 
 const path = "/public/v1/events/replays";
 
-const links = {
-  GetReplay: {
-    operationId: "getReplay",
-    description: "The replay with its progress.",
-    parameters: { id: "$response.body#/data/id" },
-  },
-  CancelReplay: {
-    operationId: "cancelReplay",
-    description: "Ends the replay.",
-    parameters: { id: "$response.body#/data/id" },
-  },
-};
+const links = linksTo(
+  { getReplay: "The replay with its progress.", cancelReplay: "Ends the replay." },
+  "/data/id",
+);
 
 const OneReplay = dataOf(ReplaySchema, {
   name: "ReplayAnswer",

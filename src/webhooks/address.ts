@@ -6,7 +6,6 @@
 
 import type dns from "node:dns";
 import type { LookupFunction } from "node:net";
-import { once } from "../domain/lazily.ts";
 
 /** As of node:net, which like node:dns is loaded at its first use, because a start makes no calls. */
 export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(text);
@@ -109,13 +108,12 @@ function block(cidr: string): Block {
   return { network: bits >> hostBits, hostBits };
 }
 
-/** Taken apart when they are first needed: nothing is called by a start. */
-function blocks(cidrs: readonly string[]): () => readonly Block[] {
-  return once(() => cidrs.map(block));
+function blocks(cidrs: readonly string[]): readonly Block[] {
+  return cidrs.map(block);
 }
 
-function within(bits: bigint, known: () => readonly Block[]): boolean {
-  return known().some(({ network, hostBits }) => bits >> hostBits === network);
+function within(bits: bigint, known: readonly Block[]): boolean {
+  return known.some(({ network, hostBits }) => bits >> hostBits === network);
 }
 
 function bits4(ip: string): bigint {

@@ -13,7 +13,6 @@ import {
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Commit } from "./database/commit.ts";
@@ -51,28 +50,26 @@ export function applicationStore(
   deliveryModes: DeliveryModes,
 ): ApplicationStore {
   const commit = deliveryModes.forgottenBy(commitNow);
-  const cancel = once(() => deliveryCanceler(orm));
-  const renewEndpoint = once(() => endpointRenewer(orm));
+  const cancel = deliveryCanceler(orm);
+  const renewEndpoint = endpointRenewer(orm);
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
-  const secrets = once(() =>
-    orm
-      .select({
-        client_secret_hash,
-        retired_client_secrets,
-        client_secret_prefix: applications.client_secret_prefix,
-        client_secret_created_at: applications.client_secret_created_at,
-        webhook_secret: applications.webhook_secret,
-        retired_webhook_secrets: applications.retired_webhook_secrets,
-        webhook_secret_created_at: applications.webhook_secret_created_at,
-        client_type: applications.client_type,
-        disabled: applications.disabled,
-      })
-      .from(applications)
-      .where(isIt)
-      .limit(1)
-      .prepare(),
-  );
+  const secrets = orm
+    .select({
+      client_secret_hash,
+      retired_client_secrets,
+      client_secret_prefix: applications.client_secret_prefix,
+      client_secret_created_at: applications.client_secret_created_at,
+      webhook_secret: applications.webhook_secret,
+      retired_webhook_secrets: applications.retired_webhook_secrets,
+      webhook_secret_created_at: applications.webhook_secret_created_at,
+      client_type: applications.client_type,
+      disabled: applications.disabled,
+    })
+    .from(applications)
+    .where(isIt)
+    .limit(1)
+    .prepare();
 
   const change = (id: string, set: Partial<typeof applications.$inferInsert>, now: number) =>
     orm
@@ -83,7 +80,7 @@ export function applicationStore(
       .get() ?? null;
 
   const rotateClientSecret = (id: string, secret: HashedSecret, rotation: Rotation): Application | null => {
-    const now = secrets().get({ id });
+    const now = secrets.get({ id });
     if (!now) return null;
     if (now.client_type === "public")
       throw new DomainError("conflict", "A public client has no client secret");
@@ -99,7 +96,7 @@ export function applicationStore(
   };
 
   const rotateWebhookSecret = (id: string, secret: string, rotation: Rotation): Application | null => {
-    const now = secrets().get({ id });
+    const now = secrets.get({ id });
     if (!now) return null;
     const earlier = { secret: now.webhook_secret, created_at: now.webhook_secret_created_at };
     const set = {
@@ -111,7 +108,7 @@ export function applicationStore(
   };
 
   const secretsInForce = (id: string, now: number): SecretInForce[] => {
-    const found = secrets().get({ id });
+    const found = secrets.get({ id });
     if (!found) return [];
     const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
       inForce(earlier, now)
@@ -144,11 +141,11 @@ export function applicationStore(
     const before = find.get({ id });
     const changed = change(id, changes, now);
     if (!before || !changed) return null;
-    if (!receives(changed)) cancel().ofApplication(id, now);
-    else if (usesOnlyStream(changed)) cancel().leftToStream(id, now);
+    if (!receives(changed)) cancel.ofApplication(id, now);
+    else if (usesOnlyStream(changed)) cancel.leftToStream(id, now);
     // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
     const isAnother = changed.webhook_url !== before.webhook_url || changes.delivery === "stream";
-    const generation = isAnother ? renewEndpoint()(id, now) : null;
+    const generation = isAnother ? renewEndpoint(id, now) : null;
     return generation === null ? changed : { ...changed, endpoint_generation: generation };
   };
 
@@ -167,7 +164,7 @@ export function applicationStore(
     update: (id, changes, now) => commit(() => update(id, changes, now)),
     remove: (id, now) =>
       commit(() => {
-        cancel().ofApplication(id, now);
+        cancel.ofApplication(id, now);
         return (
           orm.delete(applications).where(eq(applications.id, id)).returning({ id: applications.id }).all()
             .length > 0
@@ -177,7 +174,7 @@ export function applicationStore(
     rotateWebhookSecret: (id, secret, rotation) => commit(() => rotateWebhookSecret(id, secret, rotation)),
     find: async (id) => find.get({ id }) ?? null,
     clientSecretHashes: async (id, now) => {
-      const found = secrets().get({ id });
+      const found = secrets.get({ id });
       if (!found || found.disabled || found.client_type === "public") return [];
       return [found.client_secret_hash, ...goodHashes(found.retired_client_secrets, now)];
     },

@@ -3,7 +3,6 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { NewCategory, NewTag, Tag } from "../../domain/categories.ts";
 import { maxId } from "../../domain/ids.ts";
-import { once } from "../../domain/lazily.ts";
 import type { CategoryStore } from "../categories.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { isUniqueViolation } from "./database/faults.ts";
@@ -11,77 +10,65 @@ import { excluded, placeholders } from "./schema/columns.ts";
 import { categories, livestreams, tags } from "./schema/platform.ts";
 
 export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): CategoryStore {
-  const bySlug = once(() =>
-    orm
-      .select({ id: categories.id })
-      .from(categories)
-      .where(eq(categories.slug, sql.placeholder("slug")))
-      .limit(1)
-      .prepare(),
-  );
-  const upsert = once(() =>
-    orm
-      .insert(categories)
-      .values(placeholders(categories))
-      .onConflictDoUpdate({ target: categories.id, set: excluded(categories) })
-      .prepare(),
-  );
-  const tagByName = once(() =>
-    orm
-      .select()
-      .from(tags)
-      .where(eq(tags.name, sql.placeholder("name")))
-      .limit(1)
-      .prepare(),
-  );
-  const tagById = once(() =>
-    orm
-      .select()
-      .from(tags)
-      .where(eq(tags.id, sql.placeholder("id")))
-      .limit(1)
-      .prepare(),
-  );
+  const bySlug = orm
+    .select({ id: categories.id })
+    .from(categories)
+    .where(eq(categories.slug, sql.placeholder("slug")))
+    .limit(1)
+    .prepare();
+  const upsert = orm
+    .insert(categories)
+    .values(placeholders(categories))
+    .onConflictDoUpdate({ target: categories.id, set: excluded(categories) })
+    .prepare();
+  const tagByName = orm
+    .select()
+    .from(tags)
+    .where(eq(tags.name, sql.placeholder("name")))
+    .limit(1)
+    .prepare();
+  const tagById = orm
+    .select()
+    .from(tags)
+    .where(eq(tags.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
 
-  const highestTag = once(() =>
-    orm
-      .select({ id: max(tags.id) })
-      .from(tags)
-      .prepare(),
-  );
+  const highestTag = orm
+    .select({ id: max(tags.id) })
+    .from(tags)
+    .prepare();
   const next = alias(tags, "next");
-  const freeBehind = once(() =>
-    orm
-      .select({ id: sql<number>`${tags.id} + 1` })
-      .from(tags)
-      .leftJoin(next, eq(next.id, sql`${tags.id} + 1`))
-      .where(isNull(next.id))
-      .orderBy(tags.id)
-      .limit(1)
-      .prepare(),
-  );
+  const freeBehind = orm
+    .select({ id: sql<number>`${tags.id} + 1` })
+    .from(tags)
+    .leftJoin(next, eq(next.id, sql`${tags.id} + 1`))
+    .where(isNull(next.id))
+    .orderBy(tags.id)
+    .limit(1)
+    .prepare();
 
   /** An id that no tag has: behind the highest one or, where the platform has given the last id there is, the lowest. */
   const freeTagId = (): number => {
-    const highest = highestTag().get()?.id ?? 0;
+    const highest = highestTag.get()?.id ?? 0;
     if (highest < maxId) return highest + 1;
-    return tagById().get({ id: 1 }) ? (freeBehind().get()?.id ?? 1) : 1;
+    return tagById.get({ id: 1 }) ? (freeBehind.get()?.id ?? 1) : 1;
   };
 
   /** The tag as it is kept, or why it cannot be. */
   const keepTag = ({ id, name }: NewTag): Tag | string => {
-    const known = tagByName().get({ name });
+    const known = tagByName.get({ name });
     if (id === null) return known ?? orm.insert(tags).values({ id: freeTagId(), name }).returning().get();
     if (!(Number.isInteger(id) && id >= 1 && id <= maxId))
       return `tag "${name}" has no id from 1 to ${maxId}`;
     if (known) return known.id === id ? known : `tag "${name}" has the id ${known.id} here, not ${id}`;
-    const owner = tagById().get({ id });
+    const owner = tagById.get({ id });
     if (owner) return `tag id ${id} is that of "${owner.name}"`;
     return orm.insert(tags).values({ id, name }).returning().get();
   };
 
   const keep = (category: NewCategory): string | null => {
-    const owner = bySlug().get({ slug: category.slug });
+    const owner = bySlug.get({ slug: category.slug });
     if (owner && owner.id !== category.id) return `slug "${category.slug}" is taken by category ${owner.id}`;
     const withIds: Tag[] = [];
     for (const tag of category.tags) {
@@ -90,7 +77,7 @@ export function categoryStore(orm: BunSQLiteDatabase, commit: Commit): CategoryS
       withIds.push(kept);
     }
     try {
-      upsert().run({ ...category, tags: withIds });
+      upsert.run({ ...category, tags: withIds });
     } catch (error) {
       if (isUniqueViolation(error)) return `slug "${category.slug}" is taken`;
       throw error;

@@ -1,7 +1,6 @@
 import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
-import { once } from "../../domain/lazily.ts";
 import type { EndpointStore } from "../endpoints.ts";
 import type { Commit } from "./database/commit.ts";
 import { hurrier } from "./deliveries/requeue.ts";
@@ -28,13 +27,11 @@ function known(orm: BunSQLiteDatabase) {
 }
 
 function endpointFinder(orm: BunSQLiteDatabase): (applicationId: string) => Endpoint | null {
-  const find = once(() =>
-    known(orm)
-      .where(eq(endpoints.application_id, sql.placeholder("id")))
-      .limit(1)
-      .prepare(),
-  );
-  return (id) => find().get({ id }) ?? null;
+  const find = known(orm)
+    .where(eq(endpoints.application_id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  return (id) => find.get({ id }) ?? null;
 }
 
 /**
@@ -42,24 +39,20 @@ function endpointFinder(orm: BunSQLiteDatabase): (applicationId: string) => Endp
  * application that is gone.
  */
 export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => void {
-  const generationOf = once(() =>
-    orm
-      .select({ generation: applications.endpoint_generation })
-      .from(applications)
-      .where(eq(applications.id, sql.placeholder("id")))
-      .limit(1)
-      .prepare(),
-  );
-  const put = once(() =>
-    orm
-      .insert(endpoints)
-      .values(placeholders(endpoints))
-      .onConflictDoUpdate({ target: endpoints.application_id, set: excluded(endpoints) })
-      .prepare(),
-  );
+  const generationOf = orm
+    .select({ generation: applications.endpoint_generation })
+    .from(applications)
+    .where(eq(applications.id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const put = orm
+    .insert(endpoints)
+    .values(placeholders(endpoints))
+    .onConflictDoUpdate({ target: endpoints.application_id, set: excluded(endpoints) })
+    .prepare();
   return (endpoint) => {
-    const current = generationOf().get({ id: endpoint.application_id })?.generation;
-    if (endpoint.generation === current) put().run({ ...endpoint });
+    const current = generationOf.get({ id: endpoint.application_id })?.generation;
+    if (endpoint.generation === current) put.run({ ...endpoint });
   };
 }
 

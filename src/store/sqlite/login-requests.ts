@@ -3,7 +3,6 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type LoginAnswer, loginLimits } from "../../domain/authorizations.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
 import type { AnsweredLogin, LoginRequestStore } from "../login-requests.ts";
@@ -15,7 +14,7 @@ import { authorizationCodes, loginRequests } from "./schema/access.ts";
 
 export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): LoginRequestStore {
   const { openPerApplication, openPerClient } = loginLimits;
-  const keepers = once(() => ({
+  const keepers = {
     ofApplication: newestKeeper(orm, {
       table: loginRequests,
       where: eq(loginRequests.application_id, sql.placeholder("owner")),
@@ -26,7 +25,7 @@ export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Login
       where: eq(loginRequests.client, sql.placeholder("owner")),
       keep: openPerClient,
     }),
-  }));
+  };
   const shown = {
     applicationId: loginRequests.application_id,
     redirectUri: loginRequests.redirect_uri,
@@ -100,8 +99,8 @@ export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Login
             expires_at: request.expiresAt,
           })
           .run();
-        keepers().ofClient(client);
-        keepers().ofApplication(request.applicationId);
+        keepers.ofClient(client);
+        keepers.ofApplication(request.applicationId);
       }),
     find: async (hash, now) => find.get({ hash, now }) ?? null,
     answer: (hash, answer, verifierHash, now) =>

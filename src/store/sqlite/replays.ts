@@ -2,7 +2,6 @@ import type { Database } from "bun:sqlite";
 import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type DeliveryScope, everything } from "../../domain/delivery-log.ts";
-import { once } from "../../domain/lazily.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import type { ReplayStore } from "../replays.ts";
 import type { Commit } from "./database/commit.ts";
@@ -35,22 +34,18 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     .where(and(eq(replays.id, sql.placeholder("id")), isRunning))
     .limit(1)
     .prepare();
-  const due = once(() => {
-    const isDue = and(
-      eq(deliveries.application_id, sql.placeholder("id")),
-      lte(deliveries.next_attempt_at, sql.placeholder("now")),
-    );
-    const some = orm.select({ seq: deliveries.seq }).from(deliveries).where(isDue).limit(maxDue).as("some");
-    return orm.select({ n: count() }).from(some).prepare();
-  });
-  const disabled = once(() =>
-    orm
-      .select({ id: endpoints.application_id })
-      .from(endpoints)
-      .where(and(eq(endpoints.application_id, sql.placeholder("id")), isNotNull(endpoints.disabled_at)))
-      .limit(1)
-      .prepare(),
+  const isDue = and(
+    eq(deliveries.application_id, sql.placeholder("id")),
+    lte(deliveries.next_attempt_at, sql.placeholder("now")),
   );
+  const some = orm.select({ seq: deliveries.seq }).from(deliveries).where(isDue).limit(maxDue).as("some");
+  const due = orm.select({ n: count() }).from(some).prepare();
+  const disabled = orm
+    .select({ id: endpoints.application_id })
+    .from(endpoints)
+    .where(and(eq(endpoints.application_id, sql.placeholder("id")), isNotNull(endpoints.disabled_at)))
+    .limit(1)
+    .prepare();
 
   const within = ({ application_id, broadcaster_user_id }: DeliveryScope) =>
     and(
@@ -91,8 +86,8 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   /** How many deliveries may be made due now, so that what is new is not held up behind them. */
   const room = ({ application_id, dry_run }: ReplayRow, now: number): number => {
     if (dry_run) return maxRows;
-    if (disabled().get({ id: application_id })) return 0;
-    return maxDue - (due().get({ id: application_id, now })?.n ?? 0);
+    if (disabled.get({ id: application_id })) return 0;
+    return maxDue - (due.get({ id: application_id, now })?.n ?? 0);
   };
 
   const end = (id: string, scope: DeliveryScope, now: number): void => {

@@ -2,7 +2,6 @@ import { and, eq, or, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { once } from "../../domain/lazily.ts";
 import type { SubscriptionKey } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
@@ -52,26 +51,24 @@ export function subscriptionStore(
     .prepare();
   const count = (id: string) => kept.get({ id })?.n ?? 0;
   const remove = subscriptionRemover(orm);
-  const subscribe = once(() => subscriber(orm, count));
-  const token = once(() =>
-    orm
-      .select({ expires_at: tokens.expires_at })
-      .from(tokens)
-      .where(eq(tokens.hash, sql.placeholder("hash")))
-      .limit(1)
-      .prepare(),
-  );
+  const subscribe = subscriber(orm, count);
+  const token = orm
+    .select({ expires_at: tokens.expires_at })
+    .from(tokens)
+    .where(eq(tokens.hash, sql.placeholder("hash")))
+    .limit(1)
+    .prepare();
 
   /** In the commit that creates, so that nothing is created after the token, its consent or its application ended. */
   const requireToken = (hash: Uint8Array) => {
-    if (!token().get({ hash })) throw new DomainError("invalid_token", "The access token was revoked");
+    if (!token.get({ hash })) throw new DomainError("invalid_token", "The access token was revoked");
   };
 
   return {
     subscribe: (keys, limit, now, tokenHash = null) =>
       commit(() => {
         if (tokenHash) requireToken(tokenHash);
-        return subscribe()(keys, limit, isoTime(now));
+        return subscribe(keys, limit, isoTime(now));
       }),
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     list: (applicationId, broadcasterId) =>
@@ -152,8 +149,8 @@ export function subscriptionRemover(orm: BunSQLiteDatabase) {
     orm.delete(subscriptions).where(and(isIts, which)).returning({ id: subscriptions.id }).prepare();
   const user = sql.placeholder("user");
   const isTheirs = or(sql`${user} IS NULL`, eq(subscriptions.broadcaster_user_id, user));
-  const byIds = once(() => removal(and(isOneOf(subscriptions.id, sql.placeholder("ids")), isTheirs)));
-  const byBroadcaster = once(() => removal(eq(broadcaster, user)));
+  const byIds = removal(and(isOneOf(subscriptions.id, sql.placeholder("ids")), isTheirs));
+  const byBroadcaster = removal(eq(broadcaster, user));
   const canceled = (application: string, removed: readonly { readonly id: string }[], now: number) => {
     const ids = removed.map(({ id }) => id);
     cancel.ofSubscriptions(application, ids, now);
@@ -161,10 +158,10 @@ export function subscriptionRemover(orm: BunSQLiteDatabase) {
   };
   return {
     byIds(application: string, ids: readonly string[], user: number | null, now: number): string[] {
-      return canceled(application, byIds().all({ application, ids: JSON.stringify(ids), user }), now);
+      return canceled(application, byIds.all({ application, ids: JSON.stringify(ids), user }), now);
     },
     ofBroadcaster(application: string, user: number, now: number): string[] {
-      return canceled(application, byBroadcaster().all({ application, user }), now);
+      return canceled(application, byBroadcaster.all({ application, user }), now);
     },
   };
 }

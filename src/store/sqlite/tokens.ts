@@ -1,7 +1,6 @@
 import { and, eq, gt, inArray, isNull, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
-import { once } from "../../domain/lazily.ts";
 import {
   appTokensKept,
   refreshTokenLifetimeMs,
@@ -45,46 +44,40 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
     .where(eq(tokens.hash, sql.placeholder("hash")))
     .limit(1)
     .prepare();
-  const findRefresh = once(() =>
-    orm
-      .select({
-        applicationId: refreshTokens.application_id,
-        userId: refreshTokens.user_id,
-        scopes: refreshTokens.scopes,
-        familyId: refreshTokens.family_id,
-        expiresAt: refreshTokens.expires_at,
-        rotatedAt: refreshTokens.rotated_at,
-      })
-      .from(refreshTokens)
-      .where(eq(refreshTokens.hash, sql.placeholder("hash")))
-      .limit(1)
-      .prepare(),
-  );
-  const findCode = once(() =>
-    orm
-      .select({
-        applicationId: authorizationCodes.application_id,
-        userId: authorizationCodes.user_id,
-        scopes: authorizationCodes.scopes,
-        redirectUri: authorizationCodes.redirect_uri,
-        codeChallenge: authorizationCodes.code_challenge,
-        familyId: authorizationCodes.family_id,
-        expiresAt: authorizationCodes.expires_at,
-        usedAt: authorizationCodes.used_at,
-      })
-      .from(authorizationCodes)
-      .where(eq(authorizationCodes.hash, sql.placeholder("hash")))
-      .limit(1)
-      .prepare(),
-  );
+  const findRefresh = orm
+    .select({
+      applicationId: refreshTokens.application_id,
+      userId: refreshTokens.user_id,
+      scopes: refreshTokens.scopes,
+      familyId: refreshTokens.family_id,
+      expiresAt: refreshTokens.expires_at,
+      rotatedAt: refreshTokens.rotated_at,
+    })
+    .from(refreshTokens)
+    .where(eq(refreshTokens.hash, sql.placeholder("hash")))
+    .limit(1)
+    .prepare();
+  const findCode = orm
+    .select({
+      applicationId: authorizationCodes.application_id,
+      userId: authorizationCodes.user_id,
+      scopes: authorizationCodes.scopes,
+      redirectUri: authorizationCodes.redirect_uri,
+      codeChallenge: authorizationCodes.code_challenge,
+      familyId: authorizationCodes.family_id,
+      expiresAt: authorizationCodes.expires_at,
+      usedAt: authorizationCodes.used_at,
+    })
+    .from(authorizationCodes)
+    .where(eq(authorizationCodes.hash, sql.placeholder("hash")))
+    .limit(1)
+    .prepare();
 
-  const keepNewest = once(() =>
-    newestKeeper(orm, {
-      table: tokens,
-      where: and(eq(tokens.application_id, sql.placeholder("owner")), isNull(tokens.user_id)),
-      keep: appTokensKept,
-    }),
-  );
+  const keepNewest = newestKeeper(orm, {
+    table: tokens,
+    where: and(eq(tokens.application_id, sql.placeholder("owner")), isNull(tokens.user_id)),
+    keep: appTokensKept,
+  });
 
   /** The new refresh token has all scopes of its family, whatever the access token has (RFC 6749, section 6). */
   const issue = (family: Family, scopes: readonly ScopeName[], hashes: NewTokens, now: number): Exchanged => {
@@ -124,7 +117,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
             expires_at: grant.expiresAt,
           })
           .run();
-        return grant.userId === null && keepNewest()(grant.applicationId) > 0;
+        return grant.userId === null && keepNewest(grant.applicationId) > 0;
       }),
     find: async (hash) => {
       const found = find.get({ hash });
@@ -133,14 +126,14 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
     inspect: async (hash, now) => {
       const access = find.get({ hash });
       if (access) return access.expiresAt > now ? { kind: "access_token", ...access } : null;
-      const refresh = findRefresh().get({ hash });
+      const refresh = findRefresh.get({ hash });
       if (!refresh || judgeRefresh(refresh, refresh.applicationId, now) !== "good") return null;
       const { applicationId, userId, scopes, expiresAt } = refresh;
       return { kind: "refresh_token", applicationId, userId, scopes, expiresAt };
     },
     redeemCode: (hash, given, hashes, now) =>
       commit(() => {
-        const code = findCode().get({ hash }) ?? null;
+        const code = findCode.get({ hash }) ?? null;
         const verdict = judgeCode(code, given, now);
         if (!code || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") {
@@ -156,7 +149,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
       }),
     refresh: (hash, { applicationId, scopes }, hashes, now) =>
       commit(() => {
-        const token = findRefresh().get({ hash }) ?? null;
+        const token = findRefresh.get({ hash }) ?? null;
         const verdict = judgeRefresh(token, applicationId, now);
         if (!token || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") {
@@ -178,7 +171,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
     revoke: (hash, applicationId) =>
       commit(() => {
         const access = find.get({ hash });
-        const refresh = access ? undefined : findRefresh().get({ hash });
+        const refresh = access ? undefined : findRefresh.get({ hash });
         const token = access ?? refresh;
         if (!token) return "unknown";
         if (token.applicationId !== applicationId) return "foreign";

@@ -1,7 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
@@ -13,34 +12,32 @@ import { channels, users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search/search.ts";
 
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
-  const search = once(() => userSearch(db));
-  const cancel = once(() => deliveryCanceler(orm));
+  const search = userSearch(db);
+  const cancel = deliveryCanceler(orm);
   const byName = orm
     .select()
     .from(users)
     .where(sql`${users.username} = ${sql.placeholder("username")} COLLATE NOCASE`)
     .limit(1)
     .prepare();
-  const byId = once(() => db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?"));
-  const idOf = once(() => orm.select({ id: users.id }).from(users).where(isIt).limit(1).prepare());
-  const put = once(() =>
-    orm
-      .insert(users)
-      .values(placeholders(users))
-      .onConflictDoUpdate({ target: users.id, set: excluded(users) })
-      .prepare(),
-  );
+  const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
+  const idOf = orm.select({ id: users.id }).from(users).where(isIt).limit(1).prepare();
+  const put = orm
+    .insert(users)
+    .values(placeholders(users))
+    .onConflictDoUpdate({ target: users.id, set: excluded(users) })
+    .prepare();
 
   /** Keeps a user and notes what changes in the search index, or says why it is refused. */
   const keep = (user: NewUser, now: string, changes: Map<number, IndexChange>): string | null => {
     const refused = refusedUsername(user.username);
     if (refused) return refused;
-    const before = byId().get(user.id);
+    const before = byId.get(user.id);
     const after = { ...user, created_at: user.created_at ?? before?.created_at ?? now };
     // Platforms report all users again every night, and nearly all are as they were.
     if (before && isSame(before, after)) return null;
     try {
-      put().run(after);
+      put.run(after);
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       const owner = byName.get({ username: user.username });
@@ -54,12 +51,12 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   const keepAll = (batch: readonly NewUser[], now: string) => {
     const changes = new Map<number, IndexChange>();
     const results = batch.map((user) => keep(user, now, changes));
-    search().update(changes.values());
+    search.update(changes.values());
     return results;
   };
 
   const remove = (id: number, now: number): RemovedUser => {
-    const user = byId().get(id);
+    const user = byId.get(id);
     if (!user) return { channelIds: [], subscriptions: [] };
     const ended = orm
       .delete(subscriptions)
@@ -70,13 +67,13 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       application_id,
       ids: some.map((one) => one.id),
     }));
-    for (const { application_id, ids } of removed) cancel().ofSubscriptions(application_id, ids, now);
-    cancel().handedOut(
+    for (const { application_id, ids } of removed) cancel.ofSubscriptions(application_id, ids, now);
+    cancel.handedOut(
       ended.map((one) => one.id),
       now,
     );
     const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
-    search().remove(user);
+    search.remove(user);
     orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
     return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
   };
@@ -87,9 +84,9 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     page: async (after, limit) =>
       orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
     remove: (id, now) => commit(() => remove(id, now)),
-    search: async (query, limit) => search().find(query, limit),
-    tidySearch: () => commit(() => search().tidy()),
-    exists: async (id) => idOf().get({ id }) !== undefined,
+    search: async (query, limit) => search.find(query, limit),
+    tidySearch: () => commit(() => search.tidy()),
+    exists: async (id) => idOf.get({ id }) !== undefined,
     count: async () => orm.$count(users),
   };
 }

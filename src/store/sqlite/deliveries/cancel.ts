@@ -1,6 +1,5 @@
 import { and, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { once } from "../../../domain/lazily.ts";
 import { isOneOf } from "../schema/columns.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 
@@ -22,28 +21,24 @@ const these = sql.placeholder("subscriptions");
 
 /** Cancels pending deliveries, inside a transaction. */
 export function deliveryCanceler(orm: BunSQLiteDatabase) {
-  const claimable = once(() =>
-    orm
-      .update(deliveries)
-      .set({ ...ended, next_attempt_at: null })
-      .where(canBeClaimed)
-      .prepare(),
-  );
-  const claimableOf = once(() => {
-    const { seq, subscription_id } = deliveries;
-    const some = orm
-      .select({ seq, subscription_id })
-      .from(deliveries)
-      .where(canBeClaimed)
-      .limit(cancelAtOnce)
-      .as("some");
-    const theirs = orm.select({ seq: some.seq }).from(some).where(isOneOf(some.subscription_id, these));
-    return orm
-      .update(deliveries)
-      .set({ ...ended, next_attempt_at: null })
-      .where(inArray(seq, theirs))
-      .prepare();
-  });
+  const claimable = orm
+    .update(deliveries)
+    .set({ ...ended, next_attempt_at: null })
+    .where(canBeClaimed)
+    .prepare();
+  const { seq, subscription_id } = deliveries;
+  const some = orm
+    .select({ seq, subscription_id })
+    .from(deliveries)
+    .where(canBeClaimed)
+    .limit(cancelAtOnce)
+    .as("some");
+  const theirs = orm.select({ seq: some.seq }).from(some).where(isOneOf(some.subscription_id, these));
+  const claimableOf = orm
+    .update(deliveries)
+    .set({ ...ended, next_attempt_at: null })
+    .where(inArray(seq, theirs))
+    .prepare();
   // These the dispatcher has in memory. It learns of it, and starts no more of them; of one that is under way the attempt
   // is kept, but no retry follows.
   const handedOut = (which: SQL) => {
@@ -54,12 +49,12 @@ export function deliveryCanceler(orm: BunSQLiteDatabase) {
       .where(and(inArray(deliveries.seq, all), which))
       .prepare();
   };
-  const handedOutOf = once(() => handedOut(eq(deliveries.application_id, sql.placeholder("application"))));
-  const handedOutFor = once(() => handedOut(isOneOf(deliveries.subscription_id, these)));
+  const handedOutOf = handedOut(eq(deliveries.application_id, sql.placeholder("application")));
+  const handedOutFor = handedOut(isOneOf(deliveries.subscription_id, these));
 
   const end = (status: EndedAs, application: string, now: number) => {
-    claimable().run({ status, application, now });
-    handedOutOf().run({ status, application, now });
+    claimable.run({ status, application, now });
+    handedOutOf.run({ status, application, now });
   };
   return {
     ofApplication(id: string, now: number): void {
@@ -72,12 +67,12 @@ export function deliveryCanceler(orm: BunSQLiteDatabase) {
     /** Of these subscriptions of the application, what is in the store; the rest is the dispatcher's to cancel. */
     ofSubscriptions(application: string, ids: readonly string[], now: number): void {
       if (ids.length === 0) return;
-      claimableOf().run({ status: "canceled", application, subscriptions: JSON.stringify(ids), now });
+      claimableOf.run({ status: "canceled", application, subscriptions: JSON.stringify(ids), now });
     },
     /** Of these subscriptions, what the dispatcher has in memory; looks at all that it has. */
     handedOut(ids: readonly string[], now: number): void {
       if (ids.length === 0) return;
-      handedOutFor().run({ status: "canceled", subscriptions: JSON.stringify(ids), now });
+      handedOutFor.run({ status: "canceled", subscriptions: JSON.stringify(ids), now });
     },
   };
 }

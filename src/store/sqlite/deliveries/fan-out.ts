@@ -5,7 +5,6 @@ import type { DeliveryStatus, DueDelivery, NewEvent } from "../../../domain/deli
 import { DomainError, invalidFields } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { newId } from "../../../domain/ids.ts";
-import { once } from "../../../domain/lazily.ts";
 import type { StoredEvent } from "../../events.ts";
 import { eventTypes } from "../schema/events.ts";
 import type { DeliveryModes } from "./modes.ts";
@@ -49,19 +48,17 @@ export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: Deliver
         finished_at, expires_at)`,
     "(?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
   );
-  const markPublished = once(() =>
-    orm
-      .update(eventTypes)
-      .set({ is_published: true })
-      .where(
-        and(
-          eq(eventTypes.name, sql.placeholder("name")),
-          eq(eventTypes.version, sql.placeholder("version")),
-          eq(eventTypes.is_published, false),
-        ),
-      )
-      .prepare(),
-  );
+  const markPublished = orm
+    .update(eventTypes)
+    .set({ is_published: true })
+    .where(
+      and(
+        eq(eventTypes.name, sql.placeholder("name")),
+        eq(eventTypes.version, sql.placeholder("version")),
+        eq(eventTypes.is_published, false),
+      ),
+    )
+    .prepare();
   let nextDelivery = deliveryPositions(orm).last() + 1;
 
   return (event, takes) => {
@@ -77,7 +74,7 @@ export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: Deliver
       const message = "is not a known user";
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
-    if (!builtIn.has(name)) markPublished().run({ name, version });
+    if (!builtIn.has(name)) markPublished.run({ name, version });
     const receivers = subscribers.all(broadcaster_user_id, name, version);
     const row = addEvent.get(
       id,

@@ -3,7 +3,6 @@ import { and, count, eq, min, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Attempt } from "../../../domain/deliveries.ts";
 import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../../domain/delivery-log.ts";
-import { once } from "../../../domain/lazily.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 import { deliveryIndexes } from "./indexes.ts";
@@ -63,13 +62,11 @@ export function deliveryLog(
      FROM (SELECT seq, subscription_id FROM deliveries INDEXED BY deliveries_due
            WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${maxCounted})`,
   );
-  const handedOut = once(() =>
-    orm
-      .select({ pending: count(), oldest: min(deliveries.seq) })
-      .from(deliveries)
-      .where(and(isHandedOut, eq(deliveries.subscription_id, sql.placeholder("id"))))
-      .prepare(),
-  );
+  const handedOut = orm
+    .select({ pending: count(), oldest: min(deliveries.seq) })
+    .from(deliveries)
+    .where(and(isHandedOut, eq(deliveries.subscription_id, sql.placeholder("id"))))
+    .prepare();
 
   const complete = (row: LoggedRow): DeliveryRecord => {
     return { ...row, attempts: attemptsOf.all(row.seq).map(attemptOf) };
@@ -141,7 +138,7 @@ export function deliveryLog(
     const kept = inStore.get(subscriptionId, subscriptionId, applicationId) ?? { looked: 0, ...none };
     const counts: Counted[] =
       kept.looked < maxCounted
-        ? [kept, handedOut().get({ id: subscriptionId }) ?? none]
+        ? [kept, handedOut.get({ id: subscriptionId }) ?? none]
         : [kept, newestPending(applicationId, subscriptionId)]
             .sort((a, b) => b.pending - a.pending)
             .slice(0, 1);

@@ -1,7 +1,6 @@
 import { and, eq, ne, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryMode } from "../../../domain/applications.ts";
-import { once } from "../../../domain/lazily.ts";
 import type { Commit } from "../database/commit.ts";
 import { applications } from "../schema/access.ts";
 
@@ -17,27 +16,21 @@ export interface DeliveryModes {
 
 export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
   const { id, delivery, webhook_url, disabled } = applications;
-  const others = once(() =>
-    orm
-      .select({
-        id,
-        delivery: sql<DeliveryMode>`CASE WHEN ${webhook_url} IS NULL THEN 'stream' ELSE ${delivery} END`,
-      })
-      .from(applications)
-      .where(and(ne(delivery, "webhook"), eq(disabled, false)))
-      .prepare(),
-  );
+  const others = orm
+    .select({
+      id,
+      delivery: sql<DeliveryMode>`CASE WHEN ${webhook_url} IS NULL THEN 'stream' ELSE ${delivery} END`,
+    })
+    .from(applications)
+    .where(and(ne(delivery, "webhook"), eq(disabled, false)))
+    .prepare();
   let known: Map<string, DeliveryMode> | null = null;
   const forget = () => {
     known = null;
   };
   return {
     of(applicationId) {
-      known ??= new Map(
-        others()
-          .all()
-          .map(({ id, delivery }) => [id, delivery]),
-      );
+      known ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
       return known.get(applicationId) ?? "webhook";
     },
     // Within the transaction, for what follows there, and behind it, because it may have been undone.

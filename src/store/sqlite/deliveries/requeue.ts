@@ -3,7 +3,6 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { receives, usesOnlyStream } from "../../../domain/applications.ts";
 import { type DeliveryScope, maxAttempts, noReceiver } from "../../../domain/delivery-log.ts";
 import { DomainError, ownerGone } from "../../../domain/errors.ts";
-import { once } from "../../../domain/lazily.ts";
 import type { ReplaySkips } from "../../../domain/replays.ts";
 import { applications } from "../schema/access.ts";
 import { deliveries, endpoints, events, subscriptions } from "../schema/events.ts";
@@ -26,65 +25,57 @@ const askedFor = {
 
 /** Makes the retries of an application due, within a commit. */
 export function hurrier(orm: BunSQLiteDatabase): (applicationId: string, now: number) => void {
-  const hurry = once(() => {
-    const isRetry = and(
-      eq(deliveries.application_id, sql.placeholder("application")),
-      gt(next_attempt_at, 0),
-      lt(deliveries.attempts, maxAttempts),
-    );
-    const soonest = orm
-      .select({ seq: deliveries.seq })
-      .from(deliveries)
-      .where(isRetry)
-      .orderBy(next_attempt_at)
-      .limit(hurriedAtOnce);
-    return orm.update(deliveries).set(askedFor).where(inArray(deliveries.seq, soonest)).prepare();
-  });
-  return (application, now) => void hurry().run({ application, now });
+  const isRetry = and(
+    eq(deliveries.application_id, sql.placeholder("application")),
+    gt(next_attempt_at, 0),
+    lt(deliveries.attempts, maxAttempts),
+  );
+  const soonest = orm
+    .select({ seq: deliveries.seq })
+    .from(deliveries)
+    .where(isRetry)
+    .orderBy(next_attempt_at)
+    .limit(hurriedAtOnce);
+  const hurry = orm.update(deliveries).set(askedFor).where(inArray(deliveries.seq, soonest)).prepare();
+  return (application, now) => void hurry.run({ application, now });
 }
 
 /** Makes deliveries due again, within a commit. What has ended is pending again, with its id and its attempts. */
 export function requeuer(orm: BunSQLiteDatabase) {
-  const find = once(() =>
-    orm
-      .select({
-        status: deliveries.status,
-        attempts: deliveries.attempts,
-        hasBody: asBoolean(isNotNull(events.body)),
-        isWanted: asBoolean(
-          exists(
-            orm
-              .select({ id: subscriptions.id })
-              .from(subscriptions)
-              .where(eq(subscriptions.id, deliveries.subscription_id)),
-          ),
+  const find = orm
+    .select({
+      status: deliveries.status,
+      attempts: deliveries.attempts,
+      hasBody: asBoolean(isNotNull(events.body)),
+      isWanted: asBoolean(
+        exists(
+          orm
+            .select({ id: subscriptions.id })
+            .from(subscriptions)
+            .where(eq(subscriptions.id, deliveries.subscription_id)),
         ),
-      })
-      .from(deliveries)
-      .innerJoin(events, eq(events.seq, deliveries.event_seq))
-      .where(isIt)
-      .limit(1)
-      .prepare(),
-  );
+      ),
+    })
+    .from(deliveries)
+    .innerJoin(events, eq(events.seq, deliveries.event_seq))
+    .where(isIt)
+    .limit(1)
+    .prepare();
   // What the dispatcher has in memory (null), and what waits for its first attempt (0), is about to be sent anyway.
-  const hurry = once(() =>
-    orm
-      .update(deliveries)
-      .set({ ...askedFor, expires_at: null })
-      .where(and(isIt, gt(next_attempt_at, 0)))
-      .prepare(),
-  );
+  const hurry = orm
+    .update(deliveries)
+    .set({ ...askedFor, expires_at: null })
+    .where(and(isIt, gt(next_attempt_at, 0)))
+    .prepare();
   // It is asked for, so it is worth sending whatever its age.
-  const begin = once(() =>
-    orm
-      .update(deliveries)
-      .set({ status: "pending", next_attempt_at: at, resume_at: at, finished_at: null, expires_at: null })
-      .where(isIt)
-      .prepare(),
-  );
+  const begin = orm
+    .update(deliveries)
+    .set({ status: "pending", next_attempt_at: at, resume_at: at, finished_at: null, expires_at: null })
+    .where(isIt)
+    .prepare();
   /** Why it cannot be sent again, or null. */
   const obstacle = (seq: number): keyof ReplaySkips | null => {
-    const state = find().get({ seq });
+    const state = find.get({ seq });
     if (!state?.isWanted) return "subscription_deleted";
     if (!state.hasBody) return "body_not_kept";
     return state.attempts >= maxAttempts ? "attempts_used_up" : null;
@@ -95,8 +86,8 @@ export function requeuer(orm: BunSQLiteDatabase) {
     requeue(seq: number, now: number): keyof ReplaySkips | null {
       const reason = obstacle(seq);
       if (reason) return reason;
-      if (find().get({ seq })?.status === "pending") hurry().run({ now, seq });
-      else begin().run({ now, seq });
+      if (find.get({ seq })?.status === "pending") hurry.run({ now, seq });
+      else begin.run({ now, seq });
       return null;
     },
   };

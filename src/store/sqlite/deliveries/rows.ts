@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { once } from "../../../domain/lazily.ts";
 
 type Value = string | number | null;
 
@@ -20,11 +19,11 @@ export function rowInserter<Row extends readonly Value[]>(
   const inserting = (count: number) =>
     db.prepare<null, Value[]>(`${into} VALUES ${Array(count).fill(values).join()}`);
   const addOne = inserting(1);
-  const addMany = once(() => inserting(rowsAtOnce));
+  const addMany = inserting(rowsAtOnce);
   return (rows) => {
     const inMany = rows.length - (rows.length % rowsAtOnce);
     for (let at = 0; at < inMany; at += rowsAtOnce) {
-      addMany().run(...rows.slice(at, at + rowsAtOnce).flat());
+      addMany.run(...rows.slice(at, at + rowsAtOnce).flat());
     }
     for (const row of rows.slice(inMany)) addOne.run(...row);
   };

@@ -2,7 +2,6 @@ import type { Database } from "bun:sqlite";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { StreamedDelivery } from "../../../domain/deliveries.ts";
-import { once } from "../../../domain/lazily.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveryRegionBits, removedDeliveries } from "../schema/events.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
@@ -31,14 +30,12 @@ export function deliveryStream(
   orm: BunSQLiteDatabase,
 ): Pick<DeliveryStore, "last" | "lastBefore" | "lastRemoved" | "streamed"> {
   const { last, since } = deliveryPositions(orm);
-  const lastRemoved = once(() =>
-    orm
-      .select({ up_to: removedDeliveries.up_to })
-      .from(removedDeliveries)
-      .where(eq(removedDeliveries.application_id, sql.placeholder("id")))
-      .limit(1)
-      .prepare(),
-  );
+  const lastRemoved = orm
+    .select({ up_to: removedDeliveries.up_to })
+    .from(removedDeliveries)
+    .where(eq(removedDeliveries.application_id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
   // Numbers first, from the index alone, so that no body is sorted.
   const inRegion = db.prepare<StreamedRow, [number, string, number, number | null]>(
     `SELECT d.seq, d.id, d.subscription_id, d.sequence,
@@ -55,7 +52,7 @@ export function deliveryStream(
   return {
     last: async () => last(),
     lastBefore: async (time) => Math.min(since(time) - 1, last()),
-    lastRemoved: async (id) => lastRemoved().get({ id })?.up_to ?? 0,
+    lastRemoved: async (id) => lastRemoved.get({ id })?.up_to ?? 0,
     async streamed(applicationId, after, userId) {
       // Before the look, so that what is committed meanwhile is not taken for seen.
       const end = last();

@@ -92,7 +92,7 @@ test("every export is used by another file", async () => {
   const unused: string[] = [];
   for (const file of files) {
     // drizzle-kit reads the whole schema.
-    if (file.startsWith("store/sqlite/schema/")) continue;
+    if (/^store\/(sqlite|postgres)\/schema\//.test(file)) continue;
     const text = await Bun.file(join(src, file)).text();
     for (const [, name = ""] of text.matchAll(
       /^export (?:async )?(?:abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm,
@@ -104,14 +104,19 @@ test("every export is used by another file", async () => {
   expect(unused).toEqual([]);
 });
 
-test("SQL stays in store/sqlite; all other code uses store/store.ts", async () => {
+test("SQL stays in store/sqlite and store/postgres; all other code uses store/store.ts", async () => {
   const wrong: string[] = [];
   for (const file of files) {
-    const builds = /^(engine|backups|cli|doctor|store\/sqlite)\//.test(file);
+    const [, implementation] = /^store\/(sqlite|postgres)\//.exec(file) ?? [];
+    const builds = /^(engine|backups|cli|doctor)\//.test(file);
     const text = await Bun.file(join(src, file)).text();
-    if (!file.startsWith("store/sqlite/") && /from "(bun:sqlite|drizzle-orm)/.test(text)) wrong.push(file);
+    if (implementation !== "sqlite" && /from "(bun:sqlite|drizzle-orm\/(bun-sqlite|sqlite))/.test(text))
+      wrong.push(file);
+    if (implementation !== "postgres" && /from "drizzle-orm\/(bun-sql"|pg)/.test(text)) wrong.push(file);
+    if (!implementation && /from "drizzle-orm/.test(text)) wrong.push(file);
     for (const target of await imports(file)) {
-      if (target.startsWith("store/sqlite/") && !builds) wrong.push(`${file} → ${target}`);
+      const [, used] = /^store\/(sqlite|postgres)\//.exec(target) ?? [];
+      if (used && used !== implementation && !builds) wrong.push(`${file} → ${target}`);
     }
   }
   expect(wrong).toEqual([]);

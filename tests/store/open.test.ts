@@ -118,8 +118,8 @@ describe("migrations", () => {
     expect(db.query("PRAGMA foreign_keys").get()).toEqual({ foreign_keys: 1 });
   });
 
-  test("every file of drizzle/ is listed, in order", async () => {
-    const files = [...new Bun.Glob("*.sql").scanSync(join(import.meta.dir, "../../drizzle"))].sort();
+  test("every file of drizzle/sqlite is listed, in order", async () => {
+    const files = [...new Bun.Glob("*.sql").scanSync(join(import.meta.dir, "../../drizzle/sqlite"))].sort();
     expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files);
   });
 });

@@ -110,7 +110,7 @@ async function copy(from: string, to: string): Promise<void> {
 /** What decides how the rows look, on disk and before, as a short hash. */
 async function versionOfSources(): Promise<string> {
   const files = [
-    "drizzle/*.sql",
+    "drizzle/sqlite/*.sql",
     "src/store/sqlite/{users,schema/columns,database/open,search/*}.ts",
     "src/domain/validation/text.ts",
     "tests/bench/support/{filled,platform,random}.ts",

@@ -1,21 +1,25 @@
 import type { Database } from "bun:sqlite";
-import start from "../../../../drizzle/0000_start.sql" with { type: "text" };
-import search from "../../../../drizzle/0001_search.sql" with { type: "text" };
-import delivery from "../../../../drizzle/0002_delivery.sql" with { type: "text" };
-import admin from "../../../../drizzle/0003_admin.sql" with { type: "text" };
-import oauth from "../../../../drizzle/0004_oauth.sql" with { type: "text" };
-import searchTrigrams from "../../../../drizzle/0005_search_trigrams.sql" with { type: "text" };
-import stream from "../../../../drizzle/0006_stream.sql" with { type: "text" };
-import wasItSent from "../../../../drizzle/0007_was_it_sent.sql" with { type: "text" };
-import subscriptions from "../../../../drizzle/0008_subscriptions.sql" with { type: "text" };
-import searchRuns from "../../../../drizzle/0009_search_runs.sql" with { type: "text" };
-import accessBounds from "../../../../drizzle/0010_access_bounds.sql" with { type: "text" };
-import webhookConcurrency from "../../../../drizzle/0011_webhook_concurrency.sql" with { type: "text" };
-import operatorKeys from "../../../../drizzle/0012_operator_keys.sql" with { type: "text" };
-import removedDeliveries from "../../../../drizzle/0013_removed_deliveries.sql" with { type: "text" };
-import tagIds from "../../../../drizzle/0014_tag_ids.sql" with { type: "text" };
-import endpointGenerations from "../../../../drizzle/0015_endpoint_generations.sql" with { type: "text" };
-import selfService from "../../../../drizzle/0016_self_service.sql" with { type: "text" };
+import start from "../../../../drizzle/sqlite/0000_start.sql" with { type: "text" };
+import search from "../../../../drizzle/sqlite/0001_search.sql" with { type: "text" };
+import delivery from "../../../../drizzle/sqlite/0002_delivery.sql" with { type: "text" };
+import admin from "../../../../drizzle/sqlite/0003_admin.sql" with { type: "text" };
+import oauth from "../../../../drizzle/sqlite/0004_oauth.sql" with { type: "text" };
+import searchTrigrams from "../../../../drizzle/sqlite/0005_search_trigrams.sql" with { type: "text" };
+import stream from "../../../../drizzle/sqlite/0006_stream.sql" with { type: "text" };
+import wasItSent from "../../../../drizzle/sqlite/0007_was_it_sent.sql" with { type: "text" };
+import subscriptions from "../../../../drizzle/sqlite/0008_subscriptions.sql" with { type: "text" };
+import searchRuns from "../../../../drizzle/sqlite/0009_search_runs.sql" with { type: "text" };
+import accessBounds from "../../../../drizzle/sqlite/0010_access_bounds.sql" with { type: "text" };
+import webhookConcurrency from "../../../../drizzle/sqlite/0011_webhook_concurrency.sql" with {
+  type: "text",
+};
+import operatorKeys from "../../../../drizzle/sqlite/0012_operator_keys.sql" with { type: "text" };
+import removedDeliveries from "../../../../drizzle/sqlite/0013_removed_deliveries.sql" with { type: "text" };
+import tagIds from "../../../../drizzle/sqlite/0014_tag_ids.sql" with { type: "text" };
+import endpointGenerations from "../../../../drizzle/sqlite/0015_endpoint_generations.sql" with {
+  type: "text",
+};
+import selfService from "../../../../drizzle/sqlite/0016_self_service.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import { missingObjects } from "./objects.ts";
 

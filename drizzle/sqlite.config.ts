@@ -1,9 +1,9 @@
 import { defineConfig } from "drizzle-kit";
 
-// After a change of the schema: `bun run migration` writes the next file of drizzle/, which
+// After a change of the schema: `bun run migration` writes the next file of drizzle/sqlite, which
 // src/store/sqlite/database/migrations.ts lists.
 export default defineConfig({
   dialect: "sqlite",
   schema: "./src/store/sqlite/schema/*.ts",
-  out: "./drizzle",
+  out: "./drizzle/sqlite",
 });

@@ -1,0 +1,76 @@
+import { StoreError } from "../../faults.ts";
+
+/** How far the connection to the server is encrypted, in the words of `psql`. */
+const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
+type SslMode = (typeof sslModes)[number];
+
+/** Where a database is, and as whom to connect. */
+export interface ConnectionSettings {
+  readonly host: string;
+  readonly port: number;
+  /** The directory of the server's socket, instead of host and port. */
+  readonly socket: string | null;
+  readonly database: string;
+  readonly user: string;
+  readonly password: string;
+  readonly sslMode: SslMode;
+  /** Files in PEM: what the server's certificate is checked by, and the certificate and key of this client. */
+  readonly sslRootCert: string | null;
+  readonly sslCert: string | null;
+  readonly sslKey: string | null;
+}
+
+const example = "postgres://onair@db.example.com/onair?sslmode=verify-full";
+const parameters = ["host", "sslmode", "sslrootcert", "sslcert", "sslkey"];
+
+/** Reads a `postgres://` URL. Throws a `StoreError`, which never has the password in it. */
+export function readConnectionUrl(text: string): ConnectionSettings {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
+    throw new StoreError(`The database is named by a URL like ${example}.`);
+  }
+  const given = url.searchParams;
+  const unknown = [...given.keys()].find((name) => !parameters.includes(name));
+  if (unknown !== undefined) {
+    throw new StoreError(`The URL of the database may have ${parameters.join(", ")}, but not "${unknown}".`);
+  }
+  const sslMode = given.get("sslmode") ?? "prefer";
+  if (!isSslMode(sslMode)) {
+    throw new StoreError(`sslmode is one of ${sslModes.join(", ")}, not "${sslMode}".`);
+  }
+  const database = decoded(url.pathname.slice(1));
+  if (database === "") throw new StoreError(`The URL of the database ends with its name, as in ${example}.`);
+  if (url.hostname.includes(",") || url.hostname.includes("%2C")) {
+    throw new StoreError("The URL of the database names one host: the one that follows the primary.");
+  }
+  const host = decoded(url.hostname).replace(/^\[|\]$/g, "") || given.get("host") || "localhost";
+  return {
+    host,
+    port: Number(url.port || 5432),
+    socket: host.startsWith("/") ? host : null,
+    database,
+    user: decoded(url.username) || "onair",
+    password: decoded(url.password),
+    sslMode,
+    sslRootCert: given.get("sslrootcert"),
+    sslCert: given.get("sslcert"),
+    sslKey: given.get("sslkey"),
+  };
+}
+
+/** The place of a database as it can be shown: without user and password. */
+export function shownPlace({ host, port, socket, database }: ConnectionSettings): string {
+  return socket === null ? `${host}:${port}/${database}` : `${socket}/${database}`;
+}
+
+function isSslMode(text: string): text is SslMode {
+  return sslModes.some((mode) => mode === text);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StoreError("In the URL of the database, % stands before two hexadecimal digits.");
+  }
+}

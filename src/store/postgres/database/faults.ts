@@ -1,0 +1,84 @@
+import { SQL } from "bun";
+import { DrizzleQueryError } from "drizzle-orm";
+import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import type { StorageFault } from "../../faults.ts";
+
+/** A statement had no answer in time. */
+export class DeadlineError extends Error {
+  override name = "DeadlineError";
+}
+
+/** PostgreSQL's code of what went wrong, like 23505, or the driver's; "" for an error of neither. */
+export function codeOf(error: unknown): string {
+  const cause = error instanceof DrizzleQueryError ? error.cause : error;
+  if (!(cause instanceof SQL.PostgresError)) return "";
+  // A boundary: the driver gives PostgreSQL's code as `errno`.
+  const state: unknown = cause.errno;
+  return typeof state === "string" ? state : cause.code;
+}
+
+/** Whether a value that must be unique is taken. In a transaction nothing more can be done. */
+export function isUniqueViolation(error: unknown): boolean {
+  return codeOf(error) === "23505";
+}
+
+/** Whether a statement refers to a row that does not exist. In a transaction nothing more can be done. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return codeOf(error) === "23503";
+}
+
+/** Whether work was undone because of other work at the same time, and can simply be done again. */
+export function isConflictOfWork(error: unknown): boolean {
+  return /^40(001|P01)$/.test(codeOf(error));
+}
+
+/** Whether the server could not be reached, or has ended the connection, or is starting or stopping. */
+export function isUnreachable(error: unknown): boolean {
+  return /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|08|57P0|53300$)/.test(codeOf(error));
+}
+
+/** What an error says of the storage; null where it says nothing. */
+export function storageFaultOf(error: unknown): StorageFault | null {
+  const cause = error instanceof DomainError ? error.cause : error;
+  const code = codeOf(cause);
+  if (isUnreachable(cause) || cause instanceof DeadlineError) return "unreachable";
+  if (code === "53100") return "full";
+  // 25006: a standby, or a server that was made to refuse writes.
+  if (code === "58030" || code === "25006") return "failing";
+  return /^XX00[12]$/.test(code) ? "damaged" : null;
+}
+
+/**
+ * The error for the caller: a database that cannot be reached, is full, or does not answer in time is `unavailable`; a row
+ * that the new one refers to and that is missing was deleted since the caller looked, unless the verb itself knows better;
+ * anything else stays what it is.
+ */
+export function storeFault(error: unknown): unknown {
+  if (error instanceof DomainError) return error;
+  if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
+  // 57014: canceled by a deadline; 55P03: by one of a lock.
+  const isPassing = storageFaultOf(error) !== null || isConflictOfWork(error);
+  if (!isPassing && !/^(53|57014$|55P03$)/.test(codeOf(error))) return error;
+  const message = "The database cannot take this now. Try again in a moment.";
+  return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
+}
+
+/**
+ * The same verbs of a noun; an error of PostgreSQL is rejected as the error that the `Store` promises.
+ *
+ * @param onFault called for each error that says that the storage cannot be used
+ */
+export function withFaults<Noun extends object>(noun: Noun, onFault: (fault: StorageFault) => void): Noun {
+  const rejected = (error: unknown) => {
+    const fault = storageFaultOf(error);
+    if (fault !== null) onFault(fault);
+    throw storeFault(error);
+  };
+  const verbs = Object.entries(noun).map(([verb, method]) => [
+    verb,
+    // Not an async function, which costs each read one more promise.
+    (...args: unknown[]) => method(...args).catch(rejected),
+  ]);
+  // A boundary: the same verbs, each of which gives a promise.
+  return Object.fromEntries(verbs) as Noun;
+}

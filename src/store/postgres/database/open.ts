@@ -1,0 +1,115 @@
+import { StoreError } from "../../faults.ts";
+import { type ConnectionSettings, shownPlace } from "./connection-url.ts";
+import { codeOf, isUnreachable } from "./faults.ts";
+import { appliedSteps, migrateDatabase, schemaSteps } from "./migrations.ts";
+import { openPool, type PoolOptions, type Postgres } from "./pool.ts";
+
+const oldestVersion = 15;
+
+/**
+ * Connects to a database and brings it to the newest form. Throws a `StoreError` that says what to do where that cannot
+ * be done; then nothing has changed.
+ */
+export async function openPostgres(settings: ConnectionSettings, options: PoolOptions): Promise<Postgres> {
+  const pool = openPool(settings, options);
+  try {
+    await requireUsable(pool);
+    if ((await appliedSteps(pool)) < schemaSteps.length) {
+      await requireRights(pool);
+      await migrateDatabase(pool);
+    }
+    return pool;
+  } catch (error) {
+    await pool.close();
+    throw explained(error, settings);
+  }
+}
+
+async function requireUsable(pool: Postgres): Promise<void> {
+  const [facts] = await pool.run<{
+    version: string;
+    number: number;
+    encoding: string;
+    schema: string | null;
+  }>(
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+       current_setting('server_encoding') AS encoding, current_schema() AS schema`,
+  );
+  if (!facts) throw new StoreError("The database does not tell its version.");
+  if (facts.number < oldestVersion * 10_000) {
+    throw new StoreError(
+      `The server is PostgreSQL ${facts.version}; onair needs ${oldestVersion} or newer. Upgrade it, or name another one.`,
+    );
+  }
+  if (facts.encoding !== "UTF8") {
+    throw new StoreError(
+      `The database has the encoding ${facts.encoding}; onair needs UTF8. Make one: createdb --encoding UTF8 --template template0 onair`,
+    );
+  }
+  if (facts.schema === null) {
+    throw new StoreError("No schema of the search_path exists. Make one, for example: CREATE SCHEMA public");
+  }
+}
+
+/** What making tables needs, asked before anything is changed. */
+async function requireRights(pool: Postgres): Promise<void> {
+  const [facts] = await pool.run<{
+    role: string;
+    database: string;
+    schema: string;
+    may_create: boolean;
+    may_extend: boolean;
+    has_trigrams: boolean;
+    knows_trigrams: boolean;
+  }>(
+    `SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
+       quote_ident(current_schema()) AS schema, has_schema_privilege(current_schema(), 'CREATE') AS may_create,
+       has_database_privilege(current_database(), 'CREATE') AS may_extend,
+       EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm') AS has_trigrams,
+       EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS knows_trigrams`,
+  );
+  if (!facts) return;
+  const { role, database, schema } = facts;
+  if (!facts.may_create) throw missing(`GRANT CREATE, USAGE ON SCHEMA ${schema} TO ${role}`);
+  if (facts.has_trigrams) return;
+  if (!facts.knows_trigrams) {
+    throw new StoreError(
+      "The server lacks the extension pg_trgm. Install PostgreSQL's contrib modules on its machine.",
+    );
+  }
+  if (!facts.may_extend) throw missing(`GRANT CREATE ON DATABASE ${database} TO ${role}`);
+}
+
+function missing(grant: string): StoreError {
+  return new StoreError(`The role of onair lacks a right. As the owner of the database: ${grant}`);
+}
+
+/** What went wrong while connecting, for operators: a `StoreError` without the password, or else the error itself. */
+function explained(error: unknown, settings: ConnectionSettings): unknown {
+  if (error instanceof StoreError) return error;
+  const place = shownPlace(settings);
+  const code = codeOf(error);
+  const says = error instanceof Error ? error.message : String(error);
+  const because = (what: string) => new StoreError(what);
+  if (code === "28P01" || code === "28000") {
+    return because(
+      `The server of ${place} refuses the role ${settings.user}: ${says}. Check user, password and sslmode.`,
+    );
+  }
+  if (code === "3D000") {
+    const { database, user } = settings;
+    return because(
+      `There is no database ${database} on that server. Make it: createdb --encoding UTF8 --template template0 --owner ${user} ${database}`,
+    );
+  }
+  if (code === "42501") return because(`The role ${settings.user} lacks a right in ${place}: ${says}.`);
+  if (/CERT|SSL|TLS/.test(code)) {
+    return because(
+      `The encryption of the connection to ${place} fails: ${says}. Check sslmode and sslrootcert.`,
+    );
+  }
+  if (!isUnreachable(error)) return error;
+  return because(
+    `The database ${place} cannot be reached: ${says}. Is the server running, and may this machine connect?`,
+  );
+}

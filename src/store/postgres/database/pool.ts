@@ -1,0 +1,265 @@
+import { readFileSync } from "node:fs";
+import { SQL } from "bun";
+import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
+import { second } from "../../../domain/time.ts";
+import { StoreError } from "../../faults.ts";
+import type { ConnectionSettings } from "./connection-url.ts";
+import { DeadlineError, isConflictOfWork, isUnreachable } from "./faults.ts";
+
+/** drizzle on a pool, or on the connection of a transaction. */
+type Orm = BunSQLDatabase;
+
+/** What statements run on: a pool of connections, or the connection of a transaction. */
+export interface Queries {
+  readonly orm: Orm;
+  /** Runs a statement with parameters `$1`, `$2`, …; prepared once on each connection. */
+  run<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** Connections to a database, each of which takes several statements at once. */
+export interface Postgres extends Queries {
+  /**
+   * Runs work in a transaction; undoes it where it rejects. Where other work was in the way (a deadlock, a serialisation
+   * failure) the transaction is undone and `work` is called again, some times at most.
+   */
+  transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  /** Most connections that are open at once. */
+  readonly connections: number;
+  /** The time in which a statement ends. */
+  readonly statementTimeoutMs?: number;
+  /** Whether a pooler stands between, which gives each transaction another connection and takes no settings. */
+  readonly isPooled?: boolean;
+}
+
+const defaultTimeoutMs = 10 * second;
+/** The server answers within the timeout, unless it is out of reach. */
+const graceMs = 2 * second;
+const connectTimeoutSeconds = 5;
+/** Beyond that, statements are refused at once. */
+const mostWaiting = 10_000;
+/** Work that was undone by other work is tried so often, with longer and longer pauses. */
+const attempts = 8;
+/** After a failed connection attempt, statements fail at once for so long. */
+const downMs = 250;
+
+/** A connection as the driver has it: the pool, or the one that a transaction has for itself. */
+type Driver = Pick<SQL, "unsafe">;
+
+export function openPool(settings: ConnectionSettings, options: PoolOptions): Postgres {
+  return new DriverPool(settings, options);
+}
+
+/** A statement under way. */
+interface Sent {
+  readonly sentAt: number;
+  readonly query: SQL.Query<unknown>;
+  reject(error: Error): void;
+}
+
+class DriverPool implements Postgres {
+  readonly orm: Orm;
+  #sql: SQL;
+  #answeredAt = performance.now();
+  #downUntil = 0;
+  #downBy: unknown = null;
+  #timer: Timer | null = null;
+  readonly #sent = new Set<Sent>();
+  readonly #timeoutMs: number;
+
+  constructor(
+    readonly settings: ConnectionSettings,
+    readonly options: PoolOptions,
+  ) {
+    this.#timeoutMs = options.statementTimeoutMs ?? defaultTimeoutMs;
+    this.#sql = driver(settings, options, this.#timeoutMs);
+    this.orm = this.#ormOn(() => this.#sql, true);
+  }
+
+  readonly run = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    // A boundary: the caller knows what the statement gives.
+    again(() => this.#send(this.#sql, text, values, false)) as Promise<Row[]>;
+
+  transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
+    return again(async () => {
+      this.#refuseIfDown();
+      try {
+        return await this.#sql.begin((sql) => work(this.#connectionOn(sql)));
+      } catch (error) {
+        this.#noteIfDown(error);
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#sql.close({ timeout: 5 });
+  }
+
+  #connectionOn(sql: Driver): Queries {
+    return {
+      orm: this.#ormOn(() => sql, false),
+      // As above.
+      run: <Row>(text: string, values: readonly unknown[] = []) =>
+        this.#send(sql, text, values, false) as Promise<Row[]>,
+    };
+  }
+
+  /** drizzle needs of its driver only what is here. */
+  #ormOn(sql: () => Driver, isRepeatable: boolean): Orm {
+    const unsafe = (text: string, values: readonly unknown[]) =>
+      new Statement((asArrays) => {
+        const send = () => this.#send(sql(), text, values, asArrays);
+        return isRepeatable ? again(send) : send();
+      });
+    // A boundary, for the same reason.
+    return drizzle({ client: { unsafe } as unknown as SQL });
+  }
+
+  #send(sql: Driver, text: string, values: readonly unknown[], asArrays: boolean): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#refuseIfDown();
+      if (this.#sent.size >= mostWaiting)
+        throw new DeadlineError("Too many statements wait for the database");
+      const query = sql.unsafe(text, values as unknown[]);
+      const sent: Sent = { sentAt: performance.now(), query, reject };
+      this.#sent.add(sent);
+      this.#timer ??= setInterval(() => this.#endLate(), second / 2).unref();
+      (asArrays ? query.values() : query).then(
+        (rows: unknown) => {
+          this.#sent.delete(sent);
+          this.#answeredAt = performance.now();
+          resolve(rows);
+        },
+        (error: unknown) => {
+          this.#sent.delete(sent);
+          this.#noteIfDown(error);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Ends what had no answer in time; where nothing else had one either, all connections are made anew. */
+  #endLate(): void {
+    const sentBefore = performance.now() - this.#timeoutMs - graceMs;
+    const late = [...this.#sent].filter(({ sentAt }) => sentAt < sentBefore);
+    for (const { query, reject } of late) {
+      reject(new DeadlineError("The database did not answer in time"));
+      query.cancel();
+    }
+    for (const one of late) this.#sent.delete(one);
+    if (late.length > 0 && this.#answeredAt < sentBefore) {
+      const former = this.#sql;
+      this.#sql = driver(this.settings, this.options, this.#timeoutMs);
+      former.close({ timeout: 1 }).catch(() => {}); // it is of no use any more
+    }
+    if (this.#sent.size > 0 || !this.#timer) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #noteIfDown(error: unknown): void {
+    if (!isUnreachable(error)) {
+      this.#answeredAt = performance.now();
+      return;
+    }
+    this.#downBy = error;
+    this.#downUntil = performance.now() + downMs * (0.5 + Math.random());
+  }
+
+  /** So that requests which cannot be answered do not all try to connect. */
+  #refuseIfDown(): void {
+    if (performance.now() < this.#downUntil) throw this.#downBy;
+  }
+}
+
+/** What drizzle awaits: runs with the first `then`, which comes after `values` has said how rows are wanted. */
+class Statement implements PromiseLike<unknown> {
+  #asArrays = false;
+  constructor(readonly send: (asArrays: boolean) => Promise<unknown>) {}
+
+  values(): this {
+    this.#asArrays = true;
+    return this;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: drizzle awaits it
+  then<A, B>(
+    resolved?: ((rows: unknown) => A | PromiseLike<A>) | null,
+    rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): PromiseLike<A | B> {
+    return this.send(this.#asArrays).then(resolved, rejected);
+  }
+}
+
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === attempts || !isConflictOfWork(error)) throw error;
+      await Bun.sleep(Math.random() * 2 ** attempt);
+    }
+  }
+}
+
+function driver(
+  settings: ConnectionSettings,
+  { connections, isPooled }: PoolOptions,
+  timeoutMs: number,
+): SQL {
+  const { host, port, socket, database, user, password, sslMode } = settings;
+  const shownHost = host.includes(":") ? `[${host}]` : host;
+  return new SQL({
+    adapter: "postgres",
+    // Only a URL has a place for the mode.
+    url: `postgres://${socket === null ? shownHost : "localhost"}:${port}/?sslmode=${sslMode}`,
+    username: user,
+    password,
+    database,
+    ...(socket !== null && { path: socket }),
+    ...tlsOf(settings),
+    max: connections,
+    connectionTimeout: connectTimeoutSeconds,
+    // After that a pool has only as many connections as it uses.
+    idleTimeout: 60,
+    // So that connections spread anew over what stands behind an address.
+    maxLifetime: 1800,
+    prepare: isPooled !== true,
+    ...(isPooled !== true && {
+      connection: {
+        application_name: "onair",
+        statement_timeout: timeoutMs,
+        // A transaction that its process has forgotten must not hold its locks.
+        idle_in_transaction_session_timeout: timeoutMs,
+      },
+    }),
+  });
+}
+
+function tlsOf({ sslMode, sslRootCert, sslCert, sslKey }: ConnectionSettings) {
+  const isVerified = sslMode.startsWith("verify-");
+  if (sslRootCert === null && sslCert === null && !isVerified) return {};
+  return {
+    tls: {
+      ...(isVerified && { rejectUnauthorized: true }),
+      ...(sslRootCert !== null && { ca: pemOf(sslRootCert) }),
+      ...(sslCert !== null && { cert: pemOf(sslCert) }),
+      ...(sslKey !== null && { key: pemOf(sslKey) }),
+    },
+  };
+}
+
+function pemOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    throw new StoreError(`${file}, which the URL of the database names, cannot be read.`);
+  }
+}

@@ -1,0 +1,28 @@
+import { bigint, customType } from "drizzle-orm/pg-core";
+
+// Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them: the
+// clock is the program's, and a platform's timestamps are shown as it gave them, with up to nine digits of a second.
+
+/** Ids of the platform, numbers, and milliseconds: integers up to 2^53-1. */
+export const integer = () => bigint({ mode: "number" });
+
+export const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
+
+/** JSON as it was given: `jsonb` would change the order of the keys, and refuses an escaped NUL. */
+export function json<T>() {
+  // The driver itself makes JSON of a value and a value of JSON.
+  return customType<{ data: T; driverData: unknown }>({
+    dataType: () => "json",
+    fromDriver: (value) => value as T,
+    toDriver: (value) => value,
+  })();
+}
+
+/** A list of words, such as scopes. */
+export function words<T extends string>() {
+  return customType<{ data: readonly T[]; driverData: string[] }>({
+    dataType: () => "text[]",
+    fromDriver: (value) => value as T[],
+    toDriver: (value) => [...value],
+  })();
+}

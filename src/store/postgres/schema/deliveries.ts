@@ -1,0 +1,1 @@
+// Tables of events, their deliveries and attempts, endpoints and replays.

@@ -1,0 +1,182 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { StoreError } from "../../../src/store/faults.ts";
+import { readConnectionUrl, shownPlace } from "../../../src/store/postgres/database/connection-url.ts";
+import { schemaSteps } from "../../../src/store/postgres/database/migrations.ts";
+import { openPostgres } from "../../../src/store/postgres/database/open.ts";
+import { bareDatabase, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (let step = undo.pop(); step; step = undo.pop()) await step();
+});
+
+async function opened(url: string, connections = 2) {
+  const pool = await openPostgres(readConnectionUrl(url), { connections });
+  undo.push(() => pool.close());
+  return pool;
+}
+
+async function bare(options?: string): Promise<string> {
+  const database = await bareDatabase(options);
+  undo.push(database.drop);
+  return database.url;
+}
+
+const refusal = (url: string) =>
+  opened(url).then(
+    () => "opened",
+    (error) => (error instanceof StoreError ? error.message : error),
+  );
+
+describe("the URL of a database", () => {
+  test.each([
+    ["postgres://a:b%2Fc@db.example:6000/x?sslmode=require", { user: "a", password: "b/c", port: 6000 }],
+    ["postgresql://a@[::1]/x", { host: "::1", port: 5432, sslMode: "prefer", password: "" }],
+    ["postgres:///x?host=/run/postgresql", { socket: "/run/postgresql", database: "x" }],
+  ])("%s", (url, parts) => {
+    expect(readConnectionUrl(url)).toMatchObject(parts);
+  });
+
+  test.each([
+    ["mysql://a:secret@b/c", "named by a URL like"],
+    ["postgres://a:secret@b", "ends with its name"],
+    ["postgres://a:secret@b/c?sslmode=yes", "sslmode is one of"],
+    ["postgres://a:secret@b/c?target=1", 'but not "target"'],
+    ["postgres://a:secret%zz@b/c", "hexadecimal"],
+    ["postgres://a:secret@b,d/c", "one host"],
+  ])("%s is refused, and the password is not told", (url, message) => {
+    let said = "";
+    try {
+      readConnectionUrl(url);
+    } catch (error) {
+      said = error instanceof StoreError ? error.message : "";
+    }
+    expect(said).toContain(message);
+    expect(said).not.toContain("secret");
+  });
+
+  test("is shown without user and password", () => {
+    expect(shownPlace(readConnectionUrl("postgres://a:secret@b/c"))).toBe("b:5432/c");
+  });
+});
+
+test("every file of drizzle/postgres is listed, in order, and names no schema", async () => {
+  const directory = new URL("../../../drizzle/postgres", import.meta.url).pathname;
+  const files = [...new Bun.Glob("*.sql").scanSync(directory)].sort();
+  expect(schemaSteps.map(({ name }) => `${name}.sql`)).toEqual(files);
+  for (const { sql } of schemaSteps) expect(sql).not.toContain('"public"');
+});
+
+describe.skipIf(!hasPostgres)("opening a database", () => {
+  test("brings an empty one to the newest form; several at once do it once", async () => {
+    const url = await bare();
+    const pools = await Promise.all([opened(url), opened(url), opened(url), opened(url)]);
+    const applied = await pools[0]?.run<{ name: string }>(
+      "SELECT name FROM onair_migrations ORDER BY number",
+    );
+    expect(applied?.map(({ name }) => name)).toEqual(schemaSteps.map(({ name }) => name));
+  });
+
+  test("refuses one of a newer version, and one of another build", async () => {
+    const url = await bare();
+    const pool = await opened(url);
+    await pool.run("INSERT INTO onair_migrations VALUES (999, '0999_later', 'x')");
+    expect(await refusal(url)).toContain("newer version of onair (its migration 0999_later is unknown here)");
+    await pool.run("DELETE FROM onair_migrations WHERE number = 999");
+    await pool.run("UPDATE onair_migrations SET hash = 'x' WHERE number = 0");
+    expect(await refusal(url)).toContain("another build of onair: its migration 0000_start");
+  });
+
+  test("refuses one with tables of another program, and changes nothing", async () => {
+    const url = await bare();
+    const pool = await opened(await bare());
+    expect(await refusal(url)).toBe("opened");
+    await pool.run("DROP TABLE onair_migrations");
+    const foreign = await bare();
+    const { SQL } = await import("bun");
+    const sql = new SQL(foreign, { max: 1 });
+    await sql`CREATE TABLE invoices (id int)`;
+    expect(await refusal(foreign)).toContain("tables of another program, such as invoices");
+    expect(await sql`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`).toHaveLength(
+      1,
+    );
+    await sql.close();
+  });
+
+  test("refuses another encoding", async () => {
+    const url = await bare("ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    expect(await refusal(url)).toContain("has the encoding LATIN1; onair needs UTF8");
+  });
+
+  test("says which right is missing", async () => {
+    const url = await bare();
+    const owner = await opened(await bare());
+    const role = `nobody_${process.pid}`;
+    await owner.run(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
+    undo.push(() => owner.run(`DROP ROLE ${role}`));
+    const as = Object.assign(new URL(url), { username: role, password: "x" }).href;
+    expect(await refusal(as)).toContain(`GRANT CREATE, USAGE ON SCHEMA public TO ${role}`);
+  });
+
+  test.each([
+    [
+      "a wrong password",
+      (url: URL) => Object.assign(url, { password: "hunter2" }),
+      "refuses the role postgres",
+    ],
+    ["a database that is not there", (url: URL) => Object.assign(url, { pathname: "/nowhere" }), "createdb"],
+    ["a server that is not there", (url: URL) => Object.assign(url, { port: "1" }), "cannot be reached"],
+  ])("explains %s without the password", async (_, change, message) => {
+    const said = await refusal(change(new URL(await bare())).href);
+    expect(said).toContain(message);
+    expect(said).not.toContain("hunter2");
+  });
+});
+
+describe.skipIf(!hasPostgres)("a pool", () => {
+  const filled = async (connections = 4) => {
+    const database = await emptyDatabase();
+    undo.push(database.drop);
+    return { pool: await opened(database.url, connections), url: database.url };
+  };
+
+  test("undoes a transaction whose work rejects", async () => {
+    const { pool } = await filled();
+    const put = (key: string) => `INSERT INTO settings VALUES ('${key}', 'x')`;
+    await pool.transact(({ run }) => run(put("kept")));
+    const failing = pool.transact(async ({ run }) => {
+      await run(put("undone"));
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    expect(await pool.run("SELECT key FROM settings")).toEqual([{ key: "kept" }]);
+  });
+
+  test("tries work again that a deadlock has undone", async () => {
+    const { pool } = await filled();
+    await pool.run("INSERT INTO settings VALUES ('a', '0'), ('b', '0')");
+    const up = "UPDATE settings SET value = (value::int + 1)::text WHERE key = $1";
+    const both = (first: string, second: string) =>
+      pool.transact(async ({ run }) => {
+        await run(up, [first]);
+        await Bun.sleep(20);
+        await run(up, [second]);
+      });
+    await pool.run(
+      `ALTER DATABASE ${(await pool.run<{ d: string }>("SELECT current_database() d"))[0]?.d} SET deadlock_timeout = '50ms'`,
+    );
+    await Promise.all([both("a", "b"), both("b", "a")]);
+    expect(await pool.run("SELECT value FROM settings")).toEqual([{ value: "2" }, { value: "2" }]);
+  });
+
+  test("goes on when the server has ended its connections", async () => {
+    const { pool, url } = await filled();
+    const other = await opened(url);
+    await pool.run("SELECT 1");
+    await other.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    await Bun.sleep(50);
+    expect(await pool.run("SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  });
+});

@@ -3,13 +3,18 @@ CREATE TABLE "applications" (
 	"name" text NOT NULL,
 	"client_type" text NOT NULL,
 	"client_secret_hash" bytea NOT NULL,
-	"delivery" text NOT NULL,
+	"delivery" text DEFAULT 'webhook' NOT NULL,
 	"webhook_url" text,
 	"webhook_secret" text NOT NULL,
-	"retired_webhook_secrets" json NOT NULL,
-	"retired_client_secrets" json NOT NULL,
-	"disabled" boolean NOT NULL,
-	"endpoint_generation" bigint NOT NULL,
+	"retired_webhook_secrets" json DEFAULT '[]'::json NOT NULL,
+	"retired_client_secrets" json DEFAULT '[]'::json NOT NULL,
+	"client_secret_prefix" text,
+	"client_secret_created_at" bigint,
+	"webhook_secret_created_at" bigint,
+	"locked" text[] DEFAULT '{}' NOT NULL,
+	"owner_user_id" bigint,
+	"disabled" boolean DEFAULT false NOT NULL,
+	"endpoint_generation" bigint DEFAULT 0 NOT NULL,
 	"scopes" text[] NOT NULL,
 	"redirect_uris" text[] NOT NULL,
 	"rate_limit" bigint,
@@ -177,6 +182,7 @@ CREATE TABLE "subscriptions" (
 	CONSTRAINT "subscriptions_key" UNIQUE NULLS NOT DISTINCT("app_id","broadcaster_user_id","event","version")
 ) WITH (fillfactor = 80);
 --> statement-breakpoint
+ALTER TABLE "applications" ADD CONSTRAINT "applications_owner_user_id_users_id_fk" FOREIGN KEY ("owner_user_id") REFERENCES "users"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "authorization_codes" ADD CONSTRAINT "authorization_codes_application_id_applications_id_fk" FOREIGN KEY ("application_id") REFERENCES "applications"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "authorization_codes" ADD CONSTRAINT "authorization_codes_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "consents" ADD CONSTRAINT "consents_application_id_applications_id_fk" FOREIGN KEY ("application_id") REFERENCES "applications"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -192,6 +198,7 @@ ALTER TABLE "livestreams" ADD CONSTRAINT "livestreams_channel_id_channels_id_fk"
 ALTER TABLE "livestreams" ADD CONSTRAINT "livestreams_category_id_categories_id_fk" FOREIGN KEY ("category_id") REFERENCES "categories"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_app_id_applications_id_fk" FOREIGN KEY ("app_id") REFERENCES "applications"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_broadcaster_user_id_users_id_fk" FOREIGN KEY ("broadcaster_user_id") REFERENCES "users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "applications_owner" ON "applications" USING btree ("owner_user_id");--> statement-breakpoint
 CREATE INDEX "authorization_codes_expiry" ON "authorization_codes" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "authorization_codes_application" ON "authorization_codes" USING btree ("application_id");--> statement-breakpoint
 CREATE INDEX "authorization_codes_user" ON "authorization_codes" USING btree ("user_id","application_id");--> statement-breakpoint

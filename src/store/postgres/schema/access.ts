@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import type { ClientType, DeliveryMode, RetiredSecret } from "../../../domain/applications.ts";
+import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../../domain/applications.ts";
 import type { LoginAnswer } from "../../../domain/authorizations.ts";
 import type { Scope, ScopeName } from "../../../domain/tokens.ts";
 import { bytes, integer, json, words } from "./columns.ts";
@@ -8,28 +8,38 @@ import { users } from "./platform.ts";
 
 // Scopes of tokens, and of what becomes tokens, are kept as they were asked for.
 
-export const applications = pgTable("applications", {
-  id: text().primaryKey(),
-  name: text().notNull(),
-  client_type: text().$type<ClientType>().notNull(),
-  /** Empty for a public client. */
-  client_secret_hash: bytes().notNull(),
-  delivery: text().$type<DeliveryMode>().notNull(),
-  webhook_url: text(),
-  webhook_secret: text().notNull(),
-  retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull(),
-  retired_client_secrets: json<readonly RetiredSecret[]>().notNull(),
-  disabled: boolean().notNull(),
-  /** Counts up with each webhook URL, and each time a person enables the endpoint. */
-  endpoint_generation: integer().notNull(),
-  scopes: words<Scope>().notNull(),
-  redirect_uris: words<string>().notNull(),
-  rate_limit: integer(),
-  subscription_limit: integer(),
-  webhook_concurrency: integer(),
-  created_at: text().notNull(),
-  updated_at: text().notNull(),
-});
+export const applications = pgTable(
+  "applications",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    client_type: text().$type<ClientType>().notNull(),
+    /** Empty for a public client. */
+    client_secret_hash: bytes().notNull(),
+    delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
+    webhook_url: text(),
+    webhook_secret: text().notNull(),
+    retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
+    retired_client_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
+    /** null for secrets of an earlier version. */
+    client_secret_prefix: text(),
+    client_secret_created_at: integer(),
+    webhook_secret_created_at: integer(),
+    locked: words<LockableField>().notNull().default([]),
+    owner_user_id: integer().references(() => users.id, { onDelete: "set null" }),
+    disabled: boolean().notNull().default(false),
+    /** Counts up with each webhook URL, and each time a person enables the endpoint. */
+    endpoint_generation: integer().notNull().default(0),
+    scopes: words<Scope>().notNull(),
+    redirect_uris: words<string>().notNull(),
+    rate_limit: integer(),
+    subscription_limit: integer(),
+    webhook_concurrency: integer(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [index("applications_owner").on(table.owner_user_id)],
+);
 
 /** The order in which rows were made. */
 const made = () => bigint({ mode: "number" }).generatedAlwaysAsIdentity().notNull();

@@ -1,4 +1,5 @@
-import { bigint, customType } from "drizzle-orm/pg-core";
+import { type Column, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { bigint, customType, type PgTable } from "drizzle-orm/pg-core";
 
 // Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them: the
 // clock is the program's, and a platform's timestamps are shown as it gave them, with up to nine digits of a second.
@@ -26,3 +27,15 @@ export function words<T extends string>() {
     toDriver: (value) => [...value],
   })();
 }
+
+/** What an upsert sets on a conflict: each column but the key to the value that was to be inserted. */
+export function excluded<Table extends PgTable>(
+  table: Table,
+): { [Name in keyof Table["_"]["columns"]]?: SQL } {
+  const others = columnsOf(table).filter(([, column]) => !column.primary);
+  const values = others.map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);
+  // Object.fromEntries forgets the names.
+  return Object.fromEntries(values) as { [Name in keyof Table["_"]["columns"]]?: SQL };
+}
+
+const columnsOf = (table: PgTable): [string, Column][] => Object.entries(getTableColumns(table));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { event, publish, publishAll, sendDue, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";
@@ -323,8 +323,7 @@ describe("retry", () => {
     status = 500;
     await sent(1, "chat.message.sent");
     clock.advance(hour);
-    await server.app.engine.wake(app.id);
-    await settled(server);
+    await sendDue(server, app);
     const expired = await first(`?subscription_id=${chat}`);
     expect(expired.status).toBe("expired");
     status = 204;

@@ -1,13 +1,21 @@
-import { afterAll } from "bun:test";
+import { afterAll, onTestFinished } from "bun:test";
 
-const steps: (() => unknown)[] = [];
+type Undo = () => unknown;
+
+const [ofFile, ofTest]: [Undo[], Undo[]] = [[], []];
 
 /** At the top of a file: what is undone after its tests, the last one first. */
-export function afterTests(undo: () => unknown): void {
-  if (steps.length === 0) {
-    afterAll(async () => {
-      for (let step = steps.pop(); step; step = steps.pop()) await step();
-    });
-  }
-  steps.push(undo);
+export function afterTests(undo: Undo): void {
+  if (ofFile.length === 0) afterAll(() => undoAll(ofFile));
+  ofFile.push(undo);
+}
+
+/** In a test or `beforeEach`: what is undone after the test, the last one first. */
+export function afterThisTest(undo: Undo): void {
+  if (ofTest.length === 0) onTestFinished(() => undoAll(ofTest));
+  ofTest.push(undo);
+}
+
+async function undoAll(steps: Undo[]): Promise<void> {
+  for (let undo = steps.pop(); undo; undo = steps.pop()) await undo();
 }

@@ -1,4 +1,5 @@
 import { EventSource } from "eventsource";
+import { afterThisTest } from "./after-tests.ts";
 import type { TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
@@ -9,6 +10,18 @@ export interface StreamedEvent {
   readonly type: string;
   readonly id: string;
   readonly data: { headers: Record<string, string>; body: string };
+}
+
+/** In a test: a client on the event stream, connected, and closed after the test. */
+export function openStream(...given: ConstructorParameters<typeof StreamClient>): Promise<StreamClient> {
+  return resumeStream(...given).connected();
+}
+
+/** The same, without waiting for the connection. */
+export function resumeStream(...given: ConstructorParameters<typeof StreamClient>): StreamClient {
+  const client = new StreamClient(...given);
+  afterThisTest(() => client.close());
+  return client;
 }
 
 /** A real `EventSource` on the event stream, which keeps what arrives. */

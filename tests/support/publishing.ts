@@ -48,6 +48,16 @@ export async function publishAll(server: TestServer, events: readonly object[]):
   if (report.accepted !== events.length) throw new Error(`refused: ${JSON.stringify(report)}`);
 }
 
+/**
+ * Has everything sent that is due to an application by the clock of the test, which the timers of the server do not
+ * follow: a change of the application, even to what it was, has what waits for it looked at.
+ */
+export async function sendDue(server: TestServer, { id }: Pick<TestApplication, "id">): Promise<void> {
+  const answer = await server.admin("PATCH", `/admin/v1/applications/${id}`, {});
+  if (answer.status !== 200) throw new Error(await answer.text());
+  await settled(server);
+}
+
 /** Resolves when everything that was started is on disk, and nothing more is about to start. */
 export async function settled(server: TestServer): Promise<void> {
   for (let quiet = 0; quiet < 3; ) {

@@ -1,4 +1,4 @@
-import { afterTests } from "./after-tests.ts";
+import { afterTests, afterThisTest } from "./after-tests.ts";
 import { until } from "./until.ts";
 
 /** A delivery as a receiver saw it. */
@@ -14,6 +14,13 @@ export type Answer = (received: Received, number: number) => Response | Promise<
 export function testReceiver(answer?: Answer): Receiver {
   const receiver = new Receiver(answer);
   afterTests(() => receiver.stop());
+  return receiver;
+}
+
+/** In a test: a receiver that is stopped after it. */
+export function ownReceiver(answer?: Answer): Receiver {
+  const receiver = new Receiver(answer);
+  afterThisTest(() => receiver.stop());
   return receiver;
 }
 

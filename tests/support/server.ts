@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
-import { afterTests } from "./after-tests.ts";
+import { afterTests, afterThisTest } from "./after-tests.ts";
 
 export const adminKey = "test-operator-key";
 
@@ -36,6 +36,14 @@ export async function json<T>(response: Response): Promise<T> {
   return (await response.json()) as T;
 }
 
+/** The status and the code of a refusal. */
+export async function refusal(
+  response: Response | Promise<Response>,
+): Promise<[status: number, code: string]> {
+  const { code } = await json<{ code: string }>(await response);
+  return [(await response).status, code];
+}
+
 export interface TestServerOptions {
   /** Arguments of `onair serve` beside the data directory and the ports. */
   readonly args?: readonly string[];
@@ -50,6 +58,22 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wrong operator keys a minute from one address; no limit where left out. */
   readonly wrongKeyLimit?: number;
+  /** Loaded once the server runs. */
+  readonly users?: readonly object[];
+}
+
+/** In a test: a server that is stopped after it. */
+export async function ownServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startServer(options);
+  afterThisTest(() => server.stop());
+  return server;
+}
+
+/** In a test: a directory that is removed after it. */
+export function ownDirectory(): string {
+  const { path, remove } = temporaryDirectory();
+  afterThisTest(remove);
+  return path;
 }
 
 /** At the top of a file: a server that is stopped after its tests. */
@@ -71,6 +95,7 @@ export async function startServer({
   log = createLog("off"),
   env,
   wrongKeyLimit = 0,
+  users,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   try {
@@ -85,7 +110,10 @@ export async function startServer({
       wrongKeyLimit,
       ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
     });
-    return new TestServer(app, directory.remove, directory.path);
+    const server = new TestServer(app, directory.remove, directory.path);
+    if (users)
+      await server.load("users", users).catch((error) => server.stop().then(() => Promise.reject(error)));
+    return server;
   } catch (error) {
     directory.remove();
     throw error;
@@ -148,7 +176,7 @@ export class TestServer implements AsyncDisposable {
   }
 
   /** A new application with an access token for all its scopes; a public one has neither token nor secret: "". */
-  async application(fields: Record<string, unknown> = {}): Promise<TestApplication> {
+  async application(fields: object = {}): Promise<TestApplication> {
     const created = await this.admin("POST", "/admin/v1/applications", { name: "Test", ...fields });
     if (created.status !== 201) throw new Error(await created.text());
     const { id, client_id, client_secret, webhook_secret } =
@@ -160,10 +188,12 @@ export class TestServer implements AsyncDisposable {
     return { id, client_id, client_secret, webhook_secret, token: access_token };
   }
 
-  async stop(): Promise<void> {
-    await this.app.stop();
-    this.removeData();
+  /** May be called more than once. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.app.stop().then(this.removeData);
+    return this.#stopped;
   }
+  #stopped: Promise<void> | undefined;
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();

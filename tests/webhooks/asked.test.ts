@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { hour, isoTime } from "../../src/domain/time.ts";
 import { retrySchedule } from "../../src/webhooks/retry.ts";
-import { event, publish, settled, subscribe } from "../support/publishing.ts";
+import { event, publish, sendDue, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
 import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
@@ -24,8 +24,7 @@ const kick = (id: string) => event("kicks.gifted", { id, broadcaster_user_id: br
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
   steady.advance(ms);
-  await server.app.engine.wake(app.id);
-  await settled(server);
+  await sendDue(server, app);
 }
 
 interface Delivery {

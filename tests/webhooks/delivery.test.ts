@@ -3,7 +3,7 @@ import { verify as verifyBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { readPublicKey } from "../../src/webhooks/signature.ts";
-import { event, example, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { event, example, publish, sendDue, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
 import {
@@ -374,7 +374,7 @@ describe("retries, on a clock of their own", () => {
   async function attemptAfter(ms: number): Promise<Received> {
     const count = receiver.received.length + 1;
     clock.advance(ms);
-    await server.app.engine.wake(app.id);
+    await sendDue(server, app);
     const all = await receiver.arrived(count);
     const last = all.at(-1);
     if (!last) throw new Error("nothing arrived");
@@ -455,7 +455,7 @@ describe("retries, on a clock of their own", () => {
     await attemptAfter(5_000);
     expect(await dueIn()).toBe(300_000);
     clock.advance(600_000);
-    await server.app.engine.wake(app.id);
+    await sendDue(server, app);
     expect(await dueIn()).toBeNull();
     expect(receiver.received).toHaveLength(before + 2);
   });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { hour, minute, second } from "../../src/domain/time.ts";
 import { verify } from "../../src/webhooks/signature.ts";
-import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { event, publish, publishAll, sendDue, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
 import {
@@ -30,8 +30,7 @@ const start = () => startServer({ clock, steady, data: data.path });
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
   steady.advance(ms);
-  await server.app.engine.wake(app.id);
-  await settled(server);
+  await sendDue(server, app);
 }
 const endpoint = () => server.app.store.endpoints.find(app.id);
 const waiting = async () =>
@@ -135,8 +134,7 @@ test("a clock that is set a day ahead disables nobody, nor one that is set back"
   await publish(server, kick());
   await settled(server);
   clock.advance(24 * hour);
-  await server.app.engine.wake(app.id);
-  await settled(server);
+  await sendDue(server, app);
   expect(await endpoint()).toMatchObject({ failures: 2, disabled_at: null });
   expect(clock.ms - ((await endpoint())?.failing_since ?? 0)).toBeLessThan(minute);
   clock.advance(-25 * hour);
@@ -263,7 +261,7 @@ describe("while an attempt is under way", () => {
     await settled(server);
     clock.advance(10 * second);
     steady.advance(10 * second);
-    await server.app.engine.wake(other.id);
+    await sendDue(server, other);
     const [first, next] = await slow.arrived(2);
     const verdict = ({ headers, body }: Received, secret: string) =>
       verify({

@@ -1,0 +1,121 @@
+import { expect, test } from "bun:test";
+import { day, isoTime } from "../../src/domain/time.ts";
+import { openStream, resumeStream, type StreamedEvent, streamPath } from "../support/event-stream.ts";
+import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { Clock, ownDirectory, ownServer, type TestServer, testServer } from "../support/server.ts";
+
+// Where a stream begins: now, behind the event of `Last-Event-ID`, or `after` a time.
+
+const followed = "channel.followed";
+const chat = "chat.message.sent";
+const both = [followed, chat];
+const types = (events: readonly StreamedEvent[]) => events.map(({ type }) => type);
+
+const server = await testServer({ users });
+/** The token of an application on the event stream, subscribed to events of broadcaster 1001. */
+async function streaming(on: TestServer, names = both): Promise<string> {
+  const app = await on.application({ delivery: "stream" });
+  await subscribe(on, app, names);
+  return app.token;
+}
+const token = await streaming(server);
+
+test("behind Last-Event-ID comes everything once, in order, and nothing twice", async () => {
+  const first = await openStream(server, token, both);
+  const five = Array.from({ length: 5 }, () => event(followed));
+  await publishAll(server, five);
+  const seen = [...(await first.arrived(5))];
+  first.close();
+  const many = Array.from({ length: 600 }, () => event(chat));
+  await publishAll(server, many);
+  const rest = await resumeStream(server, token, both, seen[2]?.id).arrived(602);
+  const ids = (events: readonly StreamedEvent[]) => events.map(({ data }) => data.headers["webhook-id"]);
+  expect(ids(rest.slice(0, 2))).toEqual(ids(seen.slice(3)));
+  const chats = rest.slice(2).map(({ data }) => Number(data.headers["onair-sequence"]));
+  expect(chats).toEqual(Array.from({ length: 600 }, (_, i) => (chats[0] ?? 0) + i));
+  expect(new Set(rest.map(({ id }) => id)).size).toBe(602);
+});
+
+test.each([
+  ["without Last-Event-ID", () => streamPath],
+  ["after a time to come", () => `${streamPath}?after=${isoTime(Date.now() + day)}`],
+])("%s it begins now", async (_, path) => {
+  await publish(server, event(followed));
+  const client = await openStream(server, token, both, undefined, path());
+  await publish(server, event(chat));
+  expect(types(await client.arrived(1))).toEqual([chat]);
+});
+
+test("a program that has had no event yet misses none: `after` is where it begins each time", async () => {
+  const quiet = await streaming(server, [chat]);
+  const path = `${streamPath}?after=${isoTime(Date.now())}`;
+  (await openStream(server, quiet, both, undefined, path)).close();
+  await publish(server, event(chat));
+  const second = resumeStream(server, quiet, both, undefined, path);
+  const [missed] = await second.arrived(1);
+  second.close();
+  expect(missed?.type).toBe(chat);
+  await publish(server, event(chat));
+  const [next] = await resumeStream(server, quiet, both, missed?.id, path).arrived(1);
+  expect(next?.data.headers["onair-sequence"]).toBe("2");
+});
+
+test("a server that stops ends its streams at once, and a client goes on where it was with the next one", async () => {
+  const data = ownDirectory();
+  const first = await ownServer({ data, users });
+  const known = await streaming(first);
+  const client = await openStream(first, known, [followed]);
+  await publish(first, event(followed));
+  const [seen] = await client.arrived(1);
+  await publish(first, event(chat));
+  const at = performance.now();
+  await first.stop();
+  expect(performance.now() - at).toBeLessThan(5_000);
+  await client.until(({ errors }) => errors.length > 0);
+
+  const second = await ownServer({ data });
+  expect(types(await resumeStream(second, known, both, seen?.id).arrived(1))).toEqual([chat]);
+});
+
+test("Last-Event-ID from before retention is answered with a gap, and then with everything that is still there", async () => {
+  const clock = new Clock();
+  const start = clock.ms;
+  const own = await ownServer({ clock, args: ["--keep-bodies-days", "2"], users });
+  const prune = async () => {
+    const retention = { deliveredMs: 2 * day, failedMs: 2 * day, bodiesMs: 2 * day };
+    while (!(await own.app.store.retention.prune(retention, clock.ms))) {}
+  };
+  const resumed = (of: string, id: string | undefined, count: number) =>
+    resumeStream(own, of, both, id).arrived(count);
+  const busy = await streaming(own);
+  const client = await openStream(own, busy, both);
+  await publish(own, event(followed));
+  const [seen] = await client.arrived(1);
+  client.close();
+  await publish(own, event(followed));
+  clock.advance(day);
+  await publish(own, event(chat));
+  expect(types(await resumed(busy, seen?.id, 2))).toEqual([followed, chat]);
+
+  clock.advance(1.5 * day);
+  await prune();
+  const [gap, rest] = await resumed(busy, seen?.id, 2);
+  const from = isoTime(start);
+  expect(gap).toMatchObject({ type: "gap", data: { from, to: isoTime(start + 0.5 * day) } });
+  expect(rest?.type).toBe(chat);
+  expect(types(await resumed(busy, gap?.id, 1))).toEqual([chat]);
+
+  // Long ago is not too long ago where nothing was published since.
+  const quiet = await streaming(own);
+  const before = await openStream(own, quiet, both);
+  await publish(own, event(chat));
+  const [last] = await before.arrived(1);
+  before.close();
+  clock.advance(30 * day);
+  await prune();
+  const after = await openStream(own, quiet, [followed], last?.id);
+  await publish(own, event(followed));
+  expect(types(await after.arrived(1))).toEqual([followed]);
+  expect(types(await resumed(busy, seen?.id, 2))).toEqual(["gap", followed]);
+});

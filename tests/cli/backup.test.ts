@@ -6,6 +6,7 @@ import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/ba
 import { program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const directory = testDirectory();
 const data = join(directory, "data");
@@ -103,7 +104,7 @@ describe("a failure is reported, and leaves no file", () => {
   };
   const made = { "POST backups": () => Response.json(running, { status: 202 }) };
   const half = (cut: () => void) => {
-    setTimeout(cut, 100);
+    void until(() => existsSync(`${path("never.db")}.partial`)).then(cut);
     return new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("go")) }));
   };
   test.each<[string, Answers, string]>([

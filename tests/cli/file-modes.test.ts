@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { backupFiles } from "../support/backups.ts";
 import { program, run, serve } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let data: string;
@@ -30,14 +32,7 @@ describe("every file of a data directory is for its owner alone", () => {
     const key = readFileSync(join(data, "onair.admin-key"), "utf8").trim();
     const headers = { authorization: `Bearer ${key}` };
     await fetch(`${server.adminUrl}/admin/v1/backups`, { method: "POST", headers });
-    for (let n = 0; n < 200; n++) {
-      if (
-        existsSync(join(data, "backups")) &&
-        readdirSync(join(data, "backups")).some((one) => one.endsWith(".db"))
-      )
-        break;
-      await Bun.sleep(20);
-    }
+    await until(() => backupFiles(data).some((one) => one.endsWith(".db")));
     expect(readdirSync(data).sort()).toContain("onair.lock");
     expect(openFiles(data)).toEqual([]);
     await server.end("SIGTERM");

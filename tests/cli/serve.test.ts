@@ -175,11 +175,11 @@ describe("signals", () => {
   test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {
     const args = ["dev", "--data", inDirectory("dev"), "--port", "0", "--admin-port", "0", "--json"];
     const child = Bun.spawn([...program, ...args], { stdout: "pipe", stderr: "ignore", cwd: directory.path });
-    const reader = child.stdout.getReader();
-    await reader.read();
+    const { value } = await child.stdout.getReader().read();
+    const { admin_url } = JSON.parse(new TextDecoder().decode(value)) as { admin_url: string };
     child.kill("SIGUSR1");
     child.kill("SIGUSR2");
-    await Bun.sleep(200);
+    expect((await fetch(`${admin_url}/healthz`)).status).toBe(200);
     expect(child.exitCode).toBeNull();
     child.kill("SIGHUP");
     expect(await child.exited).toBe(0);

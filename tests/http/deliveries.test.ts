@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { event, publish, publishAll, sendDue, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import {
+  event,
+  publish,
+  publishAll,
+  sendDue,
+  settled,
+  subscribe,
+  subscriptionsPath,
+} from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";

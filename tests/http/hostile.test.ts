@@ -273,7 +273,11 @@ test.skipIf(process.platform !== "linux")(
     const rounds = { least: 4, most: 16, connections: 1_000 };
     // What is left of connections adds to each round; what is still to be collected does not add to every one.
     let [before, smallestGrowth] = [0, Number.POSITIVE_INFINITY];
-    for (let round = 0; round < rounds.least || (round < rounds.most && smallestGrowth >= 8 * 2 ** 20); round++) {
+    for (
+      let round = 0;
+      round < rounds.least || (round < rounds.most && smallestGrowth >= 8 * 2 ** 20);
+      round++
+    ) {
       const from = round * rounds.connections;
       expect(await servedDuring(attacks(from, from + rounds.connections))).toBeGreaterThan(0);
       // A few of its own files may be open by now.

@@ -3,7 +3,15 @@ import { verify as verifyBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { readPublicKey } from "../../src/webhooks/signature.ts";
-import { event, example, publish, sendDue, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import {
+  event,
+  example,
+  publish,
+  sendDue,
+  settled,
+  subscribe,
+  subscriptionsPath,
+} from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
 import {

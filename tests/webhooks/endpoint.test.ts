@@ -1,7 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { hour, minute, second } from "../../src/domain/time.ts";
 import { verify } from "../../src/webhooks/signature.ts";
-import { event, publish, publishAll, sendDue, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import {
+  event,
+  publish,
+  publishAll,
+  sendDue,
+  settled,
+  subscribe,
+  subscriptionsPath,
+} from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
 import {

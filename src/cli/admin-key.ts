@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Static } from "@sinclair/typebox";
 import { newOperatorKey } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
+import type { Keys } from "../http/admin/keys.ts";
 import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { openStore } from "../store/sqlite/store.ts";
@@ -108,19 +110,7 @@ async function perform(api: AdminApi, { action, id, body, json, env }: Asked): P
   return print(listed(answer, screen(env)));
 }
 
-interface Listed {
-  readonly data: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly role: string;
-    readonly prefix: string;
-    readonly created_at: string;
-    readonly expires_at: string | null;
-    readonly last_used_at: string | null;
-  }[];
-}
-
-function listed({ data }: Listed, on: Screen): string {
+function listed({ data }: Static<typeof Keys>, on: Screen): string {
   const rows = data.map(({ id, name, role, prefix, created_at, expires_at, last_used_at }) => {
     const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
     const end = isExpired ? "expired" : (expires_at ?? "never");

@@ -1,5 +1,5 @@
 import type { Environment } from "../read-config.ts";
-import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -103,7 +103,7 @@ export const apps: Command = {
     const takesId = action !== "list" && action !== "create";
     if (takesId && id === undefined) mistakes.push("the id of the application is missing");
     noMore(takesId ? more : [id, ...more], mistakes);
-    mistakes.push(...misplaced(action, values));
+    refuseMisplaced(action, values, actions[action], mistakes);
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
@@ -125,13 +125,6 @@ export const apps: Command = {
 };
 
 const actionNames = Object.keys(actions) as Action[];
-
-function misplaced(action: Action, values: Values): string[] {
-  const known: readonly string[] = ["url", "data", "json", ...actions[action]];
-  return Object.keys(values)
-    .filter((name) => !known.includes(name))
-    .map((name) => `--${name} is not for ${action}`);
-}
 
 function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const { disable = false, enable = false, name, scope } = values;

@@ -35,6 +35,19 @@ export function noMore(words: readonly (string | undefined)[], mistakes: string[
   if (word !== undefined) mistakes.push(`"${word}" is not expected here`);
 }
 
+/** Adds a mistake for each option that the action does not take. */
+export function refuseMisplaced(
+  action: string,
+  values: object,
+  taken: readonly string[],
+  mistakes: string[],
+): void {
+  const known = ["url", "data", "json", ...taken];
+  for (const name of Object.keys(values)) {
+    if (!known.includes(name)) mistakes.push(`--${name} is not for ${action}`);
+  }
+}
+
 /** The number of an option; undefined when it is absent or, with a mistake added, invalid. */
 export function readNumber(
   option: string,

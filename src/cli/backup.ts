@@ -1,8 +1,11 @@
 import { dirname } from "node:path";
+import type { Static } from "@sinclair/typebox";
 import { type Content, syncDirectory, writePrivately } from "../backups/private-file.ts";
+import type { BackupSchema } from "../http/admin/backups.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import { poll } from "./client/poll.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { counted, megabytes, stopwatch } from "./output/format.ts";
@@ -32,14 +35,7 @@ const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "b
 const path = "/admin/v1/backups";
 
 /** A backup in the admin API's form. */
-interface Backup {
-  readonly id: string;
-  readonly status: "running" | "done" | "failed";
-  readonly progress: number;
-  readonly size_bytes: number;
-  readonly sha256: string | null;
-  readonly error: string | null;
-}
+type Backup = Static<typeof BackupSchema>;
 
 export const backup: Command = {
   summary: "make a backup of the whole database",
@@ -76,25 +72,20 @@ function misuse(file: string | null, force: boolean, json: boolean): string[] {
   return mistakes;
 }
 
-const firstLookMs = 20;
-const longestPauseMs = 1_000;
-
 /** Makes a backup and waits for its end. Throws when it fails. */
 async function makeBackup(api: AdminApi): Promise<Backup> {
-  let current = (await (await api.send({ method: "POST", path })).json()) as Backup;
+  let current = await api.json<Backup>({ method: "POST", path });
   const progress = { bytes: 0, totalBytes: null as number | null, rows: null };
   const display = showProgress(progress);
   try {
-    for (
-      let pause = firstLookMs;
-      current.status === "running";
-      pause = Math.min(longestPauseMs, pause * 1.5)
-    ) {
-      await Bun.sleep(pause);
-      current = (await (await api.send({ method: "GET", path: `${path}/${current.id}` })).json()) as Backup;
-      progress.bytes = current.size_bytes;
-      progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
-    }
+    await poll(
+      () => current.status === "running",
+      async () => {
+        current = await api.json<Backup>({ method: "GET", path: `${path}/${current.id}` });
+        progress.bytes = current.size_bytes;
+        progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
+      },
+    );
   } finally {
     display.end();
   }

@@ -1,5 +1,5 @@
 import type { Environment } from "../read-config.ts";
-import { noMore, readArguments, readWord } from "./arguments.ts";
+import { noMore, readArguments, readWord, refuseMisplaced } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, failed, ok, UsageError } from "./command.ts";
@@ -79,7 +79,6 @@ const taken: Readonly<Record<Action, readonly string[]>> = {
   retry: ["wait"],
   replay: ["application", "subscription", "status", "type", "from", "to", "dry-run", "wait", "cancel"],
 };
-const always = ["url", "data", "json"];
 
 export const deliveries: Command = {
   summary: "show what was sent, and send it again",
@@ -109,9 +108,8 @@ export const deliveries: Command = {
 };
 
 function misuse(action: Action, id: string | undefined, values: Values): string[] {
-  const mistakes = Object.keys(values)
-    .filter((name) => ![...always, ...taken[action]].includes(name))
-    .map((name) => `--${name} is not for ${action}`);
+  const mistakes: string[] = [];
+  refuseMisplaced(action, values, taken[action], mistakes);
   const { application, from, to, cancel, wait } = values;
   if (action === "list") noMore([id], mistakes);
   if ((action === "show" || action === "retry") && id === undefined)

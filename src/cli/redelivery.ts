@@ -1,25 +1,16 @@
+import type { Static } from "@sinclair/typebox";
+import type { OperatorReplaySchema } from "../http/public/replay-fields.ts";
 import type { Environment } from "../read-config.ts";
 import type { AdminApi } from "./client/admin-api.ts";
+import { poll } from "./client/poll.ts";
 import { type Delivery, noteOutcome, printDelivery } from "./output/deliveries.ts";
 import { counted } from "./output/format.ts";
 import { note } from "./output/list.ts";
 import { print, recordLines, screen } from "./output/print.ts";
 import { showProgress } from "./output/progress.ts";
 
-const firstLookMs = 50;
-const longestPauseMs = 1_000;
-
 /** A replay in the admin API's form. */
-interface Replay {
-  readonly id: string;
-  readonly app_id: string;
-  readonly state: "running" | "completed" | "canceled";
-  readonly dry_run: boolean;
-  readonly progress: number;
-  readonly matched: number;
-  readonly queued: number;
-  readonly skipped: Readonly<Record<string, number>>;
-}
+type Replay = Static<typeof OperatorReplaySchema>;
 
 interface RedeliveryOptions {
   readonly api: AdminApi;
@@ -92,12 +83,4 @@ function noteReplay({ id, app_id, state, queued }: Replay, option: string): void
     note(
       `What is queued is sent in turn: onair deliveries list --application ${app_id} --status pending${option}`,
     );
-}
-
-/** Polls with growing intervals while the operation is under way. */
-async function poll(isUnderWay: () => boolean, look: () => Promise<void>): Promise<void> {
-  for (let pause = firstLookMs; isUnderWay(); pause = Math.min(longestPauseMs, pause * 1.5)) {
-    await Bun.sleep(pause);
-    await look();
-  }
 }

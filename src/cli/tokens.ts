@@ -1,3 +1,5 @@
+import type { Static } from "@sinclair/typebox";
+import type { Tokens } from "../http/admin/tokens.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
@@ -69,17 +71,13 @@ export const tokens: Command = {
 
 const actionNames = Object.keys(actions) as Action[];
 
-interface Listed {
-  readonly data: readonly { user_id: number | null; scopes: readonly string[]; expires_at: string }[];
-}
-
 async function tell(action: Action, answer: Record<string, unknown>, env: Environment): Promise<void> {
   if (action === "create") {
     await print(recordLines(answer, screen(env)));
     return note("The token is shown only now.");
   }
   if (action === "revoke") return print(`${countOf(Number(answer["revoked"]), "token")} revoked`);
-  const { data } = answer as unknown as Listed;
+  const { data } = answer as Static<typeof Tokens>;
   if (data.length === 0) return note("The application has no access tokens.");
   const rows = data.map(({ user_id, scopes, expires_at }) => [
     expires_at,

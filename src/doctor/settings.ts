@@ -1,3 +1,4 @@
+import { nearest } from "../arguments.ts";
 import type { Config } from "../config.ts";
 import { type Environment, knownVariables, unknownVariables } from "../read-config.ts";
 import { isLoopback } from "./ask.ts";
@@ -8,7 +9,7 @@ export function settingFindings(mistakes: readonly string[], env: Environment): 
   const { ok, warning, wrong } = findingsOf("settings");
   const found = mistakes.map((mistake) => wrong(mistake, 'see "onair serve --help"'));
   for (const name of unknownVariables(env)) {
-    const meant = meantVariable(name);
+    const meant = nearest(name, knownVariables);
     found.push(
       meant === null
         ? warning(
@@ -76,23 +77,4 @@ function publicUrlFindings({ host, publicUrl, trustedProxies, allowPrivateWebhoo
       ),
     );
   return found.length > 0 ? found : [ok(`${publicUrl}, with trusted proxies in front`)];
-}
-
-/** The known variable within two letters of a misspelt one; null for none. */
-function meantVariable(name: string): string | null {
-  return knownVariables.find((one) => distance(one, name) <= 2) ?? null;
-}
-
-/** The edit distance of two words (Levenshtein). */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < other.length; j++) {
-      const changed = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
-      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

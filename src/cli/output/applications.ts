@@ -1,25 +1,13 @@
+import type { Static } from "@sinclair/typebox";
+import type { ApplicationSchema } from "../../http/admin/application-fields.ts";
+import type { EndpointSchema } from "../../http/admin/events/endpoints.ts";
 import type { Environment } from "../../read-config.ts";
 import type { AdminApi } from "../client/admin-api.ts";
 import { type ListPage, type Paging, pagesOf, printList } from "./list.ts";
 
-/** An application in the admin API's form. */
-export interface ApplicationAnswer {
-  readonly id: string;
-  readonly name: string;
-  readonly delivery: string;
-  readonly webhook_url: string | null;
-  readonly disabled: boolean;
-}
-
-/** An endpoint in the admin API's form. */
-export interface EndpointAnswer {
-  readonly app_id: string;
-  readonly status: "enabled" | "failing" | "disabled";
-  readonly disabled_reason: "gone" | "failing" | null;
-  readonly disabled_at: string | null;
-  readonly failures: number;
-  readonly last_failure: { readonly error: string | null } | null;
-}
+/** An application and an endpoint in the admin API's form. */
+export type ApplicationAnswer = Static<typeof ApplicationSchema>;
+export type EndpointAnswer = Static<typeof EndpointSchema>;
 
 /** Reasons why an endpoint is disabled. */
 export const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" } as const;

@@ -1,27 +1,16 @@
+import type { Static } from "@sinclair/typebox";
+import type {
+  OperatorDeliverySchema,
+  OperatorSentDeliverySchema,
+} from "../../http/public/delivery-fields.ts";
 import type { Environment } from "../../read-config.ts";
 import { note } from "./list.ts";
 import { print, recordLines, type Screen, screen, table } from "./print.ts";
 
-/** A delivery in the admin API's form. */
-export interface Delivery {
-  readonly id: string;
-  readonly app_id: string;
-  readonly created_at: string;
-  readonly status: string;
-  readonly type: string;
-  readonly next_attempt_at: string | null;
-  readonly attempts: readonly Attempt[];
-  readonly request?: { readonly headers: Record<string, string>; readonly body: string | null } | null;
-}
-
-interface Attempt {
-  readonly at: string;
-  readonly status: number | null;
-  readonly outcome: string;
-  readonly duration_ms: number;
-  readonly error: string | null;
-  readonly response: string;
-}
+/** A delivery in the admin API's form; of one alone also with what was sent. */
+export type Delivery = Static<typeof OperatorDeliverySchema> &
+  Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
+type Attempt = Delivery["attempts"][number];
 
 /** The columns of a list of deliveries. */
 export const deliveryColumns = ["ID", "PUBLISHED", "STATUS", "TYPE", "ATTEMPTS", "LAST", "APPLICATION"];

@@ -16,7 +16,7 @@ import { idList } from "./paging.ts";
 
 const mediaType = "application/vnd.sqlite3";
 
-const BackupSchema = Type.Object(
+export const BackupSchema = Type.Object(
   {
     id: Type.String({ description: "Id of the backup." }),
     status: oneOf(["running", "done", "failed"], { description: "How far it is." }),

@@ -79,7 +79,7 @@ const example = {
   last_used_at: "2026-01-14T16:00:00.000Z",
 };
 
-const Keys = listOf(KeySchema, {
+export const Keys = listOf(KeySchema, {
   order: "All of them.",
   name: "OperatorKeyList",
   description: "All keys, without the keys themselves.",

@@ -68,7 +68,7 @@ const NewToken = answer(
   },
 );
 
-const Tokens = listOf(TokenSchema, {
+export const Tokens = listOf(TokenSchema, {
   order: "All of them.",
   name: "TokenList",
   description: "What each token is for.",

@@ -14,8 +14,8 @@ const net = () => process.getBuiltinModule("node:net");
 const tls = () => process.getBuiltinModule("node:tls");
 
 /**
- * The time after which the next of several addresses of a host is tried. The default, 250 ms, is too short for distant
- * receivers.
+ * The time after which the next of several addresses of a host is tried. The default of `node:net` is too short for
+ * distant receivers.
  */
 const connectAttemptMs = 1_000;
 

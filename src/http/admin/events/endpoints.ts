@@ -15,7 +15,7 @@ const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")
   description: "It answered 410, or failed everything for 24 hours.",
 });
 
-const EndpointSchema = Type.Object(
+export const EndpointSchema = Type.Object(
   {
     app_id: Type.String({ description: "The application whose webhook it is." }),
     status: oneOf(["enabled", "failing", "disabled"], {

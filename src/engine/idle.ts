@@ -18,7 +18,7 @@ export function idleEngine(directory: string): Engine {
     hurry() {},
   };
   return {
-    async start() {},
+    started: Promise.resolve(),
     store: watchedStore(store, dispatcher),
     ...eventSink(store, dispatcher),
     onStreamed() {},

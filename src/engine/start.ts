@@ -79,7 +79,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     );
     let streamed: StreamedListener = () => {};
     return {
-      async start() {},
+      started: Promise.resolve(),
       store: watchedStore(store, dispatcher),
       ...eventSink(store, dispatcher, (ids) => streamed(ids)),
       onStreamed(listener) {

@@ -172,7 +172,7 @@ describe("wrong usage", () => {
     [["tokens", "make", "x"], "the action must be one of create, list, revoke"],
     [["tokens", "list", "x", "--scope", "y"], "are for create"],
     [["tokens", "create", "x", "--expires-in", "1h"], "--expires-in must be a number"],
-    [["events"], "the action must be one of publish, trigger, types"],
+    [["events"], "the action must be one of publish, types"],
     [["events", "publish"], "the file is missing"],
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
     [["events", "types", "no.such"], "There is no event no.such"],

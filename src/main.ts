@@ -12,6 +12,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   apps: async () => (await import("./cli/apps.ts")).apps,
   tokens: async () => (await import("./cli/tokens.ts")).tokens,
   "admin-key": async () => (await import("./cli/admin-key.ts")).adminKey,
+  login: async () => (await import("./cli/application/login.ts")).login,
+  logout: async () => (await import("./cli/application/logout.ts")).logout,
   listen: async () => (await import("./cli/listen.ts")).listen,
   events: async () => (await import("./cli/events.ts")).events,
   trigger: async () => (await import("./cli/trigger/trigger.ts")).trigger,

@@ -17,7 +17,21 @@ const allowed: Record<string, readonly string[]> = {
   http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "backups", "batch", "*"],
   doctor: ["domain", "store", "threads", "webhooks", "http", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
-  cli: ["domain", "store", "ranking", "webhooks", "engine", "backups", "batch", "http", "dev", "doctor", "*"],
+  client: [],
+  cli: [
+    "client",
+    "domain",
+    "store",
+    "ranking",
+    "webhooks",
+    "engine",
+    "backups",
+    "batch",
+    "http",
+    "dev",
+    "doctor",
+    "*",
+  ],
 };
 
 const room = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");

@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { followStream, type Streamed } from "../client/event-stream.ts";
 import { verdictReasons } from "../dev/receiver.ts";
 import { summaryOf } from "../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal.ts";
@@ -6,9 +7,17 @@ import type { Environment } from "../read-config.ts";
 import { onTermination } from "../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
 import { noMore, readArguments, readHttpUrl } from "./arguments.ts";
-import { followStream, type Streamed } from "./client/event-stream.ts";
+import { describeError } from "./client/faults.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "./client/forward.ts";
 import { request } from "./client/http.ts";
+import {
+  forPeople,
+  type PublicTarget,
+  publicHelp,
+  publicOptions,
+  readPublicTarget,
+  withPublicApi,
+} from "./client/public-api.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print } from "./output/print.ts";
 
@@ -19,9 +28,7 @@ platform's signature of each and prints it. With --forward it sends them on to a
 webhooks, one after the other, and prints what that answered. Goes on where it was after any
 interruption. The application needs the delivery "stream" or "both".
 
-  --url URL      the public listener (ONAIR_URL, default: http://127.0.0.1:8080)
-  --token TOKEN  an access token with the scope events:subscribe (better: ONAIR_TOKEN, which other
-                 users of the machine cannot see)
+${publicHelp}
   --forward URL  the local program, like http://localhost:3000/webhook
   --secret SECRET
                  whsec_…, which signs what is forwarded (ONAIR_WEBHOOK_SECRET; default: one made for
@@ -34,8 +41,7 @@ Ends with Ctrl-C. Exit code: 0 when it was ended, 1 when the server refused it, 
 `;
 
 const options = {
-  url: { type: "string" },
-  token: { type: "string" },
+  ...publicOptions,
   forward: { type: "string" },
   secret: { type: "string" },
   from: { type: "string" },
@@ -43,12 +49,11 @@ const options = {
 } as const;
 
 interface Settings {
-  readonly url: string;
-  readonly token: string;
+  readonly target: PublicTarget;
   readonly forwardUrl: string | null;
   readonly secret: string;
   readonly isSecretNew: boolean;
-  readonly from: string | null;
+  readonly from: string | undefined;
   readonly json: boolean;
 }
 
@@ -57,7 +62,8 @@ export const listen: Command = {
   help,
   async run(args: readonly string[], env: Environment) {
     const settings = readSettings(args, env);
-    const { url, token, forwardUrl, secret, from, json } = settings;
+    const { target, forwardUrl, secret, from, json } = settings;
+    const { url } = target;
     const stop = new AbortController();
     const { signal } = stop;
     void onTermination().then(() => stop.abort());
@@ -69,23 +75,27 @@ export const listen: Command = {
     if (forwardUrl && settings.isSecretNew) {
       terminal.print(`Forwards to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
     }
-    const stream = followStream({
-      url,
-      token,
-      lastId: from,
+    const follow = {
+      from,
       signal,
       connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Ctrl-C ends it.`)),
-      interrupted: (reason, retryMs) =>
-        terminal.line(terminal.style("yellow", `${printable(reason)}; again in ${retryMs / 1000} s`)),
+      interrupted(reason: unknown, retryMs: number) {
+        const sentence = printable(describeError(forPeople(reason, target)));
+        terminal.line(terminal.style("yellow", `${sentence}; again in ${retryMs / 1000} s`));
+      },
+    };
+    await withPublicApi(target, async (api) => {
+      for await (const streamed of followStream(api, follow)) {
+        const received = read(streamed, publicKey);
+        if (!json) printReceived(terminal, streamed, received);
+        const isSent = received.kind === "delivery" && forwardUrl !== null;
+        const forwarded = isSent
+          ? await forward(received.delivery, { url: forwardUrl, secret, signal })
+          : null;
+        if (json) await print(JSON.stringify(asJson(streamed, received, forwarded)));
+        else if (forwarded) printForwarded(terminal, forwarded);
+      }
     });
-    for await (const streamed of stream) {
-      const received = read(streamed, publicKey);
-      if (!json) printReceived(terminal, streamed, received);
-      const isSent = received.kind === "delivery" && forwardUrl !== null;
-      const forwarded = isSent ? await forward(received.delivery, { url: forwardUrl, secret, signal }) : null;
-      if (json) await print(JSON.stringify(asJson(streamed, received, forwarded)));
-      else if (forwarded) printForwarded(terminal, forwarded);
-    }
     return 0;
   },
 };
@@ -94,12 +104,8 @@ function readSettings(args: readonly string[], env: Environment): Settings {
   const { values, positionals } = readArguments(args, options);
   const mistakes: string[] = [];
   noMore(positionals, mistakes);
-  const source = values.url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
-  const url = readHttpUrl(values.url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
+  const target = readPublicTarget(values, env, mistakes);
   const forwardUrl = values.forward === undefined ? null : readHttpUrl(values.forward, "--forward", mistakes);
-  const token = values.token ?? env["ONAIR_TOKEN"] ?? "";
-  if (!/^[\x21-\x7e]+$/.test(token))
-    mistakes.push("an access token is needed, in ONAIR_TOKEN or with --token");
   const given = values.secret ?? env["ONAIR_WEBHOOK_SECRET"];
   if (given !== undefined && !isWebhookSecret(given)) {
     mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
@@ -109,12 +115,11 @@ function readSettings(args: readonly string[], env: Environment): Settings {
   }
   if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
   return {
-    url: url.replace(/\/+$/, ""),
-    token,
+    target,
     forwardUrl,
     secret: given ?? newWebhookSecret(),
     isSecretNew: given === undefined,
-    from: values.from ?? null,
+    from: values.from,
     json: values.json ?? false,
   };
 }

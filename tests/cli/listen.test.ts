@@ -171,7 +171,7 @@ test("a refusal ends it with what the server says", async () => {
 });
 
 test.each([
-  [[], "an access token is needed"],
+  [[], "nothing says who you are"],
   [["--token", "x", "--url", "ftp://a"], "--url must be an http URL"],
   [["--token", "x", "--forward", "localhost:3000"], "--forward must be an http URL"],
   [["--token", "x", "--secret", "whsec_short"], "--secret must be whsec_"],

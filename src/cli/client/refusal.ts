@@ -1,3 +1,5 @@
+import type { OnairError } from "../../client/errors.ts";
+
 /** The content of an error answer. */
 interface ErrorAnswer {
   readonly message: string | null;
@@ -50,7 +52,7 @@ function optionOf(field: string): string {
 }
 
 /** Parses an error answer; null when it does not come from an On Air server. */
-export function readError(text: string): ErrorAnswer | null {
+function readError(text: string): ErrorAnswer | null {
   try {
     const { message, errors = [] } = JSON.parse(text) as Partial<ErrorAnswer>;
     return typeof message === "string" ? { message, errors } : null;
@@ -59,26 +61,57 @@ export function readError(text: string): ErrorAnswer | null {
   }
 }
 
-/** Describes an error answer for people; fields have the names of options. */
+/** An error answer as far as it is told to people. */
+interface Refusal extends ErrorAnswer {
+  readonly status: number;
+  readonly location: string | null;
+  /** The whole answer. */
+  readonly text: string;
+}
+
+/** What to do about a refusal that has one usual cause. */
+interface Hints {
+  readonly elsewhere: string;
+  readonly unauthorized: string;
+}
+
+const adminHints: Hints = {
+  elsewhere: "--url must name the admin listener.",
+  unauthorized: "ONAIR_ADMIN_KEY must hold the operator key.",
+};
+
+/** Describes an error answer of the admin API for people; fields have the names of options. */
 export async function refusalOf(response: Response, origin: string | null): Promise<string> {
+  const { status, headers } = response;
   const text = await response.text().catch(() => "");
-  const answer = readError(text);
-  const fields = (answer?.errors ?? []).map(({ field, message }) => {
+  const { message = null, errors = [] } = readError(text) ?? {};
+  return sentenceOf({ status, location: headers.get("location"), message, errors, text }, origin, adminHints);
+}
+
+/** Describes an error of the public API for people; fields have the names of options. */
+export function publicRefusal({ status, details, message }: OnairError, url: string, advice: string): string {
+  const { location, errors, body } = details;
+  const isOurs = typeof body === "object" && body !== null;
+  const text = typeof body === "string" ? body : "";
+  const hints = { elsewhere: "The URL must be that of the public listener.", unauthorized: advice };
+  return sentenceOf({ status, location, message: isOurs ? message : null, errors, text }, url, hints);
+}
+
+function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauthorized }: Hints): string {
+  const { status, message: said, errors } = refusal;
+  const fields = errors.map(({ field, message }) => {
     const separator = /^[A-Z]/.test(message) ? ": " : " ";
     return optionOf(field) + separator + message;
   });
-  const message = fields.length > 0 ? fields.join("\n") : (answer?.message ?? foreignAnswer(response, text));
+  const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(refusal));
   if (origin === null) return message;
-  const isElsewhere = response.status === 404 && (!answer || message === "There is nothing at this path");
-  const hint = isElsewhere ? " --url must name the admin listener." : keyHint(response.status);
-  return `${origin} answered ${response.status}: ${message}${hint}`;
+  const isElsewhere = status === 404 && (said === null || said === "There is nothing at this path");
+  const hint = isElsewhere ? ` ${elsewhere}` : status === 401 ? ` ${unauthorized}` : "";
+  return `${origin} answered ${status}: ${message}${hint}`;
 }
 
-const keyHint = (status: number) => (status === 401 ? " ONAIR_ADMIN_KEY must hold the operator key." : "");
-
 /** Describes an answer that does not come from an On Air server. */
-function foreignAnswer({ headers }: Response, text: string): string {
-  const location = headers.get("location");
+function foreignAnswer({ location, text }: Refusal): string {
   if (location) return `it leads to ${location}, and is not followed there.`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not steer the terminal
   const beginning = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, 200);

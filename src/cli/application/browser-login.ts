@@ -1,0 +1,123 @@
+import { randomBytes } from "node:crypto";
+import { requestToken, type Session } from "../../client/tokens.ts";
+import { html } from "../../dev/login-page.ts";
+import { printable } from "../../dev/terminal.ts";
+import { codeChallenge } from "../../domain/authorizations.ts";
+import { minute } from "../../domain/time.ts";
+import type { Environment } from "../../read-config.ts";
+import { request } from "../client/http.ts";
+import { throughRequest } from "../client/public-api.ts";
+import { note } from "../output/list.ts";
+
+interface BrowserLogin {
+  /** The public listener. */
+  readonly url: string;
+  readonly clientId: string;
+  /** Absent for a public client. */
+  readonly clientSecret: string | undefined;
+  /** The port of the redirect URI on this machine; 0 for any, which only public clients may have. */
+  readonly port: number;
+  readonly scopes: readonly string[] | undefined;
+}
+
+const hostname = "127.0.0.1";
+const path = "/callback";
+const patienceMs = 5 * minute;
+
+/** The redirect URI that an application registers for it. */
+export const redirectUriOf = (port: number) => `http://${hostname}${port === 0 ? "" : `:${port}`}${path}`;
+
+/**
+ * Signs a user in with the browser of this machine: authorization code with PKCE (RFC 7636) and a redirect to loopback
+ * (RFC 8252). Throws when the user or the platform refuses, or nothing comes back within five minutes.
+ */
+export async function signInByBrowser(login: BrowserLogin, env: Environment): Promise<Session> {
+  const { issuer, authorization_endpoint: endpoint } = await metadataOf(login.url);
+  if (endpoint === undefined)
+    throw new Error(
+      `${login.url} has no login page: it gives tokens to applications alone, without --browser`,
+    );
+  const state = randomBytes(16).toString("base64url");
+  const verifier = randomBytes(32).toString("base64url");
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const server = Bun.serve({
+    hostname,
+    port: login.port,
+    reusePort: false,
+    development: false,
+    fetch(asked) {
+      const { pathname, searchParams } = new URL(asked.url);
+      if (pathname !== path || asked.method !== "GET") return new Response(null, { status: 404 });
+      const isOurs = searchParams.get("state") === state && searchParams.get("iss") === issuer;
+      if (!isOurs) return page(400, "Not signed in", "This does not belong to the sign-in that was begun.");
+      const code = searchParams.get("code");
+      if (code !== null) {
+        resolve(code);
+        return page(200, "Signed in", "You can close this page and go back to the terminal.");
+      }
+      const why = searchParams.get("error_description") ?? searchParams.get("error") ?? "there is no code";
+      reject(new Error(`The sign-in was refused: ${printable(why)}`));
+      return page(400, "Not signed in", "The terminal says why.");
+    },
+  });
+  const late = setTimeout(() => reject(new Error("Nobody signed in within five minutes")), patienceMs);
+  try {
+    const redirect_uri = redirectUriOf(server.port ?? 0);
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: login.clientId,
+      redirect_uri,
+      state,
+      code_challenge: codeChallenge(verifier),
+      code_challenge_method: "S256",
+      ...(login.scopes && { scope: login.scopes.join(" ") }),
+    });
+    open(`${endpoint}?${query}`, env);
+    const form = new URLSearchParams({
+      grant_type: "authorization_code",
+      code: await promise,
+      redirect_uri,
+      code_verifier: verifier,
+      client_id: login.clientId,
+      ...(login.clientSecret !== undefined && { client_secret: login.clientSecret }),
+    });
+    return await requestToken(login.url, form, throughRequest);
+  } finally {
+    clearTimeout(late);
+    // Lets the page through to the browser.
+    await server.stop();
+  }
+}
+
+interface Metadata {
+  readonly issuer: string;
+  readonly authorization_endpoint?: string;
+}
+
+/** What the platform says of its authorization server (RFC 8414). */
+async function metadataOf(url: string): Promise<Metadata> {
+  const response = await request(`${url}/.well-known/oauth-authorization-server`);
+  const answer = (await response.json().catch(() => null)) as Partial<Metadata> | null;
+  if (!response.ok || typeof answer?.issuer !== "string")
+    throw new Error(`${url} is not the public listener of an On Air server`);
+  return { ...answer, issuer: answer.issuer };
+}
+
+/** Shows an address, and opens it in the browser where there is one. */
+function open(address: string, env: Environment): void {
+  note(`Sign in with the browser of this machine:\n\n  ${address}\n`);
+  const openers: Readonly<Record<string, readonly string[]>> = {
+    darwin: ["open"],
+    win32: ["rundll32", "url.dll,FileProtocolHandler"],
+  };
+  const command = env["BROWSER"] ? [env["BROWSER"]] : (openers[process.platform] ?? ["xdg-open"]);
+  try {
+    Bun.spawn([...command, address], { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).unref();
+  } catch {
+    // There is none; the address is shown.
+  }
+}
+
+function page(status: number, title: string, sentence: string): Response {
+  return html(status, title, `<h1>${title}</h1><p>${sentence}</p>`);
+}

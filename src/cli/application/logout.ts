@@ -1,0 +1,68 @@
+import { didYouMean } from "../../arguments.ts";
+import type { Environment } from "../../read-config.ts";
+import { noMore, readArguments } from "../arguments.ts";
+import { describeError } from "../client/faults.ts";
+import { request } from "../client/http.ts";
+import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
+import { type Command, UsageError } from "../command.ts";
+import { note } from "../output/list.ts";
+import { print } from "../output/print.ts";
+
+const help = `Usage: onair logout [--profile NAME | --all]
+
+Removes what "onair login" keeps, and ends its tokens at the platform.
+
+  --profile NAME the profile (ONAIR_PROFILE, default: "${defaultProfile}")
+  --all          all profiles
+
+Exit code: 0 when it is removed, 2 for wrong usage.
+`;
+
+const options = { profile: { type: "string" }, all: { type: "boolean" } } as const;
+
+export const logout: Command = {
+  summary: "remove a profile and end its tokens",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const mistakes: string[] = [];
+    noMore(positionals, mistakes);
+    const { profile, all = false } = values;
+    if (all && profile !== undefined) mistakes.push("--all and --profile exclude each other");
+    const profiles = new Profiles(env);
+    const known = profiles.names();
+    const name = profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
+    if (!all && !known.includes(name))
+      mistakes.push(`there is no profile "${name}".${didYouMean(name, known)}`);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    for (const one of all ? known : [name]) {
+      const problem = await endTokens(profiles, one);
+      profiles.remove(one);
+      await print(`The profile "${one}" is removed.`);
+      if (problem !== null)
+        note(`Its tokens could not be ended, and stay good until they expire: ${problem}`);
+    }
+    if (all && known.length === 0) note("There are no profiles.");
+    return 0;
+  },
+};
+
+/** Ends the tokens of a profile at the platform. Returns why that could not be done, or null. */
+async function endTokens(profiles: Profiles, name: string): Promise<string | null> {
+  try {
+    const profile = profiles.find(name);
+    return profile?.session ? await revoke(profile) : null;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+async function revoke({ url, clientId, clientSecret, session }: Profile): Promise<string | null> {
+  const body = new URLSearchParams({
+    token: session?.refreshToken ?? session?.accessToken ?? "",
+    client_id: clientId,
+    ...(clientSecret !== undefined && { client_secret: clientSecret }),
+  });
+  const { ok, status } = await request(`${url}/oauth/revoke`, { method: "POST", body });
+  return ok ? null : `${url} answered ${status}`;
+}

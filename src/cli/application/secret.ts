@@ -1,0 +1,64 @@
+import { readFileSync, statSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { UsageError } from "../command.ts";
+
+const longestSecretBytes = 4096;
+/** A shell's exit code for a program that Ctrl-C stopped. */
+const stoppedExitCode = 130;
+
+/** A secret in a file, or on standard input for "-". Throws `UsageError`. */
+export async function secretIn(file: string): Promise<string> {
+  const secret = (file === "-" ? await Bun.stdin.text() : contentOf(file)).trim();
+  if (/^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new UsageError(
+    `${file === "-" ? "Standard input" : file} must hold the client secret and nothing else`,
+  );
+}
+
+function contentOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile()) throw new UsageError(`There is no file ${file}`);
+  if (stats.size > longestSecretBytes)
+    throw new UsageError(`${file} has more than ${longestSecretBytes} bytes: that is no secret`);
+  return readFileSync(file, "utf8");
+}
+
+/** Asks for a line on the terminal. */
+export async function askFor(what: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(`${what}: `)).trim();
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Asks for a secret on the terminal, which shows nothing of it. Ctrl-C ends the process. */
+export async function askForSecret(what: string): Promise<string> {
+  const { stdin, stderr } = process;
+  stderr.write(`${what} (not shown): `);
+  stdin.setRawMode(true);
+  stdin.resume();
+  stdin.setEncoding("utf8");
+  try {
+    return await new Promise((resolve) => {
+      let secret = "";
+      stdin.on("data", (typed: string) => {
+        for (const key of typed) {
+          if (key === "\r" || key === "\n" || key === "\u0004") return resolve(secret.trim());
+          if (key === "\u0003") {
+            stdin.setRawMode(false);
+            stderr.write("\n");
+            process.exit(stoppedExitCode);
+          }
+          secret = key === "\u007f" || key === "\b" ? secret.slice(0, -1) : secret + key;
+        }
+      });
+    });
+  } finally {
+    stdin.removeAllListeners("data");
+    stdin.setRawMode(false);
+    stdin.pause();
+    stderr.write("\n");
+  }
+}

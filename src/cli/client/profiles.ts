@@ -1,0 +1,102 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { Session } from "../../client/tokens.ts";
+import type { Environment } from "../../read-config.ts";
+import { UsageError } from "../command.ts";
+
+/** A platform and who its user is there, as `onair login` keeps it. */
+export interface Profile {
+  /** The public listener, without a trailing slash. */
+  readonly url: string;
+  readonly clientId: string;
+  /** Absent for a public client. */
+  readonly clientSecret?: string;
+  /** The tokens of the last command; with a refresh token they are those of a user. */
+  readonly session?: Session;
+}
+
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const suffix = ".json";
+
+/** The name of the profile that is used where none is named. */
+export const defaultProfile = "default";
+
+/** The profiles of this user of the machine, a file for each, which nobody else may read. */
+export class Profiles {
+  readonly #directory: string | null;
+
+  constructor(env: Environment) {
+    const home = env["XDG_CONFIG_HOME"] || (env["HOME"] && join(env["HOME"], ".config"));
+    this.#directory = home ? join(home, "onair", "profiles") : null;
+  }
+
+  /** Their names in alphabetical order. */
+  names(): string[] {
+    if (this.#directory === null) return [];
+    try {
+      const files = readdirSync(this.#directory).filter((file) => file.endsWith(suffix));
+      return files.map((file) => file.slice(0, -suffix.length)).sort();
+    } catch {
+      return [];
+    }
+  }
+
+  /** null when there is none of this name. Throws when other users may read it, or it is damaged. */
+  find(name: string): Profile | null {
+    const file = this.#fileOf(name);
+    const stats = file === null ? undefined : statSync(file, { throwIfNoEntry: false });
+    if (file === null || !stats) return null;
+    if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
+      throw new Error(`${file} can be read by other users of the machine: chmod 600 ${file}`);
+    try {
+      return JSON.parse(readFileSync(file, "utf8")) as Profile;
+    } catch {
+      throw new Error(`${file} is damaged: onair login makes it anew`);
+    }
+  }
+
+  /** Keeps a profile in place of the one with this name. Returns its file. */
+  save(name: string, profile: Profile): string {
+    const file = this.#fileOf(name);
+    if (file === null || this.#directory === null)
+      throw new UsageError("Profiles need a home directory: HOME is not set");
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const partial = `${file}.${process.pid}.partial`;
+    try {
+      writeFileSync(partial, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 });
+      // A file that was there keeps its mode.
+      chmodSync(partial, 0o600);
+      renameSync(partial, file);
+    } finally {
+      rmSync(partial, { force: true });
+    }
+    return file;
+  }
+
+  /** Removes a profile; false when there is none of this name. */
+  remove(name: string): boolean {
+    const file = this.#fileOf(name);
+    if (file === null || !statSync(file, { throwIfNoEntry: false })) return false;
+    rmSync(file);
+    return true;
+  }
+
+  #fileOf(name: string): string | null {
+    if (!isProfileName(name)) return null;
+    return this.#directory === null ? null : join(this.#directory, `${name}${suffix}`);
+  }
+}
+
+/** Whether a profile can have this name. */
+export function isProfileName(name: string): boolean {
+  return nameForm.test(name);
+}

@@ -1,0 +1,141 @@
+import { didYouMean } from "../../arguments.ts";
+import { type Client, createClient } from "../../client/create-client.ts";
+import { OnairError } from "../../client/errors.ts";
+import type { Credentials } from "../../client/tokens.ts";
+import type { Environment } from "../../read-config.ts";
+import { readHttpUrl } from "../arguments.ts";
+import { request } from "./http.ts";
+import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
+import { publicRefusal } from "./refusal.ts";
+
+/** The public API, and as whom a command uses it. */
+export interface PublicTarget {
+  /** The public listener, without a trailing slash. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  /** What to do when the server does not know the token. */
+  readonly advice: string;
+  /** The option that names the target to another command, with a space before it; "" when there is no need. */
+  readonly option: string;
+}
+
+export const publicOptions = {
+  url: { type: "string" },
+  token: { type: "string" },
+  profile: { type: "string" },
+} as const;
+
+export const publicHelp = `  --profile NAME what "onair login" keeps: where the platform is, and who you are there
+                 (ONAIR_PROFILE, default: "default")
+  --url URL, --token TOKEN
+                 instead: the public listener (ONAIR_URL, default: http://127.0.0.1:8080) and an
+                 access token with the scope events:subscribe (better: ONAIR_TOKEN, which other
+                 users of the machine cannot see)`;
+
+interface GivenTarget {
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+  readonly profile?: string | undefined;
+}
+
+const noCredentials =
+  'nothing says who you are: make a profile with "onair login --url URL", or set ONAIR_TOKEN to an access token';
+
+/**
+ * Reads as whom to use the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the default
+ * profile. Adds problems to `mistakes`.
+ */
+export function readPublicTarget(given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  if (given.token !== undefined && given.profile !== undefined)
+    mistakes.push("--token and --profile exclude each other");
+  const token = given.token ?? (given.profile === undefined ? env["ONAIR_TOKEN"] || undefined : undefined);
+  return token === undefined ? ofProfile(given, env, mistakes) : ofToken(token, given, env, mistakes);
+}
+
+function ofToken(token: string, { url }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  if (!/^[\x21-\x7e]+$/.test(token)) mistakes.push("the access token has a character that no token has");
+  const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
+  const address = readHttpUrl(url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
+  return {
+    url: address.replace(/\/+$/, ""),
+    credentials: { token },
+    advice: "ONAIR_TOKEN must hold an access token that is still good.",
+    option: url === undefined ? "" : ` --url ${url}`,
+  };
+}
+
+function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  const profiles = new Profiles(env);
+  const name = profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
+  const found = isProfileName(name) ? profiles.find(name) : null;
+  const nobody = { url: "", credentials: {}, advice: "", option: "" };
+  if (found === null) {
+    const isNamed = profile !== undefined || Boolean(env["ONAIR_PROFILE"]);
+    const names = profiles.names();
+    const meant = didYouMean(name, names) || (names.length > 0 ? ` There are: ${names.join(", ")}.` : "");
+    const none =
+      names.length > 0 ? `${noCredentials}, or name a profile: ${names.join(", ")}` : noCredentials;
+    mistakes.push(isNamed ? `there is no profile "${name}".${meant}` : none);
+    return nobody;
+  }
+  // The secret of a profile goes nowhere but where it was made for.
+  if (url !== undefined && url.replace(/\/+$/, "") !== found.url)
+    mistakes.push(
+      `the profile "${name}" is for ${found.url}: onair login --url ${url} --profile NAME makes another`,
+    );
+  return {
+    url: found.url,
+    credentials: credentialsOf(found, (session) => void profiles.save(name, { ...found, session })),
+    advice: `"onair login --url ${found.url}${name === defaultProfile ? "" : ` --profile ${name}`}" signs in again.`,
+    option: profile === undefined ? "" : ` --profile ${profile}`,
+  };
+}
+
+function credentialsOf(
+  { clientId, clientSecret, session }: Profile,
+  saveSession: NonNullable<Credentials["saveSession"]>,
+): Credentials {
+  return {
+    clientId,
+    ...(clientSecret !== undefined && { clientSecret }),
+    ...(session && { session }),
+    saveSession,
+  };
+}
+
+/** A client of the public API over the way that all commands take to a server. */
+export function publicClient({ url, credentials }: Pick<PublicTarget, "url" | "credentials">): Client {
+  return createClient({ ...credentials, url, fetch: throughRequest });
+}
+
+/** Sends a request of the client, as `request` does. */
+export async function throughRequest({ url, method, headers, body, signal }: Request): Promise<Response> {
+  const sent = body === null ? null : await new Response(body).arrayBuffer();
+  return request(url, { method, headers, signal, ...(sent && { body: sent }) });
+}
+
+/** Opens the public API for `work`. Throws errors of the API as sentences for people. */
+export function withPublicApi<T>(target: PublicTarget, work: (api: Client) => Promise<T>): Promise<T> {
+  return explained(target, () => work(publicClient(target)));
+}
+
+/** Does the work; throws errors of the API as sentences for people. */
+export async function explained<T>(target: Told, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw forPeople(error, target);
+  }
+}
+
+type Told = Pick<PublicTarget, "url" | "advice">;
+
+/** An error of the public API as a sentence for people; any other error as it is. */
+export function forPeople(error: unknown, { url, advice }: Told): unknown {
+  if (error instanceof SyntaxError) return new Error(`${url} is not the public listener of an On Air server`);
+  if (!(error instanceof OnairError)) return error;
+  // What the token endpoint answers to a refresh token or secret that is no longer good.
+  const isUnknown = error.code === "invalid_grant" || error.code === "invalid_client";
+  const said = publicRefusal(error, url, advice);
+  return new Error(isUnknown && error.status !== 401 ? `${said} ${advice}` : said);
+}

@@ -1,0 +1,123 @@
+import createFetchClient, { type FetchResponse, type MaybeOptionalInit } from "openapi-fetch";
+import type { components, paths } from "./api.d.ts";
+import { errorOf } from "./errors.ts";
+import { copyOf, type Patience, patient } from "./patience.ts";
+import { type Credentials, tokenSource } from "./tokens.ts";
+
+export interface ClientOptions extends Credentials, Patience {
+  /** The public listener of the platform, like `https://api.example.com`. */
+  readonly url: string;
+  /** Sends a request; by default the global `fetch`. */
+  fetch?(request: Request): Promise<Response>;
+}
+
+type HttpMethod = "get" | "post" | "patch" | "delete";
+type PathsWith<Method extends HttpMethod> = {
+  [Path in keyof paths]: paths[Path] extends Record<Method, object> ? Path : never;
+}[keyof paths];
+
+/** The body of a successful answer. */
+export type AnswerOf<Path extends keyof paths, Method extends HttpMethod> = Exclude<
+  FetchResponse<OperationOf<Path, Method>, object, `${string}/json`>["data"],
+  undefined
+>;
+type OperationOf<Path extends keyof paths, Method extends HttpMethod> =
+  paths[Path][Method] extends Record<string | number, unknown> ? paths[Path][Method] : never;
+
+type Init<Path extends keyof paths, Method extends HttpMethod> = MaybeOptionalInit<paths[Path], Method>;
+/** The last parameter of a call, which may be left out where nothing in it is required. */
+type Parameters<I> = undefined extends I ? [init?: I] : [init: I];
+
+type Call<Method extends HttpMethod> = <Path extends PathsWith<Method>>(
+  path: Path,
+  ...init: Parameters<Init<Path, Method>>
+) => Promise<AnswerOf<Path, Method>>;
+
+/** The paths whose answers are pages. */
+type PagedPath = {
+  [Path in PathsWith<"get">]: AnswerOf<Path, "get"> extends Page ? Path : never;
+}[PathsWith<"get">];
+interface Page {
+  readonly pagination: components["schemas"]["Pagination"];
+}
+
+/** The public API, typed by its OpenAPI document. Every call throws `OnairError` for an error answer. */
+export interface Client {
+  readonly get: Call<"get">;
+  readonly post: Call<"post">;
+  readonly patch: Call<"patch">;
+  readonly delete: Call<"delete">;
+  /** The pages of a list, from the one that `cursor` names. */
+  pages<Path extends PagedPath>(
+    path: Path,
+    ...init: Parameters<Init<Path, "get">>
+  ): AsyncGenerator<AnswerOf<Path, "get">, void>;
+  /** A request to a path of the API with the token, renewed when it was refused. Answers errors as they are. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+}
+
+/**
+ * A client of the public API. Tokens are fetched when they are needed and renewed by themselves; 429 and `Retry-After`
+ * are waited for. Throws a `TypeError` when the credentials are incomplete.
+ */
+export function createClient(options: ClientOptions): Client {
+  const url = options.url.replace(/\/+$/, "");
+  const send = options.fetch ?? ((request: Request) => fetch(request));
+  const waiting = patient(send, options);
+  const tokens = tokenSource(url, options, waiting);
+
+  const authorized = async (request: Request): Promise<Response> => {
+    const token = await tokens.current();
+    const response = await send(withToken(request, token));
+    if (response.status !== 401 || token === null) return response;
+    const next = await tokens.after(token);
+    if (next === null || next === token) return response;
+    await response.body?.cancel();
+    return send(withToken(request, next));
+  };
+  const api = createFetchClient<paths>({
+    baseUrl: url,
+    redirect: "manual",
+    fetch: patient(authorized, options),
+  });
+  api.use({
+    async onResponse({ response }) {
+      if (!response.ok) throw await errorOf(response);
+    },
+  });
+
+  // A boundary: openapi-fetch cannot infer its own types through these, which the types above give to callers.
+  const call = (method: HttpMethod) =>
+    (async (path: never, init: never) => (await api.request(method, path, init)).data) as unknown;
+  const get = call("get") as Call<"get">;
+  return {
+    get,
+    post: call("post") as Call<"post">,
+    patch: call("patch") as Call<"patch">,
+    delete: call("delete") as Call<"delete">,
+    pages: (path, ...[init]) => pagesOf(get, path, init as PageInit | undefined) as never,
+    fetch: (path, init) => authorized(new Request(url + path, { redirect: "manual", ...init })),
+  };
+}
+
+interface PageInit {
+  readonly params?: { readonly query?: { readonly cursor?: string } };
+}
+
+async function* pagesOf(get: Call<"get">, path: PagedPath, init: PageInit = {}): AsyncGenerator<Page, void> {
+  let { cursor } = init.params?.query ?? {};
+  for (;;) {
+    const query = { ...init.params?.query, ...(cursor && { cursor }) };
+    const page: Page = await get(path, { ...init, params: { ...init.params, query } });
+    yield page;
+    ({ cursor } = page.pagination);
+    if (!page.pagination.has_more) return;
+  }
+}
+
+/** A copy, so that the request can be sent again. */
+function withToken(request: Request, token: string | null): Request {
+  const copy = copyOf(request);
+  if (token !== null) copy.headers.set("authorization", `Bearer ${token}`);
+  return copy;
+}

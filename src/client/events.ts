@@ -1,0 +1,53 @@
+import type { webhooks } from "./api.d.ts";
+
+/** An event of any type. */
+export interface AnyEvent {
+  readonly type: string;
+  readonly version: number;
+  /** When it was published, ISO 8601 in UTC. */
+  readonly timestamp: string;
+  readonly data: unknown;
+}
+
+/** The events of every platform, told apart by `type`. */
+export type PlatformEvent = {
+  [Type in keyof webhooks]: webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
+}[keyof webhooks];
+
+/** What the headers of a delivery say. */
+export interface DeliveryInfo {
+  /** The same on every attempt and on both ways of delivery: remember it to do nothing twice. */
+  readonly id: string;
+  readonly eventId: string;
+  readonly subscriptionId: string;
+  /** Counts the deliveries of the subscription, so that a gap shows. */
+  readonly sequence: number;
+  /** Counts from 1. */
+  readonly attempt: number;
+  /** Whether it is a sample that somebody asked for. */
+  readonly isTest: boolean;
+}
+
+/** An event with its delivery. */
+export type ReceivedEvent<Event> = Event & { readonly delivery: DeliveryInfo };
+
+/** Reads an event whose signature is verified. Throws when the body is not one. */
+export function eventOf<Event extends AnyEvent>(
+  body: string,
+  header: (name: string) => string | null | undefined,
+): ReceivedEvent<Event> {
+  const event = JSON.parse(body) as Event;
+  if (typeof event?.type !== "string") throw new TypeError("the body is not an event");
+  const text = (name: string) => header(name) ?? "";
+  return {
+    ...event,
+    delivery: {
+      id: text("webhook-id"),
+      eventId: text("onair-event-id"),
+      subscriptionId: text("onair-subscription-id"),
+      sequence: Number(text("onair-sequence")),
+      attempt: Number(text("onair-attempt")),
+      isTest: text("onair-test") === "true",
+    },
+  };
+}

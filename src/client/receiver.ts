@@ -1,0 +1,186 @@
+import { Webhook, WebhookVerificationError } from "standardwebhooks";
+import { type AnyEvent, eventOf, type PlatformEvent, type ReceivedEvent } from "./events.ts";
+
+export interface ReceiverOptions<Event> {
+  /** The application's webhook secret, `whsec_…`. */
+  readonly secret: string;
+  /**
+   * Called for each event, once for each delivery. The platform gets its answer when this is done, and waits 15
+   * seconds: start longer work here and finish it elsewhere. An error makes the platform send the event again.
+   */
+  onEvent(event: ReceivedEvent<Event>): unknown;
+  /** Called with what `onEvent` threw; by default it is written to the console. */
+  onError?(error: unknown, event: ReceivedEvent<Event>): void;
+  /** Ids of deliveries to remember, so that repetitions do nothing; by default 10,000. */
+  readonly remember?: number;
+}
+
+/** Receives webhooks: a handler for `Request` and `Response`, and one for Express and Node's `http`. */
+export interface WebhookReceiver {
+  (request: Request): Promise<Response>;
+  /** For Express, before any parser of bodies, and for `http.createServer`. */
+  readonly node: (request: NodeRequest, response: NodeResponse) => Promise<void>;
+}
+
+/** The part of Node's `IncomingMessage`, and of the request of Express, that is used here. */
+interface NodeRequest extends AsyncIterable<Uint8Array> {
+  readonly method?: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** What a parser in front has made of the body. */
+  readonly body?: unknown;
+}
+
+/** The part of Node's `ServerResponse` that is used here. */
+interface NodeResponse {
+  writeHead(status: number, headers?: Record<string, string>): unknown;
+  end(body?: string): unknown;
+}
+
+/** The answer to a delivery. */
+interface Reply {
+  readonly status: number;
+  readonly text?: string;
+}
+
+/** A delivery as it arrived. */
+interface Arrived {
+  readonly method: string | undefined;
+  header(name: string): string | null | undefined;
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+const maxBodyBytes = 1024 * 1024;
+const defaultRemembered = 10_000;
+
+/**
+ * A receiver of webhooks that verifies them (Standard Webhooks) and hands over their events, each delivery once as long
+ * as its id is remembered. Answers 204, 401 to what is not genuine, and 500 when `onEvent` failed. `Own` are event types
+ * that the platform registered. Throws when the secret is none.
+ */
+export function receiver<Own extends AnyEvent = never>(
+  options: ReceiverOptions<PlatformEvent | Own>,
+): WebhookReceiver {
+  const { secret, onEvent, onError = logError, remember = defaultRemembered } = options;
+  if (!/^whsec_./.test(secret)) throw new TypeError("secret must be the webhook secret, whsec_…");
+  const webhook = new Webhook(secret);
+  const once = remembering(remember);
+
+  const receive = async ({ method, header, chunks }: Arrived): Promise<Reply> => {
+    if (method !== "POST") return { status: 405, text: "Webhooks are sent with POST" };
+    const body = await textOf(chunks());
+    if (body === null) return { status: 413, text: "The body is too large" };
+    const refusal = refusalOf(webhook, body, header);
+    if (refusal !== null) return { status: 401, text: refusal };
+    let event: ReceivedEvent<PlatformEvent | Own>;
+    try {
+      event = eventOf<PlatformEvent | Own>(body, header);
+    } catch {
+      return { status: 400, text: "The body is not an event" };
+    }
+    const isDone = await once(event.delivery.id, async () => {
+      try {
+        await onEvent(event);
+        return true;
+      } catch (error) {
+        onError(error, event);
+        return false;
+      }
+    });
+    return isDone ? { status: 204 } : { status: 500, text: "The event could not be handled" };
+  };
+
+  const web = async (request: Request): Promise<Response> => {
+    const { status, text } = await receive({
+      method: request.method,
+      header: (name) => request.headers.get(name),
+      chunks: () => chunksOf(request.body),
+    });
+    return new Response(text ?? null, { status });
+  };
+  const node = async (request: NodeRequest, response: NodeResponse): Promise<void> => {
+    const { status, text } = await receive({
+      method: request.method,
+      header: (name) => request.headers[name]?.toString(),
+      chunks: () => unparsed(request),
+    }).catch((error): Reply => {
+      // Express 4 would not notice.
+      logError(error);
+      return { status: 500, text: "The receiver is not set up rightly; its log says why" };
+    });
+    response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
+    response.end(text);
+  };
+  return Object.assign(web, { node });
+}
+
+/** The reason for which a delivery is not genuine; null when it is. */
+function refusalOf(webhook: Webhook, body: string, header: Arrived["header"]): string | null {
+  const names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+  const headers = Object.fromEntries(names.map((name) => [name, header(name) ?? ""]));
+  try {
+    webhook.verify(body, headers, { jsonParse: false });
+    return null;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.message;
+    throw error;
+  }
+}
+
+/** Does the work for an id once; a repetition has the same result, and does the work again only when it had failed. */
+function remembering(most: number) {
+  const done = new Map<string, Promise<boolean>>();
+  return async (id: string, work: () => Promise<boolean>): Promise<boolean> => {
+    const known = done.get(id);
+    if (known) return known;
+    const result = work();
+    done.set(id, result);
+    for (const oldest of done.keys()) {
+      if (done.size <= most) break;
+      done.delete(oldest);
+    }
+    const isDone = await result;
+    if (!isDone && done.get(id) === result) done.delete(id);
+    return isDone;
+  };
+}
+
+/** The body as text; null when it is longer than a webhook can be. */
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | null> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let bytes = 0;
+  let text = "";
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBodyBytes) return null;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+  const reader = body?.getReader();
+  while (reader) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+/** The bytes of a request of Node, also where a parser in front has kept them. */
+function unparsed(request: NodeRequest): AsyncIterable<Uint8Array> {
+  const { body } = request;
+  if (body === undefined) return request;
+  if (body instanceof Uint8Array) return once(body);
+  if (typeof body === "string") return once(new TextEncoder().encode(body));
+  throw new Error(
+    "The body was parsed before it could be verified: mount the receiver in front of express.json()",
+  );
+}
+
+async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield chunk;
+}
+
+function logError(error: unknown): void {
+  console.error(error);
+}

@@ -1,0 +1,120 @@
+import { errorOf } from "./errors.ts";
+
+/** Tokens, to be kept by a program that goes on with them later. */
+export interface Session {
+  readonly accessToken: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Of a user who signed in; each renewal gives another one. */
+  readonly refreshToken?: string;
+}
+
+/** Who the client is: an application, a user who signed in to it, or the owner of a token from elsewhere. */
+export interface Credentials {
+  /** An access token from elsewhere, which is not renewed. */
+  readonly token?: string;
+  readonly clientId?: string;
+  /** Public clients have none. */
+  readonly clientSecret?: string;
+  /** Scopes to ask for; by default all that the application may have. */
+  readonly scopes?: readonly string[];
+  /** Tokens of an earlier run; those of a user, with a refresh token, are renewed for that user. */
+  readonly session?: Session;
+  /** Called with new tokens, before they are used. */
+  saveSession?(session: Session): void | Promise<void>;
+}
+
+/** The access token of a client, which is fetched when it is first needed and renewed before it expires. */
+interface TokenSource {
+  /** The token to send; null for a client without credentials. */
+  current(): Promise<string | null>;
+  /** The next token after the server refused this one; null when there is no way to another. */
+  after(refused: string): Promise<string | null>;
+}
+
+type Send = (request: Request) => Promise<Response>;
+
+/** A token is renewed this long before it expires, or after nine tenths of its life. */
+const earlyMs = 60_000;
+
+/** Throws a `TypeError` when the credentials are incomplete. */
+export function tokenSource(url: string, credentials: Credentials, send: Send): TokenSource {
+  const { token, clientId, clientSecret, session } = credentials;
+  if (token !== undefined) return { current: async () => token, after: async () => null };
+  if (clientId === undefined) return { current: async () => null, after: async () => null };
+  if (clientSecret === undefined && session?.refreshToken === undefined)
+    throw new TypeError("a client id needs a client secret, or the session of a user");
+  return new RenewedToken(url, { ...credentials, clientId }, send);
+}
+
+class RenewedToken implements TokenSource {
+  #session: Session | null;
+  #renewAt: number;
+  /** The renewal under way, which all requests share. */
+  #renewal: Promise<Session> | null = null;
+
+  constructor(
+    private readonly url: string,
+    private readonly credentials: Credentials & { readonly clientId: string },
+    private readonly send: Send,
+  ) {
+    this.#session = credentials.session ?? null;
+    this.#renewAt = this.#session === null ? 0 : this.#session.expiresAt - earlyMs;
+  }
+
+  async current(): Promise<string> {
+    const session = this.#session;
+    if (session && Date.now() < this.#renewAt) return session.accessToken;
+    return (await this.#renew()).accessToken;
+  }
+
+  async after(refused: string): Promise<string> {
+    const session = this.#session;
+    if (session && session.accessToken !== refused) return session.accessToken;
+    return (await this.#renew()).accessToken;
+  }
+
+  #renew(): Promise<Session> {
+    this.#renewal ??= this.#fetch().finally(() => {
+      this.#renewal = null;
+    });
+    return this.#renewal;
+  }
+
+  async #fetch(): Promise<Session> {
+    const { clientId, clientSecret, scopes, saveSession } = this.credentials;
+    const refreshToken = this.#session?.refreshToken;
+    const form = new URLSearchParams({
+      ...(refreshToken === undefined
+        ? { grant_type: "client_credentials" }
+        : { grant_type: "refresh_token", refresh_token: refreshToken }),
+      client_id: clientId,
+      ...(clientSecret !== undefined && { client_secret: clientSecret }),
+      ...(scopes && refreshToken === undefined && { scope: scopes.join(" ") }),
+    });
+    const session = await requestToken(this.url, form, this.send);
+    await saveSession?.(session);
+    const lifeMs = session.expiresAt - Date.now();
+    this.#renewAt = session.expiresAt - Math.min(earlyMs, lifeMs / 10);
+    this.#session = session;
+    return session;
+  }
+}
+
+/** Asks the token endpoint. Throws `OnairError` when it refuses. */
+export async function requestToken(url: string, form: URLSearchParams, send: Send): Promise<Session> {
+  const askedAt = Date.now();
+  const request = new Request(`${url}/oauth/token`, { method: "POST", body: form, redirect: "manual" });
+  const response = await send(request);
+  if (!response.ok) throw await errorOf(response);
+  const answer = (await response.json()) as {
+    readonly access_token: string;
+    readonly expires_in: number;
+    readonly refresh_token?: string;
+  };
+  return {
+    accessToken: answer.access_token,
+    expiresAt: askedAt + answer.expires_in * 1000,
+    ...(answer.refresh_token !== undefined && { refreshToken: answer.refresh_token }),
+  };
+}

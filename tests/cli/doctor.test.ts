@@ -51,8 +51,7 @@ settled.close(true);
 const keyLines = value.split("\n").filter((line) => line !== "" && !line.startsWith("-----"));
 const secrets = [adminKey, webhook_secret, client_secret, token, ...keyLines];
 
-const server = await testServer({ data: served });
-await server.load("users", users);
+const server = await testServer({ data: served, users });
 const port = (url: string) => new URL(url).port;
 const addresses = ["--port", port(server.app.publicUrl), "--admin-port", port(server.app.adminUrl)];
 

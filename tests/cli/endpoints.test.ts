@@ -9,8 +9,7 @@ import { adminKey, testServer } from "../support/server.ts";
 const receiver = testReceiver(() => new Response(null, { status }));
 let status = 410;
 
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 const app = await server.application({ name: "Gone", webhook_url: receiver.url });
 await server.application({ name: "Silent" });
 await server.application({ name: "Reader", webhook_url: receiver.url, delivery: "stream" });

@@ -7,8 +7,7 @@ import { Receiver } from "../support/receiver.ts";
 import { startServer, temporaryDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 const app = await server.application({ delivery: "stream" });
 await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
 

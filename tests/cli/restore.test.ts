@@ -22,8 +22,7 @@ const args = ["--public-url", "https://api.example.com"];
 const onair = (...words: string[]) => run(["restore", ...words], { cwd: directory });
 let name: string;
 
-const server = await testServer({ data: served, args });
-await server.load("users", users);
+const server = await testServer({ data: served, args, users });
 const token = (await server.application()).token;
 const backup = await madeBackup((method, at) => server.admin(method, at));
 name = backupFiles(served)[0] ?? "";

@@ -6,8 +6,7 @@ import { users } from "../support/real-data.ts";
 import { Receiver, testReceiver } from "../support/receiver.ts";
 import { adminKey, startServer, temporaryDirectory, testServer } from "../support/server.ts";
 
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 const receiver = testReceiver();
 const app = await server.application({ webhook_url: receiver.url });
 await subscribe(

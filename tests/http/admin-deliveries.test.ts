@@ -3,14 +3,13 @@ import { hour, isoTime } from "../../src/domain/time.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { Clock, json, testServer } from "../support/server.ts";
+import { Clock, json, refusal, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 let status = 204;
 
 const receiver = testReceiver(() => new Response(null, { status }));
-const server = await testServer({ clock });
-await server.load("users", users);
+const server = await testServer({ clock, users });
 const one = await server.application({ webhook_url: receiver.url });
 const two = await server.application({ webhook_url: `${receiver.url}/2` });
 for (const app of [one, two]) await subscribe(server, app, ["kicks.gifted"]);
@@ -44,8 +43,10 @@ test("operators see the deliveries of all applications, or of one", async () => 
 
 test("a cursor of an application's own list is not one of the operators'", async () => {
   const own = await json<List>(await server.get("/public/v1/events/deliveries?limit=1", one.token));
-  const answer = await server.admin("GET", `/admin/v1/deliveries?cursor=${own.pagination.cursor}`);
-  expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([400, "invalid_cursor"]);
+  expect(await refusal(server.admin("GET", `/admin/v1/deliveries?cursor=${own.pagination.cursor}`))).toEqual([
+    400,
+    "invalid_cursor",
+  ]);
 });
 
 test("no answer carries a secret of an application", async () => {

@@ -23,8 +23,7 @@ async function getTokens(server: TestServer, app: TestApplication, count: number
 }
 
 test("the newest tokens of an application are good, and the oldest end at once, even when just used", async () => {
-  await using server = await startServer();
-  await server.load("users", users);
+  await using server = await startServer({ users });
   const [app, bystander] = [await server.application(), await server.application()];
   const [second = ""] = await getTokens(server, app, 1);
   const rest = await getTokens(server, app, appTokensKept - 2);

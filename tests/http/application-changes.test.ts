@@ -25,8 +25,7 @@ const followed = "channel.followed";
 const receivers: Receiver[] = [];
 const clients: StreamClient[] = [];
 
-const server = await testServer({ args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ args: ["--login-url", loginUrl], users });
 afterAll(async () => {
   for (const client of clients) client.close();
   for (const receiver of receivers) await receiver.stop();

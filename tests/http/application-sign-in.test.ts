@@ -13,13 +13,12 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
+import { Clock, json, refusal, type TestApplication, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
 /** What a change of an application means for those who sign in to it. */
-const server = await testServer({ clock, args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
 
 const newApp = (fields: object = {}) => server.application({ redirect_uris: [redirectUri], ...fields });
 const change = (app: TestApplication, fields: object) =>
@@ -110,8 +109,9 @@ test("RFC 6749, section 2.3.1: both client secrets are good while a rotation ove
 describe("a public application", () => {
   test("has no secret to rotate", async () => {
     const app = await newApp({ client_type: "public" });
-    const answer = await server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {});
-    expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([409, "conflict"]);
+    expect(await refusal(server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {}))).toEqual(
+      [409, "conflict"],
+    );
     expect((await refresh(server, app, (await userTokens(server, app)).refresh_token)).status).toBe(200);
   });
 

@@ -13,8 +13,7 @@ import { until } from "../support/until.ts";
 
 const path = "/public/v1/application";
 const clock = new Clock();
-const server = await testServer({ clock, args: ["--login-url", loginUrl, "--rate-limit", "100000"] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--login-url", loginUrl, "--rate-limit", "100000"], users });
 
 /** Answers with these statuses in turn, and then with 204. */
 const receiver = (...statuses: readonly number[]) =>

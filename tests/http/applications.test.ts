@@ -4,7 +4,7 @@ import { rotationLimits } from "../../src/domain/applications.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { Receiver, testReceiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, testServer } from "../support/server.ts";
+import { Clock, json, refusal, startServer, type TestApplication, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 const path = "/admin/v1/applications";
@@ -105,8 +105,7 @@ describe("listing", () => {
     ["DELETE", `${path}/01KATHZX5M9S3E6R8B2D4F7G1H/tokens`, 404, "not_found"],
   ])("%s %s is %i %s", async (method, address, status, code) => {
     const body = /^P/.test(method) ? {} : undefined;
-    const answer = await server.admin(method, address, body);
-    expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([status, code]);
+    expect(await refusal(server.admin(method, address, body))).toEqual([status, code]);
   });
 });
 
@@ -193,8 +192,7 @@ describe("disabling", () => {
     await subscribe(app);
     expect((await profile(app)).status).toBe(200);
     await patch(app.id, { disabled: true });
-    const refused = await profile(app);
-    expect([refused.status, (await json<{ code: string }>(refused)).code]).toEqual([401, "invalid_token"]);
+    expect(await refusal(profile(app))).toEqual([401, "invalid_token"]);
     const { client_id, client_secret } = app;
     const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
     const ask = () => server.get("/oauth/token", undefined, { method: "POST", body: form });

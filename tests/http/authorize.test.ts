@@ -15,8 +15,7 @@ import { Clock, json, startServer, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", `${loginUrl}?theme=dark`] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--login-url", `${loginUrl}?theme=dark`], users });
 const app = await server.application({ redirect_uris: [redirectUri] });
 
 const open = (fields: Fields, clientId = app.client_id) =>

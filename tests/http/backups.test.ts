@@ -16,7 +16,7 @@ import {
   sha256,
 } from "../support/backups.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { Clock, json, refusal, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -273,8 +273,7 @@ describe("several backups", () => {
       ["?limit=0", "invalid_parameter"],
       ["?limit=101", "invalid_parameter"],
     ] as const) {
-      const answer = await admin("GET", backupsPath + query);
-      expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([400, code]);
+      expect(await refusal(admin("GET", backupsPath + query))).toEqual([400, code]);
     }
   });
 

@@ -4,8 +4,7 @@ import { Clock, json, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock });
-await server.load("users", users);
+const server = await testServer({ clock, users });
 await server.load("categories", categories);
 await server.load("channels", channels);
 await server.load("livestreams", livestreams);

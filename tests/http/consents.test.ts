@@ -18,8 +18,7 @@ import { Clock, json, type TestApplication, testServer } from "../support/server
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
 
 const newApp = () => server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/" });
 const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;

@@ -79,8 +79,7 @@ describe("the lists", () => {
   };
 
   test("take their own cursors, also after a restart, and refuse those of every other list", async () => {
-    server = await startServer({ data: data.path });
-    await server.load("users", users);
+    server = await startServer({ data: data.path, users });
     await server.load("categories", categories);
     const [one, two] = [
       await server.application({ webhook_url: "http://127.0.0.1:9/hook" }),

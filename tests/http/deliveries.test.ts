@@ -15,7 +15,7 @@ import {
 } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";
+import { Clock, json, refusal, type TestApplication, testDirectory, testServer } from "../support/server.ts";
 
 const path = "/public/v1/events/deliveries";
 const clock = new Clock();
@@ -57,8 +57,8 @@ const server = await testServer({
   clock,
   data,
   args: ["--login-url", loginUrl],
+  users,
 });
-await server.load("users", users);
 beforeEach(async () => {
   status = 204;
   app = await server.application({ webhook_url: receiver.url, redirect_uris: [redirectUri] });
@@ -260,8 +260,7 @@ describe("an application neither sees nor repeats deliveries of another one", ()
       await server.get(`${subscriptionsPath}/${subscriptions[0]}`, other.token),
       await get(newId(), other.token),
     ]) {
-      const body = await json<{ code: string }>(response);
-      expect([response.status, body.code]).toEqual([404, "not_found"]);
+      expect(await refusal(response)).toEqual([404, "not_found"]);
     }
     expect((await list("", other.token)).data).toEqual([]);
     expect((await list(`?subscription_id=${subscriptions[0]}`, other.token)).data).toEqual([]);

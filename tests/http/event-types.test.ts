@@ -16,8 +16,7 @@ const schema = {
 };
 const raffle = { version: 1, schema, example: { winner: "ninja_fox", tickets: 3 } };
 
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 
 interface ListedType {
   readonly name: string;

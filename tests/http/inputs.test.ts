@@ -35,8 +35,7 @@ interface Asked {
   readonly isClosed: boolean;
 }
 
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
 const documents = await Promise.all(
   [server.app.publicUrl, server.app.adminUrl].map(async (origin) =>

@@ -15,8 +15,7 @@ import { Clock, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
 const app = await server.application({ redirect_uris: [redirectUri] });
 const other = await server.application({ redirect_uris: [redirectUri] });
 

@@ -16,8 +16,7 @@ import { Clock, json, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
 const app = await server.application({ name: "Chat bot", redirect_uris: [redirectUri] });
 
 const path = (challenge: string, rest = "") => `/admin/v1/login-requests/${challenge}${rest}`;

@@ -13,8 +13,7 @@ const http = { [oauth.allowInsecureRequests]: true };
 const web = "https://app.example/callback";
 const native = "http://127.0.0.1:51234/callback";
 
-const server = await testServer({ args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ args: ["--login-url", loginUrl], users });
 const url = new URL(server.app.publicUrl);
 const found = await oauth.discoveryRequest(url, { ...http, algorithm: "oauth2" });
 const issuer = await oauth.processDiscoveryResponse(url, found);

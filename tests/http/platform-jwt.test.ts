@@ -4,7 +4,7 @@ import { DomainError } from "../../src/domain/errors.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { platformJwtReader } from "../../src/http/platform-jwt.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, testServer } from "../support/server.ts";
+import { Clock, json, refusal, startServer, testServer } from "../support/server.ts";
 
 /** A platform that signs access tokens by itself, and publishes its keys. */
 const issuer = "https://platform.example";
@@ -35,8 +35,8 @@ published = [first.jwk];
 const server = await testServer({
   clock,
   args: ["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
+  users,
 });
-await server.load("users", users);
 const app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
 beforeEach(() => {
   respond = null;
@@ -190,7 +190,7 @@ describe("RFC 8725: is refused", () => {
     ["three parts that are none", async () => "a.b.c"],
   ])("%s", async (_, token) => {
     const answer = await server.get("/public/v1/users/xqcow", await token());
-    expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([401, "invalid_token"]);
+    expect(await refusal(answer)).toEqual([401, "invalid_token"]);
     expect(answer.headers.get("www-authenticate")).toContain('error="invalid_token"');
   });
 });
@@ -267,7 +267,7 @@ describe("the keys of the platform", () => {
     const { token } = await alone.application();
     expect((await alone.get("/public/v1/users/nobody", token)).status).toBe(404);
     const answer = await alone.get("/public/v1/users/nobody", await sign());
-    expect([answer.status, (await json<{ code: string }>(answer)).code]).toEqual([503, "unavailable"]);
+    expect(await refusal(answer)).toEqual([503, "unavailable"]);
     expect(answer.headers.get("retry-after")).toBe("5");
   });
 });

@@ -5,8 +5,7 @@ import { Clock, json, startServer, type TestServer, testServer } from "../suppor
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--rate-limit", "60"] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--rate-limit", "60"], users });
 
 const limits = ({ headers }: Response) =>
   ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));

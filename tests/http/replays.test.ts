@@ -39,8 +39,7 @@ const receiver = testReceiver(async () => {
   await gate?.promise;
   return new Response(null, { status });
 });
-const server = await testServer({ clock, data, args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, data, args: ["--login-url", loginUrl], users });
 beforeEach(async () => {
   status = 204;
   gate = null;

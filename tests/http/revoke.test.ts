@@ -11,8 +11,7 @@ import {
 import { users } from "../support/real-data.ts";
 import { testServer } from "../support/server.ts";
 
-const server = await testServer({ args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ args: ["--login-url", loginUrl], users });
 const app = await server.application({ redirect_uris: [redirectUri] });
 const publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
 

@@ -6,8 +6,7 @@ import { users } from "../support/real-data.ts";
 import { adminKey, json, startServer, testServer } from "../support/server.ts";
 
 /** The rules that hold for every route of the public API. */
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 const app = await server.application();
 
 interface ErrorBody {

@@ -8,8 +8,7 @@ const path = "/public/v1/events/subscriptions";
 const webhook_url = "http://127.0.0.1:9/hook";
 const ulid = new RegExp(ulidPattern);
 
-const server = await testServer();
-await server.load("users", users);
+const server = await testServer({ users });
 
 interface Item {
   name: string;

@@ -12,8 +12,7 @@ const clock = new Clock(Date.now() - 4 * minute);
 let answer: () => Response | Promise<Response> = () => new Response(null, { status: 204 });
 
 const receiver = testReceiver(() => answer());
-const server = await testServer({ clock });
-await server.load("users", users);
+const server = await testServer({ clock, users });
 const app = await server.application({ webhook_url: receiver.url });
 
 interface Exchange {

@@ -8,8 +8,7 @@ import { Clock, json, testDirectory, testServer } from "../support/server.ts";
 const clock = new Clock();
 const data = testDirectory();
 
-const server = await testServer({ clock, data: data });
-await server.load("users", users);
+const server = await testServer({ clock, data: data, users });
 const app = await server.application();
 
 type Fields = Record<string, string>;

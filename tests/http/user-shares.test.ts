@@ -15,8 +15,7 @@ const clock = new Clock();
 const tokens: string[] = [];
 
 // A share of 2 for each user, of 30 for all of them, and of 30 for the application.
-const server = await testServer({ clock, args: ["--stream-limit", "30", "--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, args: ["--stream-limit", "30", "--login-url", loginUrl], users });
 const receiver = testReceiver();
 const app = await server.application({
   delivery: "both",

@@ -9,8 +9,7 @@ const path = "/public/v1/events/subscriptions";
 const follow = { name: "channel.followed", version: 1 };
 
 /** Event subscriptions with the token of a user: section 4.3 of the public document, "authenticated user". */
-const server = await testServer({ args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ args: ["--login-url", loginUrl], users });
 
 interface Row {
   readonly id: string;

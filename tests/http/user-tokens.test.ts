@@ -24,8 +24,7 @@ import { Clock, json, testDirectory, testServer } from "../support/server.ts";
 const clock = new Clock();
 const data = testDirectory();
 
-const server = await testServer({ clock, data, args: ["--login-url", loginUrl] });
-await server.load("users", users);
+const server = await testServer({ clock, data, args: ["--login-url", loginUrl], users });
 const redirect_uris = [redirectUri];
 const confidential = await server.application({ redirect_uris });
 const publicClient = await server.application({ redirect_uris, client_type: "public" });

@@ -18,8 +18,7 @@ const receiver = testReceiver(() =>
     ? new Response("TypeError: gift is undefined at hook.js:12", { status: 500 })
     : new Response(null, { status: 204 }),
 );
-const server = await testServer({ clock });
-await server.load("users", users);
+const server = await testServer({ clock, users });
 const app = await server.application({ webhook_url: receiver.url });
 
 interface Delivery {

@@ -1,4 +1,3 @@
-import { newId } from "../../src/domain/ids.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { watchedStore } from "../../src/engine/watched-store.ts";
@@ -8,6 +7,7 @@ import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.t
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { eventSink } from "../../src/webhooks/event-sink.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
+import { storedApplication } from "./store.ts";
 
 const now = () => Date.parse("2026-01-14T16:00:00.000Z");
 const answered = {
@@ -21,44 +21,41 @@ const answered = {
 export const ok: SendResult = { ...answered, class: "ok", status: 204 };
 export const gone: SendResult = { ...answered, class: "status", status: 410 };
 
-/** An application that is subscribed to `channel.followed` of user 1; gives its id. */
-export async function subscriber(store: Store): Promise<string> {
-  const at = isoTime(now());
-  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-  const id = newId();
-  await store.applications.create({
-    id,
-    name: "Test",
-    client_type: "confidential",
-    webhook_url: "https://receiver.test/",
-    webhook_secret: newWebhookSecret(),
-    scopes: [],
-    redirect_uris: [],
-    rate_limit: null,
-    subscription_limit: null,
-    created_at: at,
-    updated_at: at,
-    client_secret_hash: new Uint8Array(32),
-  });
-  const key = { app_id: id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+/** An application that is subscribed to `channel.followed` of a broadcaster; gives its id. */
+export async function subscriber(
+  store: Store,
+  { broadcaster = 1, webhook_url = "https://receiver.test/" } = {},
+): Promise<string> {
+  const user = userFrom({ id: broadcaster, username: `user_${broadcaster}` });
+  await store.users.upsert([user], isoTime(now()));
+  const id = await storedApplication(store, { webhook_url, webhook_secret: newWebhookSecret() });
+  const key = { app_id: id, broadcaster_user_id: broadcaster, event: "channel.followed", version: 1 };
   await store.subscriptions.subscribe([key], 1, now());
   return id;
 }
 
-/**
- * A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so.
- *
- * @param record instead of the store's, to keep results from the disk
- */
-export function dispatching(store: Store, record: Store["deliveries"]["record"] = store.deliveries.record) {
+interface Dispatching {
+  /** Instead of the store's, to keep results from the disk. */
+  readonly record?: Store["deliveries"]["record"];
+  /** Answers in place of the test. */
+  readonly send?: (request: SendRequest) => Promise<SendResult>;
+  readonly connections?: number;
+}
+
+/** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
+export function dispatching(
+  store: Store,
+  { record = store.deliveries.record, send, connections }: Dispatching = {},
+) {
   const sent: { sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
   const sender = {
-    async send({ headers, url }: SendRequest): Promise<SendResult> {
+    async send(request: SendRequest): Promise<SendResult> {
+      const { headers, url } = request;
       const { promise, resolve: answer } = Promise.withResolvers<SendResult>();
       sent.push({ sequence: Number(headers["onair-sequence"]), url, answer });
       if (receiver.answersAll) answer(ok);
-      return promise;
+      return send ? send(request) : promise;
     },
   };
   const dispatcher = createDispatcher({
@@ -69,6 +66,7 @@ export function dispatching(store: Store, record: Store["deliveries"]["record"] 
     now,
     steady: now,
     random: () => 0.5,
+    ...(connections !== undefined && { connections }),
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);
@@ -80,17 +78,25 @@ export function dispatching(store: Store, record: Store["deliveries"]["record"] 
     /** The store that tells the dispatcher of changes. */
     store: watchedStore(store, dispatcher),
     now,
-    publish: (id: string) =>
+    publish: (id: string, broadcaster = 1) =>
       publish({
         id,
         name: "channel.followed",
         version: 1,
-        broadcaster_user_id: 1,
+        broadcaster_user_id: broadcaster,
         body: "{}",
         fingerprint: Buffer.from(id),
         published_at: now(),
         expires_at: null,
       }),
+    /** Resolves when everything that was started is on disk, and nothing more is about to start. */
+    async settled() {
+      for (let quiet = 0; quiet < 5; ) {
+        const { inFlight, queued, unrecorded } = dispatcher.stats;
+        quiet = inFlight + queued + unrecorded === 0 ? quiet + 1 : 0;
+        await Bun.sleep(1);
+      }
+    },
     async stop() {
       stopping.abort();
       await running;

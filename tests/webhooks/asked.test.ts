@@ -60,8 +60,7 @@ beforeAll(async () => {
         return new Response(null, { status: isPoor ? failing : 204 });
       }),
   );
-  server = await startServer({ clock, steady });
-  await server.load("users", users);
+  server = await startServer({ clock, steady, users });
 });
 beforeEach(async () => {
   failing = 500;

@@ -124,8 +124,7 @@ describe("real names, an application, and two events that arrive", () => {
 describe("who gets what", () => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startServer();
-    await server.load("users", users);
+    server = await startServer({ users });
   });
   afterAll(() => server.stop());
 
@@ -227,8 +226,7 @@ describe("who gets what", () => {
 describe("publishing", () => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startServer();
-    await server.load("users", users);
+    server = await startServer({ users });
   });
   afterAll(() => server.stop());
 

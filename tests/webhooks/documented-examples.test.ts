@@ -52,8 +52,7 @@ let app: TestApplication;
 const receiver = new Receiver();
 
 beforeAll(async () => {
-  server = await startServer();
-  await server.load("users", users);
+  server = await startServer({ users });
   app = await server.application({ webhook_url: receiver.url });
   await subscribe(server, app, Object.keys(examples));
 });

@@ -1,27 +1,36 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { afterThisTest } from "../support/after-tests.ts";
 import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 let store: Store;
 beforeEach(() => {
-  directory = temporaryDirectory();
-  store = openStore(directory.path);
+  directory = ownDirectory();
+  store = openStore(directory);
+  afterThisTest(() => store.close());
 });
-afterEach(async () => {
-  await store.close();
-  directory.remove();
-});
+/** Does not record what was sent until the disk has space again. */
+const fullDisk = () => {
+  const disk = { isFull: true };
+  const record: Store["deliveries"]["record"] = async (...batch) => {
+    if (disk.isFull) throw new Error("the disk is full");
+    await store.deliveries.record(...batch);
+  };
+  return { disk, record };
+};
 
 test("what is published does not overtake first attempts that are on their way back into the store", async () => {
   const application = await subscriber(store);
   const recording = Promise.withResolvers<void>();
-  const { dispatcher, sent, receiver, publish, stop } = dispatching(store, async (...batch) => {
-    await recording.promise;
-    await store.deliveries.record(...batch);
+  const { dispatcher, sent, receiver, publish, stop } = dispatching(store, {
+    async record(...batch) {
+      await recording.promise;
+      await store.deliveries.record(...batch);
+    },
   });
 
   for (let i = 1; i <= 20; i++) await publish(`e${i}`);
@@ -45,24 +54,21 @@ test.each(["enabled by hand", "given another URL"])(
   "a 410 that a full disk keeps from being recorded does not disable what is %s meanwhile",
   async (how) => {
     const application = await subscriber(store);
-    let isFull = true;
-    const one = dispatching(store, async (...batch) => {
-      if (isFull) throw new Error("the disk is full");
-      await store.deliveries.record(...batch);
-    });
+    const { disk, record } = fullDisk();
+    const one = dispatching(store, { record });
     await one.publish("e1");
     await until(() => one.sent.length === 1);
     one.sent[0]?.answer(gone);
     const changes = { webhook_url: "https://other.test/" };
     if (how === "enabled by hand") await one.dispatcher.enable(application);
     else await one.store.applications.update(application, changes, one.now());
-    isFull = false;
+    disk.isFull = false;
     await until(() => one.dispatcher.stats.unrecorded === 0);
     expect(await store.endpoints.failing()).toEqual([]);
     await one.stop();
     // Nor in the next process.
     await store.close();
-    store = openStore(directory.path);
+    store = openStore(directory);
     expect(await store.endpoints.failing()).toEqual([]);
     const next = dispatching(store);
     await next.publish("e2");
@@ -74,16 +80,13 @@ test.each(["enabled by hand", "given another URL"])(
 
 test("a retry that is not recorded yet when the endpoint is enabled is due at once, as those that are", async () => {
   const application = await subscriber(store);
-  let isFull = true;
-  const one = dispatching(store, async (...batch) => {
-    if (isFull) throw new Error("the disk is full");
-    await store.deliveries.record(...batch);
-  });
+  const { disk, record } = fullDisk();
+  const one = dispatching(store, { record });
   await one.publish("e1");
   await until(() => one.sent.length === 1);
   one.sent[0]?.answer({ ...gone, status: 500 });
   await one.dispatcher.enable(application);
-  isFull = false;
+  disk.isFull = false;
   one.receiver.answersAll = true;
   await until(() => one.sent.length === 2);
   await one.stop();

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { hour, minute, second } from "../../src/domain/time.ts";
 import { verify } from "../../src/webhooks/signature.ts";
+import { afterTests, afterThisTest } from "../support/after-tests.ts";
 import {
   event,
   publish,
@@ -11,28 +12,21 @@ import {
   subscriptionsPath,
 } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { type Received, Receiver } from "../support/receiver.ts";
-import {
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  temporaryDirectory,
-} from "../support/server.ts";
+import { ownReceiver, type Received, type Receiver, testReceiver } from "../support/receiver.ts";
+import { Clock, json, startServer, type TestApplication, testDirectory } from "../support/server.ts";
 
 const clock = new Clock();
 const steady = new Clock(0);
-const data = temporaryDirectory();
-let server: TestServer;
-let receiver: Receiver;
+const data = testDirectory();
+const receiver = testReceiver(() => new Response("no", { status }));
+let server = await startServer({ clock, steady, data, users });
+afterTests(() => server.stop());
 let app: TestApplication;
 let status = 204;
 /** Another one for each test, so that the applications of earlier ones get nothing. */
 let broadcaster = 0;
 let tests = 0;
 const kick = (more: object = {}) => event("kicks.gifted", { broadcaster_user_id: broadcaster, ...more });
-const start = () => startServer({ clock, steady, data: data.path });
 
 /** Time goes by: both clocks move, and what is due by then is sent. */
 async function pass(ms: number): Promise<void> {
@@ -44,23 +38,18 @@ const endpoint = () => server.app.store.endpoints.find(app.id);
 const waiting = async () =>
   (await server.app.store.deliveries.pending()).filter(({ application_id }) => application_id === app.id);
 
-beforeAll(async () => {
-  receiver = new Receiver(() => new Response("no", { status }));
-  server = await start();
-  await server.load("users", users);
-});
 beforeEach(async () => {
-  app = await server.application({ webhook_url: receiver.url });
   broadcaster = users[tests++ % users.length]?.id ?? 0;
-  await subscribe(server, app, ["kicks.gifted"], broadcaster);
+  app = await subscribedTo(receiver);
   status = 204;
   receiver.received.length = 0;
 });
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-  data.remove();
-});
+/** An application whose webhook is this receiver. */
+async function subscribedTo({ url }: Receiver): Promise<TestApplication & { subscription: string }> {
+  const other = await server.application({ webhook_url: url });
+  const [subscription = ""] = await subscribe(server, other, ["kicks.gifted"], broadcaster);
+  return { ...other, subscription };
+}
 
 /** A first failure, and then time until the endpoint is disabled, with a restart on the way. */
 async function failForADay(): Promise<void> {
@@ -69,7 +58,7 @@ async function failForADay(): Promise<void> {
   await settled(server);
   await pass(5 * minute);
   await server.stop();
-  server = await start();
+  server = await startServer({ clock, steady, data });
   for (let passed = 0; passed < 24; passed++) {
     await publish(server, kick());
     await pass(hour);
@@ -115,15 +104,11 @@ describe("an endpoint that fails everything", () => {
   test("is tried anew when its application gets another URL", async () => {
     await failForADay();
     await publish(server, kick());
-    const other = new Receiver();
-    try {
-      await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: other.url });
-      await other.arrived(1);
-      expect(await endpoint()).toMatchObject({ disabled_at: null, failing_since: null });
-    } finally {
-      await settled(server);
-      await other.stop();
-    }
+    const other = ownReceiver();
+    afterThisTest(() => settled(server));
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: other.url });
+    await other.arrived(1);
+    expect(await endpoint()).toMatchObject({ disabled_at: null, failing_since: null });
   });
 });
 
@@ -173,64 +158,41 @@ test("five failures in a row stop everything but a probe, and no attempts are us
 });
 
 test("an endpoint that asks for patience is left alone as a whole", async () => {
-  const [busy, calm] = [
-    new Receiver(() => new Response(null, { status: 429, headers: { "retry-after": "60" } })),
-    receiver,
-  ];
-  try {
-    const other = await server.application({ webhook_url: busy.url });
-    await subscribe(server, other, ["kicks.gifted"], broadcaster);
-    await publish(server, kick());
-    await settled(server);
-    await publish(server, kick());
-    await calm.arrived(2);
-    await settled(server);
-    expect(busy.received.length).toBe(1);
-  } finally {
-    await busy.stop();
-  }
+  const busy = ownReceiver(() => new Response(null, { status: 429, headers: { "retry-after": "60" } }));
+  await subscribedTo(busy);
+  await publish(server, kick());
+  await settled(server);
+  await publish(server, kick());
+  await receiver.arrived(2);
+  await settled(server);
+  expect(busy.received.length).toBe(1);
 });
 
 test("where a subscription is removed while its deliveries wait, none of them is sent", async () => {
   const release = Promise.withResolvers<Response>();
-  const slow = new Receiver(() => release.promise);
-  try {
-    const other = await server.application({ webhook_url: slow.url });
-    const [id = ""] = await subscribe(server, other, ["kicks.gifted"], broadcaster);
-    await publishAll(
-      server,
-      Array.from({ length: 50 }, () => kick()),
-    );
-    await slow.arrived(8);
-    const gone = await server.get(`/public/v1/events/subscriptions?id=${id}`, other.token, {
-      method: "DELETE",
-    });
-    expect(gone.status).toBe(204);
-    release.resolve(new Response(null, { status: 204 }));
-    await settled(server);
-    expect(slow.received.length).toBe(8);
-  } finally {
-    release.resolve(new Response(null));
-    await slow.stop();
-  }
+  const slow = ownReceiver(() => release.promise);
+  const other = await subscribedTo(slow);
+  const waiting = Array.from({ length: 50 }, () => kick());
+  await publishAll(server, waiting);
+  await slow.arrived(8);
+  const path = `${subscriptionsPath}?id=${other.subscription}`;
+  expect((await server.get(path, other.token, { method: "DELETE" })).status).toBe(204);
+  release.resolve(new Response(null, { status: 204 }));
+  await settled(server);
+  expect(slow.received.length).toBe(8);
 });
 
 describe("while an attempt is under way", () => {
   let held: PromiseWithResolvers<Response>;
   let slow: Receiver;
-  let other: TestApplication;
-  let subscription: string;
+  let other: Awaited<ReturnType<typeof subscribedTo>>;
   beforeEach(async () => {
     held = Promise.withResolvers();
-    slow = new Receiver((_, number) => (number === 1 ? held.promise : new Response(null, { status: 204 })));
-    other = await server.application({ webhook_url: slow.url });
-    [subscription = ""] = await subscribe(server, other, ["kicks.gifted"], broadcaster);
+    slow = ownReceiver((_, number) => (number === 1 ? held.promise : new Response(null, { status: 204 })));
+    afterThisTest(() => settled(server));
+    other = await subscribedTo(slow);
     await publish(server, kick());
     await slow.arrived(1);
-  });
-  afterEach(async () => {
-    await settled(server);
-    await slow.stop();
   });
   const pendingOf = async () =>
     (await server.app.store.deliveries.pending()).filter(({ application_id }) => application_id === other.id);
@@ -238,7 +200,7 @@ describe("while an attempt is under way", () => {
   test.each([204, 500])(
     "its subscription is removed, and it ends with %d: nothing more is sent",
     async (code) => {
-      await server.get(`${subscriptionsPath}?id=${subscription}`, other.token, { method: "DELETE" });
+      await server.get(`${subscriptionsPath}?id=${other.subscription}`, other.token, { method: "DELETE" });
       held.resolve(new Response(null, { status: code }));
       await settled(server);
       await pass(minute);

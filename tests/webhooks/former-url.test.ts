@@ -1,14 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { afterThisTest } from "../support/after-tests.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
+import { ownReceiver, type Receiver } from "../support/receiver.ts";
 import {
   Clock,
   json,
-  startServer,
+  ownDirectory,
+  ownServer,
   type TestApplication,
   type TestServer,
-  temporaryDirectory,
 } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -17,8 +18,7 @@ import { until } from "../support/until.ts";
  */
 
 const clock = new Clock();
-const start = () => startServer({ clock, data: data.path });
-let data: ReturnType<typeof temporaryDirectory>;
+let data: string;
 let server: TestServer;
 let former: Receiver;
 let present: Receiver;
@@ -29,19 +29,13 @@ let held: PromiseWithResolvers<number>;
 
 beforeEach(async () => {
   held = Promise.withResolvers();
-  former = new Receiver(async () => new Response(null, { status: await held.promise }));
-  present = new Receiver();
-  data = temporaryDirectory();
-  server = await start();
-  await server.load("users", users);
+  former = ownReceiver(async () => new Response(null, { status: await held.promise }));
+  present = ownReceiver();
+  data = ownDirectory();
+  server = await ownServer({ clock, data, users });
+  afterThisTest(() => held.resolve(204));
   app = await server.application({ webhook_url: former.url });
   [subscription = ""] = await subscribe(server, app, ["kicks.gifted"]);
-});
-afterEach(async () => {
-  held.resolve(204);
-  await server.stop();
-  await Promise.all([former.stop(), present.stop()]);
-  data.remove();
 });
 
 const kick = (id: string) => publish(server, event("kicks.gifted", { id }));
@@ -135,7 +129,7 @@ test.each(["by hand", "by another URL"])(
     await settled(server);
     expect(await status()).toBe("enabled");
     await server.stop();
-    server = await start();
+    server = await ownServer({ clock, data });
     expect(await server.app.store.endpoints.failing()).toEqual([]);
     await move();
     await kick("after");

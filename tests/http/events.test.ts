@@ -1,0 +1,94 @@
+import { expect, test } from "bun:test";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { json, testServer } from "../support/server.ts";
+
+// Publishing: `POST /admin/v1/events`.
+
+const server = await testServer({ users });
+
+test("the same id again is answered as before and sends nothing", async () => {
+  const receiver = ownReceiver();
+  const app = await server.application({ webhook_url: receiver.url });
+  await subscribe(server, app, ["channel.followed", "kicks.gifted"]);
+  const first = await publish(server, event("channel.followed", { id: "evt-1" }));
+  const again = await publish(server, event("channel.followed", { id: "evt-1" }));
+  expect(first.body).toEqual({ id: "evt-1", deliveries: 1 });
+  expect(again).toEqual(first);
+  const other = await publish(server, event("kicks.gifted", { id: "evt-1" }));
+  expect([other.status, other.body["code"]]).toEqual([409, "conflict"]);
+  await publish(server, event("kicks.gifted", { id: "evt-2" }));
+  await receiver.arrived(2);
+  expect(receiver.received.map(({ headers }) => headers["onair-event-id"]).sort()).toEqual([
+    "evt-1",
+    "evt-2",
+  ]);
+});
+
+test.each<[string, object, string[]]>([
+  ["nothing at all", {}, ["broadcaster_user_id", "data", "name", "version"]],
+  ["an unknown event", { ...event("channel.followed"), name: "channel.raided" }, ["name"]],
+  ["an unknown version", { ...event("channel.followed"), version: 2 }, ["version"]],
+  ["an unknown broadcaster", event("channel.followed", { broadcaster_user_id: 5 }), ["broadcaster_user_id"]],
+  ["an id of another alphabet", event("channel.followed", { id: "a b" }), ["id"]],
+  [
+    "a payload that does not fit",
+    event("channel.followed", { data: { follower: 1 } }),
+    ["data.broadcaster", "data.follower"],
+  ],
+])("%s is refused with all wrong fields, and nothing is kept", async (_, body, fields) => {
+  const answer = await publish(server, body);
+  expect(answer.status).toBe(400);
+  expect(answer.body["code"]).toBe("invalid_parameter");
+  const errors = answer.body["errors"] as { field: string }[];
+  expect(errors.map(({ field }) => field).sort()).toEqual(fields);
+});
+
+test("an atomic batch with a bad line keeps nothing and sends nothing; without it, all of it", async () => {
+  const receiver = ownReceiver();
+  const app = await server.application({ webhook_url: receiver.url });
+  await subscribe(server, app, ["kicks.gifted"], 1002);
+  const kick = (id: string, more: object = {}) =>
+    event("kicks.gifted", { broadcaster_user_id: 1002, id, ...more });
+  const post = async (...events: object[]) => {
+    const lines = events.map((one) => JSON.stringify(one)).join("\n");
+    return json<object>(await server.admin("POST", "/admin/v1/events?atomic=true", lines));
+  };
+  const unfit = { data: { gift: 1 } };
+  expect(await post(kick("all-1"), kick("all-2", unfit), kick("all-3"))).toMatchObject({
+    accepted: 0,
+    rejected: 1,
+    errors: [{ line: 2 }],
+  });
+  // Found out only inside the transaction: nothing of the first line may stay behind.
+  expect(await post(kick("all-1"), kick("all-2", { broadcaster_user_id: 5 }))).toEqual({
+    accepted: 0,
+    rejected: 1,
+    errors: [{ line: 2, message: "broadcaster_user_id is not a known user" }],
+  });
+  expect(await post(kick("all-3"), kick("all-1"))).toEqual({ accepted: 2, rejected: 0, errors: [] });
+  const arrived = await receiver.arrived(2);
+  expect(arrived.map(({ headers }) => headers["onair-event-id"]).sort()).toEqual(["all-1", "all-3"]);
+  expect(arrived.map(({ headers }) => headers["onair-sequence"]).sort()).toEqual(["1", "2"]);
+});
+
+test("a bad line in the middle is refused alone", async () => {
+  const lines = [
+    JSON.stringify(event("channel.followed")),
+    '{"name":',
+    JSON.stringify(event("channel.followed", { broadcaster_user_id: 5 })),
+    "",
+    JSON.stringify(event("kicks.gifted")),
+  ];
+  const response = await server.admin("POST", "/admin/v1/events", lines.join("\n"));
+  expect(response.status).toBe(202);
+  expect(await json<object>(response)).toEqual({
+    accepted: 2,
+    rejected: 2,
+    errors: [
+      { line: 2, message: "The line is not valid JSON" },
+      { line: 3, message: "broadcaster_user_id is not a known user" },
+    ],
+  });
+});

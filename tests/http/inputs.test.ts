@@ -149,6 +149,7 @@ describe("a body", () => {
       "POST /admin/v1/applications/{id}/client-secret",
       "POST /admin/v1/applications/{id}/tokens",
       "POST /admin/v1/applications/{id}/webhook-secret",
+      "POST /public/v1/application/webhook-secret",
       "POST /public/v1/events/test",
       "PUT /admin/v1/login-requests/{challenge}/reject",
     ]);

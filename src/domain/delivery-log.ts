@@ -1,4 +1,5 @@
 import type { Attempt, DeliveryStatus } from "./deliveries.ts";
+import type { DisabledReason } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
 
 /** The log entry of a delivery. Times are milliseconds since the epoch. */
@@ -78,5 +79,14 @@ export function noReceiver(): DomainError {
   return new DomainError(
     "conflict",
     "The application is disabled, has no webhook URL, or uses only the event stream, which can be read once more",
+  );
+}
+
+/** The error when the endpoint is disabled. */
+export function disabledReceiver(reason: DisabledReason): DomainError {
+  const why = reason === "gone" ? "it answered 410" : "it failed for too long";
+  return new DomainError(
+    "conflict",
+    `The endpoint is disabled, because ${why}; nothing is sent before it is enabled again`,
   );
 }

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from "./deliveries.ts";
-import type { DeliveryScope } from "./delivery-log.ts";
+import { type DeliveryScope, maxAttempts } from "./delivery-log.ts";
 import { DomainError, type FieldProblem, invalidFields } from "./errors.ts";
 import { day } from "./time.ts";
 
@@ -45,6 +45,13 @@ export interface ReplaySkips {
   /** The delivery has reached the most attempts. */
   readonly attempts_used_up: number;
 }
+
+/** What is said of a delivery that is not sent again. */
+export const notSentAgain: Readonly<Record<keyof ReplaySkips, string>> = {
+  subscription_deleted: "Its subscription was deleted, so it cannot be sent again",
+  body_not_kept: "The body of its event is no longer kept, so it cannot be sent again",
+  attempts_used_up: `It was attempted ${maxAttempts} times, which is as often as a delivery may be`,
+};
 
 export const replayLimits = {
   maxRangeMs: 31 * day,

@@ -3,6 +3,7 @@ import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sq
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type DeliveryScope, everything } from "../../domain/delivery-log.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { afterStep, type Candidate, type ReplayRow, shownReplay } from "../replay-rows.ts";
 import type { ReplayStore } from "../replays.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryIndexes } from "./deliveries/indexes.ts";
@@ -10,8 +11,6 @@ import { deliveryLog } from "./deliveries/log.ts";
 import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
 import { receiverCheck, requeuer } from "./deliveries/requeue.ts";
 import { deliveries, endpoints, replays } from "./schema/events.ts";
-
-type ReplayRow = typeof replays.$inferSelect;
 
 /** What one step looks at, at most. */
 const maxRows = 500;
@@ -98,25 +97,12 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   const isTooOld = ({ created_at }: ReplayRow, now: number) => now - created_at >= replayLimits.maxAgeMs;
 
   const step = (replay: ReplayRow, now: number): void => {
-    const left = room(replay, now);
     const { seqs, behind } = ahead(replay);
-    const after = { ...replay, position: behind };
-    for (const seq of seqs) {
-      if (after.queued - replay.queued >= left) {
-        after.position = seq;
-        break;
-      }
-      if (!isAsked(replay, seq)) continue;
-      const reason = replay.dry_run ? obstacle(seq) : requeue(seq, now);
-      after.matched++;
-      if (reason === null) after.queued++;
-      else after[skipColumns[reason]]++;
-    }
-    if (after.position >= replay.end) {
-      after.state = "completed";
-      after.finished_at = now;
-    }
-    orm.update(replays).set(after).where(eq(replays.id, replay.id)).run();
+    const asked = seqs.filter((seq) => isAsked(replay, seq));
+    const candidates = asked.map((seq): Candidate => ({ seq, obstacle: obstacle(seq) }));
+    const after = afterStep(replay, candidates, { left: room(replay, now), behind, now });
+    if (!replay.dry_run) for (const seq of after.queued) requeue(seq, now);
+    orm.update(replays).set(after.replay).where(eq(replays.id, replay.id)).run();
   };
 
   const create = (replay: NewReplay): Replay => {
@@ -127,12 +113,12 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
       .from(replays)
       .where(and(eq(replays.application_id, application_id), isRunning))
       .all();
-    checkBeside(replay, others.map(shown));
+    checkBeside(replay, others.map(shownReplay));
     forgetOld(orm, replay);
     const behind = last() + 1;
     const [first, end] = [Math.min(since(from), behind), Math.min(since(to), behind)];
     const row = { ...rest, application_id, from_at: from, to_at: to, first, end, position: first };
-    return shown(
+    return shownReplay(
       orm
         .insert(replays)
         .values({ ...row, state: "running" })
@@ -149,17 +135,24 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
         .from(replays)
         .where(and(eq(replays.id, id), within(scope)))
         .get();
-      return row ? shown(row) : null;
+      return row ? shownReplay(row) : null;
     },
     page: async (scope, limit) =>
-      orm.select().from(replays).where(within(scope)).orderBy(desc(replays.id)).limit(limit).all().map(shown),
+      orm
+        .select()
+        .from(replays)
+        .where(within(scope))
+        .orderBy(desc(replays.id))
+        .limit(limit)
+        .all()
+        .map(shownReplay),
     cancel: (scope, id, now) =>
       commit(() => {
         end(id, scope, now);
         const isIt = and(eq(replays.id, id), within(scope));
         return orm.select({ id: replays.id }).from(replays).where(isIt).get() !== undefined;
       }),
-    running: async () => running.all().map(shown),
+    running: async () => running.all().map(shownReplay),
     async advance(id, now) {
       // Asked outside of a commit, because many may wait for a long time.
       const waiting = runningOne.get({ id });
@@ -196,27 +189,4 @@ function forgetOld(orm: BunSQLiteDatabase, { application_id, broadcaster_user_id
     keep(ofUser, eq(replays.broadcaster_user_id, user));
     keep(users, isNotNull(replays.broadcaster_user_id));
   }
-}
-
-const skipColumns = {
-  body_not_kept: "skipped_body",
-  subscription_deleted: "skipped_subscription",
-  attempts_used_up: "skipped_attempts",
-} as const;
-
-function shown(row: ReplayRow): Replay {
-  const { from_at: from, to_at: to, first, end, position, ...rest } = row;
-  const { skipped_body, skipped_subscription, skipped_attempts, ...replay } = rest;
-  const progress = end <= first ? 1 : Math.min(1, (position - first) / (end - first));
-  return {
-    ...replay,
-    from,
-    to,
-    progress: replay.state === "completed" ? 1 : Math.floor(progress * 1_000) / 1_000,
-    skipped: {
-      body_not_kept: skipped_body,
-      subscription_deleted: skipped_subscription,
-      attempts_used_up: skipped_attempts,
-    },
-  };
 }

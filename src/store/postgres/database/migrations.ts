@@ -1,4 +1,5 @@
 import start from "../../../../drizzle/postgres/0000_start.sql" with { type: "text" };
+import deliveries from "../../../../drizzle/postgres/0001_deliveries.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -8,7 +9,10 @@ interface SchemaStep {
 }
 
 /** All migrations in order; imported as text, so that they are inside the executable. */
-export const schemaSteps: readonly SchemaStep[] = [{ name: "0000_start", sql: start }];
+export const schemaSteps: readonly SchemaStep[] = [
+  { name: "0000_start", sql: start },
+  { name: "0001_deliveries", sql: deliveries },
+];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */
 const migrationLock = 0x6f6e_6169_72;

@@ -1,1 +1,166 @@
-// Tables of events, their deliveries and attempts, endpoints and replays.
+import { sql } from "drizzle-orm";
+import { boolean, customType, index, pgSequence, pgTable, smallint, text } from "drizzle-orm/pg-core";
+import type { Attempt, DeliveryStatus } from "../../../domain/deliveries.ts";
+import type { DisabledReason } from "../../../domain/endpoints.ts";
+import type { ReplayState } from "../../../domain/replays.ts";
+import { applications } from "./access.ts";
+import { bytes, integer } from "./columns.ts";
+
+/**
+ * The order of publishing: events and deliveries take their numbers from here, ascending, with gaps. A transaction takes
+ * them behind its locks, so those of a subscription ascend with its sequence.
+ */
+export const deliveryNumbers = pgSequence("delivery_numbers", { startWith: 1 });
+
+/**
+ * The parts into which the log of deliveries is divided: part n has the numbers from n * 2^28 on. A new one begins with
+ * each day, so that retention drops what is old as a whole.
+ */
+export const deliveryParts = pgTable("delivery_parts", {
+  part: integer().primaryKey(),
+  begun_at: integer().notNull(),
+  /** null for the one that is written to. */
+  ended_at: integer(),
+  /** From here on: when retention last removed from it what was old. */
+  deliveries_cleaned_at: integer(),
+  bodies_cleaned_at: integer(),
+});
+
+/** Up to which number was published when, once a minute: where a time is found in the log. */
+export const deliveryTimes = pgTable("delivery_times", {
+  at: integer().primaryKey(),
+  seq: integer().notNull(),
+});
+
+/** The events of the last days by their id. They are in no parts, because an id must be unique in all of them. */
+export const eventIds = pgTable(
+  "event_ids",
+  {
+    id: text().primaryKey(),
+    seq: integer().notNull(),
+    fingerprint: bytes().notNull(),
+    deliveries: integer().notNull(),
+  },
+  (table) => [index("event_ids_seq").on(table.seq)],
+);
+
+/** The bodies of events, in parts. What else is shown of an event is with its deliveries, which are kept for longer. */
+export const events = pgTable("events", {
+  seq: integer().primaryKey(),
+  body: text().notNull(),
+});
+
+/** As the driver makes it of `json[]`. */
+const attemptList = customType<{ data: Attempt[]; driverData: Attempt[] }>({ dataType: () => "json[]" });
+
+/** In parts. */
+export const deliveries = pgTable(
+  "deliveries",
+  {
+    /** The order of publishing. */
+    seq: integer().primaryKey(),
+    id: text().notNull(),
+    event_seq: integer().notNull(),
+    event_id: text().notNull(),
+    type: text().notNull(),
+    version: integer().notNull(),
+    broadcaster_user_id: integer().notNull(),
+    published_at: integer().notNull(),
+    application_id: text().notNull(),
+    /** Outlives the subscription: the log still shows what was sent. */
+    subscription_id: text().notNull(),
+    sequence: integer().notNull(),
+    status: text().$type<DeliveryStatus>().notNull(),
+    attempts: smallint().notNull().default(0),
+    /** Of these, the ones that use up none of the retry schedule. */
+    extra_attempts: smallint().notNull().default(0),
+    /** While pending: 0 before the first attempt. Which ones are being sent is known to the owner of the endpoint alone. */
+    next_attempt_at: integer(),
+    /** While a person has asked for the next attempt: when the schedule goes on behind it. */
+    resume_at: integer(),
+    expires_at: integer(),
+    finished_at: integer(),
+    /** What came of each attempt, in order: part of the row, which is written again with each of them anyway. */
+    attempt_log: attemptList().notNull().default([]),
+  },
+  (table) => [
+    index("deliveries_id").on(table.id),
+    index("deliveries_application").on(table.application_id, table.seq),
+    index("deliveries_due")
+      .on(table.application_id, table.next_attempt_at, table.seq)
+      .where(sql`${table.status} = 'pending'`),
+    index("deliveries_backlog").on(table.subscription_id, table.seq).where(sql`${table.status} = 'pending'`),
+    // What went wrong is rare, the first that is asked for, and kept for longer than the rest.
+    index("deliveries_failed")
+      .on(table.application_id, table.seq)
+      .where(sql`${table.status} IN ('failed', 'expired', 'canceled')`),
+  ],
+);
+
+/** Up to which number deliveries of an application were removed. */
+export const removedDeliveries = pgTable("removed_deliveries", {
+  application_id: text()
+    .primaryKey()
+    .references(() => applications.id, { onDelete: "cascade" }),
+  up_to: integer().notNull(),
+});
+
+/**
+ * Who sends: an application's endpoint belongs to a shard, and a shard to one process at a time. Each change of the owner
+ * begins an epoch; what a process of an earlier one claims or records is refused.
+ */
+export const endpointShards = pgTable("endpoint_shards", {
+  shard: smallint().primaryKey(),
+  owner: text(),
+  epoch: integer().notNull().default(0),
+});
+
+export const endpoints = pgTable("endpoints", {
+  application_id: text()
+    .primaryKey()
+    .references(() => applications.id, { onDelete: "cascade" }),
+  failing_since: integer(),
+  failures: integer().notNull(),
+  warned_at: integer(),
+  disabled_at: integer(),
+  disabled_reason: text().$type<DisabledReason>(),
+  last_success_at: integer(),
+  last_failure_at: integer(),
+  last_failure_status: integer(),
+  last_failure_error: text(),
+  last_failure_outcome: text(),
+});
+
+export const replays = pgTable(
+  "replays",
+  {
+    id: text().primaryKey(),
+    application_id: text()
+      .notNull()
+      .references(() => applications.id, { onDelete: "cascade" }),
+    broadcaster_user_id: integer(),
+    subscription_id: text(),
+    status: text().$type<DeliveryStatus>(),
+    type: text(),
+    from_at: integer().notNull(),
+    to_at: integer().notNull(),
+    dry_run: boolean().notNull(),
+    state: text().$type<ReplayState>().notNull(),
+    /** The deliveries of the range are among these numbers, the last one not included; settled when it is made. */
+    first: integer().notNull(),
+    end: integer().notNull(),
+    /** The number of the first one that was not looked at yet. */
+    position: integer().notNull(),
+    matched: integer().notNull().default(0),
+    queued: integer().notNull().default(0),
+    skipped_body: integer().notNull().default(0),
+    skipped_subscription: integer().notNull().default(0),
+    skipped_attempts: integer().notNull().default(0),
+    created_at: integer().notNull(),
+    finished_at: integer(),
+  },
+  (table) => [
+    index("replays_application").on(table.application_id),
+    index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
+  ],
+);

@@ -1,9 +1,14 @@
 import { and, eq, exists, gt, inArray, isNotNull, lt, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { receives, usesOnlyStream } from "../../../domain/applications.ts";
-import { type DeliveryScope, maxAttempts, noReceiver } from "../../../domain/delivery-log.ts";
+import {
+  type DeliveryScope,
+  disabledReceiver,
+  maxAttempts,
+  noReceiver,
+} from "../../../domain/delivery-log.ts";
 import { DomainError, ownerGone } from "../../../domain/errors.ts";
-import type { ReplaySkips } from "../../../domain/replays.ts";
+import { notSentAgain, type ReplaySkips } from "../../../domain/replays.ts";
 import { applications } from "../schema/access.ts";
 import { deliveries, endpoints, events, subscriptions } from "../schema/events.ts";
 
@@ -113,20 +118,9 @@ export function receiverCheck(orm: BunSQLiteDatabase) {
       .get();
     if (!found) throw ownerGone();
     if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
-    if (found.disabled_reason === null) return;
-    const why = found.disabled_reason === "gone" ? "it answered 410" : "it failed for too long";
-    throw new DomainError(
-      "conflict",
-      `The endpoint is disabled, because ${why}; nothing is sent before it is enabled again`,
-    );
+    if (found.disabled_reason !== null) throw disabledReceiver(found.disabled_reason);
   };
 }
-
-const refusals: Readonly<Record<keyof ReplaySkips, string>> = {
-  subscription_deleted: "Its subscription was deleted, so it cannot be sent again",
-  body_not_kept: "The body of its event is no longer kept, so it cannot be sent again",
-  attempts_used_up: `It was attempted ${maxAttempts} times, which is as often as a delivery may be`,
-};
 
 /** Makes one delivery due, within a commit, and gives its number. Throws `not_found` or `conflict`. */
 export function retrier(orm: BunSQLiteDatabase) {
@@ -149,7 +143,7 @@ export function retrier(orm: BunSQLiteDatabase) {
     if (!found) throw new DomainError("not_found", "There is no delivery with this id");
     requireReceiver(found.application_id);
     const reason = requeue(found.seq, now);
-    if (reason) throw new DomainError("conflict", refusals[reason]);
+    if (reason) throw new DomainError("conflict", notSentAgain[reason]);
     return found.seq;
   };
 }

@@ -1,0 +1,124 @@
+import type { DeliveryMode } from "../../../domain/applications.ts";
+import type { NewEvent } from "../../../domain/deliveries.ts";
+import { newId } from "../../../domain/ids.ts";
+import type { Queries } from "../database/pool.ts";
+import { publishingLock } from "./positions.ts";
+
+/** One row for each delivery of an event, or a single one without a delivery. */
+export interface FannedOut {
+  /** The place of the event among those given, from 1 on. */
+  readonly n: number;
+  /** Whether its broadcaster is known. */
+  readonly is_known: boolean;
+  /** Whether it was kept now; else its id is that of an earlier one. */
+  readonly is_new: boolean;
+  readonly seq: number | null;
+  readonly id: string;
+  readonly application_id: string;
+  readonly subscription_id: string;
+  readonly sequence: number;
+  readonly mode: DeliveryMode;
+}
+
+/**
+ * Keeps events with their deliveries. All of a batch are one statement, and so one round trip and one sync. Subscriptions
+ * are locked in the order of their ids, and numbers are taken behind that: so two processes that publish at the same time
+ * neither wait for each other in a circle, nor does a subscription's number run against its sequence.
+ *
+ * The id of a delivery is a ULID: the time and the random digits come from here, the last eight from its number.
+ */
+const statement = `
+WITH started AS MATERIALIZED (SELECT ${publishingLock}),
+given AS MATERIALIZED (
+  SELECT g.*, EXISTS (SELECT FROM users u WHERE u.id = g.broadcaster) AS is_known
+  FROM started, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[],
+    $8::bigint[], $9::text[]) WITH ORDINALITY
+    AS g(id, name, version, broadcaster, body, fingerprint, published_at, expires_at, prefix, n)
+),
+keys AS MATERIALIZED (SELECT DISTINCT broadcaster, name, version FROM given WHERE is_known),
+receivers AS MATERIALIZED (
+  SELECT s.id, s.broadcaster_user_id, s.event, s.version FROM subscriptions s
+  JOIN keys k ON k.broadcaster = s.broadcaster_user_id AND k.name = s.event AND k.version = s.version
+  ORDER BY s.id FOR NO KEY UPDATE OF s
+),
+fresh AS (
+  INSERT INTO event_ids (id, seq, fingerprint, deliveries)
+  SELECT id, nextval('delivery_numbers'), fingerprint, receivers
+  FROM (SELECT g.id, g.fingerprint, coalesce(r.receivers, 0) AS receivers FROM given g
+        LEFT JOIN (SELECT broadcaster_user_id, event, version, count(*) AS receivers FROM receivers GROUP BY 1, 2, 3) r
+          ON r.broadcaster_user_id = g.broadcaster AND r.event = g.name AND r.version = g.version
+        WHERE g.is_known ORDER BY g.n) AS in_order
+  ON CONFLICT (id) DO NOTHING RETURNING id, seq
+),
+kept AS MATERIALIZED (
+  SELECT DISTINCT ON (g.id) g.*, f.seq FROM given g JOIN fresh f ON f.id = g.id ORDER BY g.id, g.n
+),
+counted AS (
+  UPDATE subscriptions s SET sequence = s.sequence + k.events
+  FROM receivers r
+  JOIN (SELECT broadcaster, name, version, count(*) AS events FROM kept GROUP BY 1, 2, 3) k
+    ON k.broadcaster = r.broadcaster_user_id AND k.name = r.event AND k.version = r.version
+  WHERE s.id = r.id
+  RETURNING s.id, s.app_id, k.broadcaster, k.name, k.version, s.sequence - k.events AS before
+),
+bodies AS (INSERT INTO events (seq, body) SELECT seq, body FROM kept),
+published AS (
+  UPDATE event_types t SET is_published = true FROM kept k
+  WHERE t.name = k.name AND t.version = k.version AND NOT t.is_published
+),
+numbered AS (
+  SELECT nextval('delivery_numbers') AS seq, d.* FROM (
+    SELECT k.n, k.id AS event_id, k.seq AS event_seq, k.name, k.version, k.broadcaster, k.published_at, k.expires_at,
+      k.prefix, c.id AS subscription_id, c.app_id,
+      c.before + row_number() OVER (PARTITION BY c.id ORDER BY k.n) AS sequence,
+      CASE WHEN a.delivery = 'webhook' OR a.disabled THEN 'webhook'
+           WHEN a.webhook_url IS NULL THEN 'stream' ELSE a.delivery END AS mode
+    FROM kept k
+    JOIN counted c ON c.broadcaster = k.broadcaster AND c.name = k.name AND c.version = k.version
+    JOIN applications a ON a.id = c.app_id
+    ORDER BY k.n, c.id
+  ) AS d
+),
+made AS (
+  INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at, application_id,
+    subscription_id, sequence, expires_at, status, next_attempt_at, finished_at)
+  SELECT seq, prefix || lpad((seq % 100000000)::text, 8, '0'), event_seq, event_id, name, version, broadcaster,
+    published_at, app_id, subscription_id, sequence, expires_at,
+    CASE mode WHEN 'stream' THEN 'delivered' ELSE 'pending' END,
+    CASE mode WHEN 'stream' THEN NULL ELSE 0 END,
+    CASE mode WHEN 'stream' THEN published_at END
+  FROM numbered
+  RETURNING seq, id
+)
+SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, m.id, d.app_id AS application_id,
+  d.subscription_id, d.sequence::float8, d.mode
+FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n LEFT JOIN made m ON m.seq = d.seq
+ORDER BY d.seq NULLS LAST, g.n`;
+
+export function fanOut(connection: Queries, events: readonly NewEvent[]): Promise<FannedOut[]> {
+  return connection.run<FannedOut>(statement, [
+    events.map(({ id }) => id),
+    events.map(({ name }) => name),
+    events.map(({ version }) => version),
+    events.map(({ broadcaster_user_id }) => broadcaster_user_id),
+    events.map(({ body }) => body),
+    events.map(({ fingerprint }) => Buffer.from(fingerprint)),
+    events.map(({ published_at }) => published_at),
+    events.map(({ expires_at }) => expires_at),
+    events.map(() => newId().slice(0, 18)),
+  ]);
+}
+
+interface EarlierEvent {
+  readonly id: string;
+  readonly fingerprint: Buffer;
+  readonly deliveries: number;
+}
+
+/** What was kept of events with these ids. */
+export function earlierEvents(connection: Queries, ids: readonly string[]): Promise<EarlierEvent[]> {
+  return connection.run<EarlierEvent>(
+    "SELECT id, fingerprint, deliveries::float8 FROM event_ids WHERE id = ANY($1::text[])",
+    [ids],
+  );
+}

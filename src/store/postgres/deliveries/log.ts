@@ -1,0 +1,107 @@
+import type {
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryRecord,
+  SentDelivery,
+} from "../../../domain/delivery-log.ts";
+import type { DeliveryStore } from "../../deliveries.ts";
+import type { Queries } from "../database/pool.ts";
+import { deliveryPositions } from "./positions.ts";
+import { shownStatus } from "./requeue.ts";
+
+/** Rows of the log that one page looks at, at most. */
+const maxRows = 2_000;
+/** So many pending deliveries of a subscription are counted. */
+const maxCounted = 5_000;
+
+const shown = `d.seq::float8, d.id, d.application_id, d.subscription_id, d.event_id, d.type, d.version::float8,
+  d.broadcaster_user_id::float8, d.sequence::float8, d.next_attempt_at::float8, d.expires_at::float8,
+  d.finished_at::float8, d.published_at::float8, ${shownStatus} AS status, d.attempt_log AS attempts`;
+
+interface Looked {
+  readonly looked: number;
+  readonly lowest: number | null;
+}
+
+type LoggedRow = DeliveryRecord & Looked;
+
+/** The log of deliveries as it is read. */
+export function deliveryLog(queries: Queries): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
+  one(seq: number): Promise<DeliveryRecord | null>;
+} {
+  const positions = deliveryPositions(queries);
+
+  const page = async (filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage> => {
+    const { application_id, broadcaster_user_id, subscription_id, status, type, after, before } = filter;
+    const { from, to } = await positions.between(after, before);
+    const top = to === null ? below : Math.min(to, below ?? to);
+    const wentWrong = status === "failed" || status === "expired";
+    // The conditions that an index has stand inside; what they leave is looked through, so much of it.
+    const rows = await queries.run<LoggedRow>(
+      `WITH looked AS MATERIALIZED (
+         SELECT * FROM deliveries d
+         WHERE seq >= $1 AND ($2::bigint IS NULL OR seq < $2)
+           ${application_id === null ? "AND $3::text IS NULL" : "AND application_id = $3::text"}
+           ${wentWrong && application_id !== null ? "AND status IN ('failed', 'expired')" : ""}
+         ORDER BY d.seq DESC LIMIT ${maxRows}
+       ),
+       found AS (
+         SELECT * FROM looked d
+         WHERE ($4::text IS NULL OR subscription_id = $4) AND ($5::text IS NULL OR type = $5)
+           AND ($6::bigint IS NULL OR broadcaster_user_id = $6)
+           AND ($7::bigint IS NULL OR published_at >= $7) AND ($8::bigint IS NULL OR published_at < $8)
+           AND ($9::text IS NULL OR ${shownStatus} = $9)
+         ORDER BY d.seq DESC LIMIT $10
+       )
+       SELECT ${shown}, l.looked::float8, l.lowest::float8
+       FROM (SELECT count(*) AS looked, min(seq) AS lowest FROM looked) AS l LEFT JOIN found d ON true
+       ORDER BY d.seq DESC`,
+      [
+        from,
+        top,
+        application_id,
+        subscription_id,
+        type,
+        broadcaster_user_id,
+        after,
+        before,
+        status,
+        limit + 1,
+      ],
+    );
+    const found = rows.flatMap(({ looked, lowest, ...row }) => (row.seq === null ? [] : row));
+    const deliveries = found.slice(0, limit);
+    if (found.length > limit) return { deliveries, next: deliveries.at(-1)?.seq ?? null };
+    return { deliveries, next: rows[0]?.looked === maxRows ? rows[0].lowest : null };
+  };
+
+  const one = async (seq: number): Promise<DeliveryRecord | null> => {
+    const rows = await queries.run<DeliveryRecord>(`SELECT ${shown} FROM deliveries d WHERE d.seq = $1`, [
+      seq,
+    ]);
+    return rows[0] ?? null;
+  };
+
+  return {
+    page,
+    one,
+    async find({ application_id, broadcaster_user_id }, id) {
+      const [found] = await queries.run<SentDelivery>(
+        `SELECT ${shown}, e.body FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
+         WHERE d.id = $1 AND ($2::text IS NULL OR d.application_id = $2)
+           AND ($3::bigint IS NULL OR d.broadcaster_user_id = $3)`,
+        [id, application_id, broadcaster_user_id],
+      );
+      return found ?? null;
+    },
+    async backlog(applicationId, subscriptionId) {
+      const [counted] = await queries.run<{ pending: number; oldest_pending_at: number | null }>(
+        `SELECT count(*)::float8 AS pending, min(published_at)::float8 AS oldest_pending_at
+         FROM (SELECT published_at FROM deliveries WHERE subscription_id = $1 AND status = 'pending'
+                 AND application_id = $2 ORDER BY seq LIMIT ${maxCounted}) AS oldest`,
+        [subscriptionId, applicationId],
+      );
+      return counted ?? { pending: 0, oldest_pending_at: null };
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { codeOf } from "../database/faults.ts";
+import type { Postgres, Queries } from "../database/pool.ts";
+
+/** Numbers of one part: enough for a busy day, and few enough for millions of parts. */
+const partSize = 2 ** 28;
+/** A part in which more is to be kept waits until that is less: it is copied while nobody can write. */
+const mostKept = 50_000;
+
+type Parted = "deliveries" | "events";
+
+export const firstOfPart = (part: number) => part * partSize;
+
+/** The part that numbers are given from now. */
+export async function currentPart(queries: Queries): Promise<number> {
+  const [row] = await queries.run<{ last: number }>(
+    "SELECT last_value::float8 AS last FROM delivery_numbers",
+  );
+  return Math.floor((row?.last ?? 0) / partSize);
+}
+
+/** Makes a part of both tables, where there is none. Writers do not wait for it. */
+export async function makePart(transaction: Queries, part: number): Promise<void> {
+  const bounds = `FOR VALUES FROM (${firstOfPart(part)}) TO (${firstOfPart(part + 1)})`;
+  for (const table of ["deliveries", "events"] as const) {
+    if (await hasPart(transaction, table, part)) continue;
+    await transaction.run(`CREATE TABLE ${table}_${part} (LIKE ${table} INCLUDING ALL)`);
+    await transaction.run(`ALTER TABLE ${table} ATTACH PARTITION ${table}_${part} ${bounds}`);
+  }
+}
+
+export async function hasPart(queries: Queries, table: Parted, part: number): Promise<boolean> {
+  const [found] = await queries.run<{ is_there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS is_there", [
+    `${table}_${part}`,
+  ]);
+  return found?.is_there ?? false;
+}
+
+/**
+ * Replaces a part of a table by a copy of what is to be kept of it, or by nothing. False where that has to wait: too much
+ * is to be kept, or the table was in use for too long.
+ *
+ * @param kept the condition on a row `r`, which an index finds
+ */
+export async function keepOfPart(
+  pool: Postgres,
+  table: Parted,
+  part: number,
+  kept: string,
+): Promise<boolean> {
+  const [name, copy] = [`${table}_${part}`, `${table}_${part}_kept`];
+  const bounds = `FOR VALUES FROM (${firstOfPart(part)}) TO (${firstOfPart(part + 1)})`;
+  const [counted] = await pool.run<{ kept: number }>(
+    `SELECT count(*)::float8 AS kept FROM (SELECT FROM ${name} r WHERE ${kept} LIMIT ${mostKept + 1}) AS rows_kept`,
+  );
+  if ((counted?.kept ?? 0) > mostKept) return false;
+  try {
+    return await pool.transact(async (transaction) => {
+      await transaction.run("SET LOCAL lock_timeout = '200ms'");
+      await transaction.run(`CREATE TABLE ${copy} (LIKE ${table} INCLUDING ALL)`);
+      // All go by way of the whole table: nobody writes to the part from here on, and few moments later it is replaced.
+      await transaction.run(`LOCK TABLE ONLY ${table} IN ACCESS EXCLUSIVE MODE`);
+      await transaction.run(`INSERT INTO ${copy} SELECT * FROM ${name} r WHERE ${kept}`);
+      const [any] = await transaction.run(`SELECT FROM ${copy} LIMIT 1`);
+      await transaction.run(`ALTER TABLE ${table} DETACH PARTITION ${name}`);
+      await transaction.run(`DROP TABLE ${name}`);
+      if (!any) await transaction.run(`DROP TABLE ${copy}`);
+      else {
+        await transaction.run(`ALTER TABLE ${copy} RENAME TO ${name}`);
+        await transaction.run(`ALTER TABLE ${table} ATTACH PARTITION ${name} ${bounds}`);
+      }
+      return true;
+    });
+  } catch (error) {
+    if (codeOf(error) === "55P03") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+import type { DueDelivery, NewEvent, PublishedEvent, SentEvent } from "../../../domain/deliveries.ts";
+import { DomainError, inOneLine, invalidFields } from "../../../domain/errors.ts";
+import { BatchRefused } from "../../batch.ts";
+import type { EventStore, StoredEvent } from "../../events.ts";
+import type { Postgres, Queries } from "../database/pool.ts";
+import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
+import type { HandedOut, Look } from "./handed-out.ts";
+
+type Takes = (applicationId: string) => boolean;
+
+interface Waiting {
+  readonly event: NewEvent;
+  readonly takes: Takes;
+  resolve(stored: StoredEvent): void;
+  reject(error: unknown): void;
+}
+
+/** Events that share a commit. */
+const maxGathered = 256;
+const maxGatheredBytes = 2 * 1024 * 1024;
+
+/**
+ * Group commit: while events are being kept, those that arrive meanwhile gather, and are kept together with the next
+ * statement. One is under way at a time, so that what comes back is in the order in which it was committed.
+ */
+export function eventPublisher(pool: Postgres, handedOut: HandedOut): EventStore {
+  let gathered: Waiting[] = [];
+  /** What is under way, and after it what was asked for before. */
+  let tail: Promise<void> = Promise.resolve();
+  let isScheduled = false;
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = tail.then(work);
+    tail = result.then(
+      () => {},
+      () => {},
+    );
+    return result;
+  };
+
+  const schedule = (): void => {
+    if (isScheduled || gathered.length === 0) return;
+    isScheduled = true;
+    void inTurn(async () => {
+      isScheduled = false;
+      const batch = nextBatch(gathered);
+      gathered = gathered.slice(batch.length);
+      schedule();
+      await keep(batch);
+    });
+  };
+
+  const keep = async (batch: readonly Waiting[]): Promise<void> => {
+    const look = handedOut.look();
+    try {
+      const events = batch.map(({ event }) => event);
+      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events));
+      for (const [i, { event, takes, resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[i];
+        if (outcome instanceof DomainError) reject(outcome);
+        else if (outcome) resolve(storedEvent(handedOut, look, event, outcome, takes));
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      look.end();
+    }
+  };
+
+  return {
+    publish: (event, takes) =>
+      new Promise((resolve, reject) => {
+        gathered.push({ event, takes, resolve, reject });
+        // With the end of this turn, so that what arrives in it is together.
+        if (gathered.length === 1) setImmediate(schedule);
+      }),
+    publishAll: (events, takes) =>
+      inTurn(async () => {
+        const look = handedOut.look();
+        try {
+          const outcomes = await pool.transact(async (transaction) => {
+            const all = await outcomesOf(transaction, events, await fanOut(transaction, events));
+            const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
+            if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
+            return all.flatMap((one) => (one instanceof DomainError ? [] : one));
+          });
+          const stored = outcomes.flatMap((outcome, i) => {
+            const event = events[i];
+            return event ? storedEvent(handedOut, look, event, outcome, takes) : [];
+          });
+          return {
+            published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
+            taken: stored.flatMap(({ taken }) => taken),
+            streamed: [...new Set(stored.flatMap(({ streamed }) => streamed))],
+          };
+        } finally {
+          look.end();
+        }
+      }),
+  };
+}
+
+function nextBatch(gathered: readonly Waiting[]): readonly Waiting[] {
+  let bytes = 0;
+  const end = gathered.findIndex(({ event }, i) => {
+    bytes += event.body.length;
+    return i > 0 && (i === maxGathered || bytes > maxGatheredBytes);
+  });
+  return end === -1 ? gathered : gathered.slice(0, end);
+}
+
+/** What became of an event: how many deliveries it has, and those that were made now. */
+interface Outcome extends PublishedEvent {
+  readonly made: readonly FannedOut[];
+}
+
+/** For each event its outcome, or why it was refused. */
+async function outcomesOf(
+  connection: Queries,
+  events: readonly NewEvent[],
+  rows: readonly FannedOut[],
+): Promise<(Outcome | DomainError)[]> {
+  const made = Map.groupBy(rows, ({ n }) => n - 1);
+  const repeated = events.filter((_, i) => made.get(i)?.[0]?.is_new === false).map(({ id }) => id);
+  const earlier = new Map(
+    (repeated.length === 0 ? [] : await earlierEvents(connection, repeated)).map((one) => [one.id, one]),
+  );
+  return events.map(({ id, fingerprint }, i) => {
+    const its = made.get(i) ?? [];
+    if (its[0]?.is_new) {
+      const deliveries = its.filter(({ seq }) => seq !== null);
+      return { id, deliveries: deliveries.length, made: deliveries };
+    }
+    const known = earlier.get(id);
+    if (known?.fingerprint.equals(fingerprint)) return { id, deliveries: known.deliveries, made: [] };
+    if (known) return new DomainError("conflict", `The id ${id} is that of another event`);
+    return invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
+  });
+}
+
+/** Takes deliveries into memory as far as the dispatcher has room. */
+function storedEvent(
+  handedOut: HandedOut,
+  look: Look,
+  { id, name, version, body, expires_at }: NewEvent,
+  outcome: Outcome,
+  takes: Takes,
+): StoredEvent {
+  const taken: DueDelivery[] = [];
+  const streamed = new Set<string>();
+  let event: SentEvent | null = null;
+  for (const { seq, id: delivery, application_id, subscription_id, sequence, mode } of outcome.made) {
+    if (mode !== "webhook") streamed.add(application_id);
+    // A claim that was under way may have it already.
+    if (mode === "stream" || seq === null || !takes(application_id)) continue;
+    if (!handedOut.take(look, application_id, seq)) continue;
+    event ??= { id, name, version, body: Buffer.from(body) };
+    const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
+    taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
+  }
+  return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed] };
+}

@@ -1,0 +1,96 @@
+import { receives, usesOnlyStream } from "../../../domain/applications.ts";
+import {
+  type DeliveryScope,
+  disabledReceiver,
+  maxAttempts,
+  noReceiver,
+} from "../../../domain/delivery-log.ts";
+import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import { notSentAgain, type ReplaySkips } from "../../../domain/replays.ts";
+import type { Queries } from "../database/pool.ts";
+
+/** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
+const hurriedAtOnce = 10_000;
+
+/**
+ * What a person asks for is an attempt of its own: the schedule goes on behind it, at `resume_at`, as if it were not
+ * made.
+ */
+const askedFor =
+  "resume_at = coalesce(resume_at, next_attempt_at), next_attempt_at = least(next_attempt_at, $1)";
+
+/** Makes the retries of an application due. */
+export async function hurryRetries(queries: Queries, applicationId: string, now: number): Promise<void> {
+  await queries.run(
+    `UPDATE deliveries SET ${askedFor} WHERE status = 'pending' AND seq IN (
+       SELECT seq FROM deliveries WHERE application_id = $2 AND status = 'pending' AND next_attempt_at > 0
+         AND attempts < ${maxAttempts} ORDER BY next_attempt_at LIMIT ${hurriedAtOnce})`,
+    [now, applicationId],
+  );
+}
+
+/** A column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */
+export const shownStatus = `CASE WHEN d.status = 'pending'
+    AND (SELECT count(*) = 0 FROM subscriptions s WHERE s.id = d.subscription_id)
+  THEN 'canceled' ELSE d.status END`;
+
+type Obstacle = keyof ReplaySkips;
+
+/** A column: why a delivery `d` cannot be sent again, or null. */
+export const obstacle = `CASE
+  WHEN (SELECT count(*) = 0 FROM subscriptions s WHERE s.id = d.subscription_id) THEN 'subscription_deleted'
+  WHEN (SELECT count(*) = 0 FROM events e WHERE e.seq = d.event_seq) THEN 'body_not_kept'
+  WHEN d.attempts >= ${maxAttempts} THEN 'attempts_used_up' END`;
+
+/**
+ * Makes deliveries due at a time. What has ended is pending again, with its id and its attempts; it is asked for, so it is
+ * worth sending whatever its age. What waits for its first attempt is about to be sent anyway.
+ */
+export async function requeue(queries: Queries, seqs: readonly number[], now: number): Promise<void> {
+  if (seqs.length === 0) return;
+  await queries.run(
+    `UPDATE deliveries SET
+       resume_at = CASE WHEN status = 'pending' THEN coalesce(resume_at, next_attempt_at) ELSE $1 END,
+       next_attempt_at = CASE WHEN status = 'pending' THEN least(next_attempt_at, $1) ELSE $1 END,
+       status = 'pending', finished_at = NULL, expires_at = NULL
+     WHERE seq = ANY($2::bigint[]) AND NOT (status = 'pending' AND next_attempt_at = 0)`,
+    [now, seqs],
+  );
+}
+
+/** Rejects with `conflict` where nothing can be sent to an application now. */
+export async function requireReceiver(queries: Queries, applicationId: string): Promise<void> {
+  const [found] = await queries.run<{
+    webhook_url: string | null;
+    disabled: boolean;
+    delivery: "webhook" | "stream" | "both";
+    disabled_reason: "gone" | "failing" | null;
+  }>(
+    `SELECT a.webhook_url, a.disabled, a.delivery, e.disabled_reason
+     FROM applications a LEFT JOIN endpoints e ON e.application_id = a.id WHERE a.id = $1`,
+    [applicationId],
+  );
+  if (!found) throw ownerGone();
+  if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
+  if (found.disabled_reason !== null) throw disabledReceiver(found.disabled_reason);
+}
+
+/** Makes one delivery due and gives its number. Rejects with `not_found` or `conflict`. */
+export async function retryDelivery(
+  queries: Queries,
+  { application_id, broadcaster_user_id }: DeliveryScope,
+  id: string,
+  now: number,
+): Promise<number> {
+  const [found] = await queries.run<{ seq: number; application_id: string; obstacle: Obstacle | null }>(
+    `SELECT d.seq::float8, d.application_id, ${obstacle} AS obstacle FROM deliveries d
+     WHERE d.id = $1 AND ($2::text IS NULL OR d.application_id = $2)
+       AND ($3::bigint IS NULL OR d.broadcaster_user_id = $3) FOR UPDATE OF d`,
+    [id, application_id, broadcaster_user_id],
+  );
+  if (!found) throw new DomainError("not_found", "There is no delivery with this id");
+  await requireReceiver(queries, found.application_id);
+  if (found.obstacle) throw new DomainError("conflict", notSentAgain[found.obstacle]);
+  await requeue(queries, [found.seq], now);
+  return found.seq;
+}

@@ -1,0 +1,84 @@
+import type { StreamedDelivery } from "../../../domain/deliveries.ts";
+import type { DeliveryStore } from "../../deliveries.ts";
+import type { Queries } from "../database/pool.ts";
+import { deliveryPositions } from "./positions.ts";
+
+/** What one call gives at most: deliveries, and bytes of their bodies. */
+const mostDeliveries = 256;
+const mostBytes = 256 * 1024;
+
+interface StreamedRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly subscription_id: string;
+  readonly sequence: number;
+  readonly event_id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly body: string | null;
+  readonly published_at: number;
+  readonly is_shown: boolean;
+  /** Whether there is room for it in this answer; then `body` is given. */
+  readonly has_room: boolean;
+}
+
+/** What is behind a number ($2) up to another ($3), and one more than there is room for. */
+const ahead = `
+WITH those AS (
+  SELECT d.*, e.body, sum(coalesce(length(e.body), 0)) OVER (ORDER BY d.seq) - coalesce(length(e.body), 0) AS before
+  FROM (SELECT * FROM deliveries WHERE application_id = $1 AND seq > $2 AND seq <= $3
+        ORDER BY seq LIMIT ${mostDeliveries + 1}) AS d
+  LEFT JOIN events e ON e.seq = d.event_seq
+)
+SELECT t.seq::float8, id, subscription_id, sequence::float8, event_id, type, version::float8, published_at::float8,
+  before < ${mostBytes} AS has_room, CASE WHEN before < ${mostBytes} THEN body END AS body,
+  status <> 'canceled' AND ($4::bigint IS NULL OR broadcaster_user_id = $4)
+    AND (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = t.subscription_id) AS is_shown
+FROM those t ORDER BY t.seq`;
+
+/** The log of deliveries as event streams read it. */
+export function deliveryStream(
+  queries: Queries,
+): Pick<DeliveryStore, "last" | "lastBefore" | "lastRemoved" | "streamed"> {
+  const { last, between } = deliveryPositions(queries);
+  return {
+    last,
+    async lastBefore(time) {
+      const end = await last();
+      const { from } = await between(time, null);
+      const [row] = await queries.run<{ seq: number }>(
+        `SELECT seq::float8 FROM deliveries WHERE seq >= $1 AND seq <= $2 AND published_at >= $3
+         ORDER BY deliveries.seq LIMIT 1`,
+        [from, end, time],
+      );
+      return row ? row.seq - 1 : end;
+    },
+    async lastRemoved(applicationId) {
+      const [row] = await queries.run<{ up_to: number }>(
+        "SELECT up_to::float8 FROM removed_deliveries WHERE application_id = $1",
+        [applicationId],
+      );
+      return row?.up_to ?? 0;
+    },
+    async streamed(applicationId, after, userId) {
+      // Asked first: what is committed behind it may have a lower number than what is seen then.
+      const end = await last();
+      const rows = await queries.run<StreamedRow>(ahead, [applicationId, after, end, userId]);
+      const given = rows.slice(0, mostDeliveries).filter(({ has_room }) => has_room);
+      const isAll = given.length === rows.length;
+      const shown = given.filter(({ is_shown }) => is_shown);
+      return {
+        deliveries: shown.flatMap((row) => (row.body === null ? [] : deliveryOf(row, row.body))),
+        lost: shown.filter(({ body }) => body === null).length,
+        upTo: Math.max(after, isAll ? end : (given.at(-1)?.seq ?? after)),
+        isAll,
+      };
+    },
+  };
+}
+
+function deliveryOf(row: StreamedRow, body: string): StreamedDelivery {
+  const { seq, id, subscription_id, sequence, event_id, type, version, published_at } = row;
+  const event = { id: event_id, name: type, version, body };
+  return { seq, id, subscription_id, sequence, attempts: 0, published_at, event };
+}

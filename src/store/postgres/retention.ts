@@ -1,0 +1,180 @@
+import { idempotencyMs, type Retention } from "../../domain/deliveries.ts";
+import { keepDisabledMs } from "../../domain/endpoints.ts";
+import { day, minute } from "../../domain/time.ts";
+import type { RetentionStore } from "../retention.ts";
+import type { Postgres, Queries } from "./database/pool.ts";
+import { currentPart, firstOfPart, hasPart, keepOfPart, makePart } from "./deliveries/parts.ts";
+
+/** Rows of one statement. */
+const stepRows = 5_000;
+/** Of several processes one at a time keeps the parts. */
+const turnLock = 0x6f6e_6170_74;
+
+interface LogPart {
+  readonly part: number;
+  readonly ended_at: number;
+  readonly deliveries_cleaned_at: number | null;
+  readonly bodies_cleaned_at: number | null;
+}
+
+const isPending = "r.status = 'pending'";
+const isNotDelivered = "r.status IN ('pending', 'failed', 'expired', 'canceled')";
+const isOfPending = "r.seq IN (SELECT event_seq FROM deliveries WHERE status = 'pending')";
+
+/**
+ * Removes what is no longer kept. The log is divided into parts of a day, which are dropped as a whole as soon as
+ * everything in them is old: so each delivery stays for up to a day longer than is said.
+ */
+export function retentionStore(pool: Postgres): RetentionStore {
+  const cleaned = async (
+    part: number,
+    column: "deliveries_cleaned_at" | "bodies_cleaned_at",
+    now: number,
+  ) => {
+    await pool.run(`UPDATE delivery_parts SET ${column} = $2 WHERE part = $1`, [part, now]);
+  };
+
+  const cleanDeliveries = async ({ part }: LogPart, isAllOld: boolean, now: number): Promise<void> => {
+    await noteRemoved(pool, part);
+    if (await keepOfPart(pool, "deliveries", part, isAllOld ? isPending : isNotDelivered)) {
+      await cleaned(part, "deliveries_cleaned_at", now);
+    }
+  };
+
+  /** Cleans one part of a table. What has to wait is tried again with the next pass. */
+  const clean = async (parts: readonly LogPart[], retention: Retention, now: number): Promise<void> => {
+    const { deliveredMs, failedMs, bodiesMs } = retention;
+    const [first, all] = [deliveredMs, Math.max(deliveredMs, failedMs)];
+    for (const one of parts) {
+      const { part, ended_at, deliveries_cleaned_at, bodies_cleaned_at } = one;
+      const isAllOld = ended_at < now - all;
+      if (
+        ended_at < now - first &&
+        (isAllOld || deliveredMs < failedMs) &&
+        isDue(deliveries_cleaned_at, isAllOld ? ended_at + all : ended_at + first, now) &&
+        (await hasPart(pool, "deliveries", part))
+      ) {
+        await cleanDeliveries(one, isAllOld, now);
+      }
+      if (
+        ended_at < now - bodiesMs &&
+        isDue(bodies_cleaned_at, ended_at + bodiesMs, now) &&
+        (await hasPart(pool, "events", part)) &&
+        (await keepOfPart(pool, "events", part, isOfPending))
+      ) {
+        await cleaned(part, "bodies_cleaned_at", now);
+      }
+    }
+  };
+
+  return {
+    async prune(retention, now) {
+      const isTurn = await pool.transact(async (transaction) => {
+        const [turn] = await transaction.run<{ is_mine: boolean }>(
+          "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
+          [turnLock],
+        );
+        if (turn?.is_mine) await keepParts(transaction, now);
+        return turn?.is_mine ?? false;
+      });
+      if (!isTurn) return true;
+      if ((await expireDisabled(pool, now)) === stepRows) return false;
+      const parts = await pool.run<LogPart>(
+        `SELECT part::float8, ended_at::float8, deliveries_cleaned_at::float8, bodies_cleaned_at::float8
+         FROM delivery_parts WHERE ended_at IS NOT NULL ORDER BY delivery_parts.part`,
+      );
+      await clean(parts, retention, now);
+      const lastForgotten = parts.findLast(({ ended_at }) => ended_at < now - idempotencyMs);
+      if (lastForgotten && (await forgetIds(pool, lastForgotten.part)) === stepRows) return false;
+      await forgetParts(pool, parts);
+      return true;
+    },
+  };
+}
+
+/** Whether a part has to be cleaned: it was not since a time, or a day ago there was something left to keep. */
+function isDue(cleanedAt: number | null, since: number, now: number): boolean {
+  return cleanedAt === null || cleanedAt < since || cleanedAt < now - day;
+}
+
+/** Notes the time, begins a part with each day, and has one ready behind the one that is written to. */
+async function keepParts(transaction: Queries, now: number): Promise<void> {
+  await transaction.run(
+    `INSERT INTO delivery_times (at, seq) SELECT $1, last_value + 1 FROM delivery_numbers
+     WHERE NOT EXISTS (SELECT FROM delivery_times WHERE at > $1::bigint - ${minute} OR seq = last_value + 1)
+     ON CONFLICT DO NOTHING`,
+    [now],
+  );
+  const current = await currentPart(transaction);
+  await makePart(transaction, current + 1);
+  await transaction.run("UPDATE delivery_parts SET ended_at = $2 WHERE part < $1 AND ended_at IS NULL", [
+    current,
+    now,
+  ]);
+  await transaction.run(
+    "INSERT INTO delivery_parts (part, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+    [current, now],
+  );
+  const [old] = await transaction.run(
+    `SELECT FROM delivery_parts WHERE part = $1 AND begun_at <= $2::bigint - ${day}
+       AND EXISTS (SELECT FROM delivery_numbers WHERE is_called AND last_value > $3)`,
+    [current, now, firstOfPart(current)],
+  );
+  if (!old) return;
+  await makePart(transaction, current + 2);
+  await transaction.run("SELECT setval('delivery_numbers', $1)", [firstOfPart(current + 1)]);
+  await transaction.run("UPDATE delivery_parts SET ended_at = $2 WHERE part = $1", [current, now]);
+  await transaction.run("INSERT INTO delivery_parts (part, begun_at) VALUES ($1, $2)", [current + 1, now]);
+}
+
+/** Notes up to which number each application had deliveries in a part. One step of the index for each application. */
+async function noteRemoved(pool: Postgres, part: number): Promise<void> {
+  const last = (where: string) =>
+    `SELECT application_id, seq FROM deliveries_${part} ${where} ORDER BY application_id DESC, seq DESC LIMIT 1`;
+  await pool.run(
+    `WITH RECURSIVE newest AS (
+       (${last("")})
+       UNION ALL
+       SELECT next.* FROM newest CROSS JOIN LATERAL (${last("WHERE application_id < newest.application_id")}) AS next
+     )
+     INSERT INTO removed_deliveries SELECT application_id, seq FROM newest JOIN applications a ON a.id = application_id
+     ON CONFLICT (application_id) DO UPDATE SET up_to = greatest(removed_deliveries.up_to, excluded.up_to)`,
+  );
+}
+
+/** Ends some pending deliveries of endpoints that have been disabled for too long; gives how many. */
+async function expireDisabled(pool: Postgres, now: number): Promise<number> {
+  const ended = await pool.run(
+    `UPDATE deliveries SET status = 'expired', next_attempt_at = NULL, resume_at = NULL, finished_at = $1
+     WHERE status = 'pending' AND seq IN (
+       SELECT d.seq FROM endpoints e JOIN deliveries d ON d.application_id = e.application_id
+       WHERE e.disabled_at < $2 AND d.status = 'pending' AND d.published_at < $2 LIMIT ${stepRows})
+     RETURNING 1`,
+    [now, now - keepDisabledMs],
+  );
+  return ended.length;
+}
+
+/** Forgets some ids of events up to the end of a part; gives how many. */
+async function forgetIds(pool: Postgres, part: number): Promise<number> {
+  const forgotten = await pool.run(
+    `DELETE FROM event_ids WHERE id IN (SELECT id FROM event_ids WHERE seq < $1 ORDER BY seq LIMIT ${stepRows})
+     RETURNING 1`,
+    [firstOfPart(part + 1)],
+  );
+  return forgotten.length;
+}
+
+/** Forgets the parts of which nothing is left, and the times before the first that is. */
+async function forgetParts(pool: Postgres, parts: readonly LogPart[]): Promise<void> {
+  for (const { part } of parts) {
+    const isLeft = (await hasPart(pool, "deliveries", part)) || (await hasPart(pool, "events", part));
+    if (isLeft) break;
+    await pool.run("DELETE FROM delivery_parts WHERE part = $1", [part]);
+    await pool.run(
+      `DELETE FROM delivery_times WHERE seq < $1
+         AND at < (SELECT max(at) FROM delivery_times WHERE seq <= $1)`,
+      [firstOfPart(part + 1)],
+    );
+  }
+}

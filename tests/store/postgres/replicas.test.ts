@@ -1,0 +1,298 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { AttemptResult, NewEvent } from "../../../src/domain/deliveries.ts";
+import { everything } from "../../../src/domain/delivery-log.ts";
+import { newEndpoint } from "../../../src/domain/endpoints.ts";
+import { day, minute } from "../../../src/domain/time.ts";
+import { readConnectionUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { openPostgres } from "../../../src/store/postgres/database/open.ts";
+import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
+import { cancelSubscriptions, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
+import { HandedOut } from "../../../src/store/postgres/deliveries/handed-out.ts";
+import { EndpointOwnership } from "../../../src/store/postgres/deliveries/ownership.ts";
+import { eventPublisher } from "../../../src/store/postgres/deliveries/publishing.ts";
+import { deliveryStore } from "../../../src/store/postgres/deliveries.ts";
+import { endpointStore, renewEndpoint } from "../../../src/store/postgres/endpoints.ts";
+import { replayStore } from "../../../src/store/postgres/replays.ts";
+import { retentionStore } from "../../../src/store/postgres/retention.ts";
+import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+
+/*
+ * What several processes do on one database at the same time: each of them here is a pool with what stands on it.
+ */
+
+const now = Date.parse("2026-01-14T16:00:00.000Z");
+const never = () => false;
+const undo: (() => Promise<unknown>)[] = [];
+let url: string;
+
+async function replica(owner: string) {
+  const pool = await openPostgres(readConnectionUrl(url), { connections: 4 });
+  undo.push(() => pool.close());
+  const handedOut = new HandedOut();
+  return {
+    pool,
+    events: eventPublisher(pool, handedOut),
+    deliveries: deliveryStore(pool, handedOut, new EndpointOwnership(owner)),
+  };
+}
+
+/** Applications, each subscribed to `channel.followed` of users 1 to 3. */
+async function fill(pool: Postgres, applications: readonly string[]): Promise<void> {
+  await pool.run("INSERT INTO users SELECT g, g, '', '', NULL, 0, 0, false, '' FROM generate_series(1, 3) g");
+  await pool.run(
+    `INSERT INTO applications (id, name, client_type, client_secret_hash, delivery, webhook_url, webhook_secret,
+       retired_webhook_secrets, retired_client_secrets, disabled, endpoint_generation, scopes, redirect_uris, created_at, updated_at)
+     SELECT id, '', 'confidential', '', 'both', 'https://receiver.test/', '', '[]', '[]', false, 0, '{}', '{}', '', ''
+     FROM unnest($1::text[]) AS id`,
+    [applications],
+  );
+  await pool.run(
+    `INSERT INTO subscriptions SELECT id || '-' || g, id, g, 'channel.followed', 1, 0, '', ''
+     FROM unnest($1::text[]) AS id, generate_series(1, 3) g`,
+    [applications],
+  );
+}
+
+const event = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
+  id,
+  name: "channel.followed",
+  version: 1,
+  broadcaster_user_id: 1,
+  body: "{}",
+  fingerprint: Buffer.from(id),
+  published_at: now,
+  expires_at: null,
+  ...fields,
+});
+
+const ended = (seq: number, status: AttemptResult["status"]): AttemptResult => ({
+  seq,
+  at: now,
+  attempt: {
+    at: now,
+    outcome: "ok",
+    status: 204,
+    duration_ms: 1,
+    timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
+    error: null,
+    // Both are text of an answer; PostgreSQL has neither.
+    response: "\0\ud800",
+  },
+  attempts: 1,
+  extra_attempts: 0,
+  generation: 0,
+  status,
+  next_attempt_at: status === "pending" ? now + 5 : null,
+  resume_at: null,
+});
+
+describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
+  beforeEach(async () => {
+    const database = await emptyDatabase();
+    undo.push(database.drop);
+    ({ url } = database);
+  });
+  afterEach(async () => {
+    for (let step = undo.pop(); step; step = undo.pop()) await step();
+  });
+
+  test("publish at the same time: no sequence has a gap, none runs against the numbers, and a stream misses nothing", async () => {
+    const processes = [await replica("a"), await replica("b"), await replica("c")];
+    const reader = await replica("reader");
+    await fill(reader.pool, ["one", "two"]);
+    const seen: number[] = [];
+    let isDone = false;
+    const reading = (async () => {
+      for (let after = 0, isLast = false; ; ) {
+        isLast = isDone;
+        const { deliveries, upTo, isAll } = await reader.deliveries.streamed("one", after, null);
+        seen.push(...deliveries.map(({ seq }) => seq));
+        expect(upTo).toBeGreaterThanOrEqual(after);
+        after = upTo;
+        if (isLast && isAll) return;
+      }
+    })();
+    const perProcess = 300;
+    await Promise.all(
+      processes.map(async ({ events }, p) => {
+        for (let i = 0; i < perProcess; i += 10) {
+          // The same ids are published by all of them now and then.
+          const ids = Array.from({ length: 10 }, (_, n) => (n === 0 ? `shared ${i}` : `${p} ${i + n}`));
+          await Promise.all(
+            ids.map((id, n) => events.publish(event(id, { broadcaster_user_id: 1 + (n % 3) }), never)),
+          );
+        }
+      }),
+    );
+    isDone = true;
+    await reading;
+    const rows = await reader.pool.run<{ subscription_id: string; seq: number; sequence: number }>(
+      "SELECT subscription_id, seq::float8, sequence::float8 FROM deliveries ORDER BY deliveries.seq",
+    );
+    const events = 3 * perProcess - 2 * (perProcess / 10);
+    expect(rows).toHaveLength(2 * events);
+    for (const its of Map.groupBy(rows, (row) => row.subscription_id).values()) {
+      expect(its.map(({ sequence }) => sequence)).toEqual(its.map((_, i) => i + 1));
+    }
+    const ofOne = rows.filter((row) => row.subscription_id.startsWith("one"));
+    expect(seen).toEqual(ofOne.map(({ seq }) => seq));
+  });
+
+  test("an owner that another has replaced claims nothing, and changes nothing of what it had", async () => {
+    const [former, next] = [await replica("former"), await replica("next")];
+    await fill(former.pool, ["one"]);
+    await former.deliveries.releaseAll();
+    for (const id of ["a", "b", "c"]) await former.events.publish(event(id), never);
+    const { due } = await former.deliveries.claim("one", now, 2);
+    expect(due.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    const [first, second] = due.map(({ seq }) => seq);
+    if (!first || !second) throw new Error("two were claimed");
+    await former.deliveries.record([ended(first, "delivered")], []);
+
+    await next.deliveries.releaseAll();
+    const endpoint = { ...newEndpoint("one"), failing_since: now, failures: 1, disabled_at: now };
+    await former.deliveries.record([ended(second, "failed")], [endpoint]);
+    expect(await former.deliveries.claim("one", now, 8)).toMatchObject({ due: [], hasBacklog: false });
+    expect(await next.pool.run("SELECT FROM endpoints")).toEqual(expect.objectContaining({ length: 0 }));
+
+    const again = await next.deliveries.claim("one", now, 8);
+    expect(again.due.map(({ sequence, attempts }) => [sequence, attempts])).toEqual([
+      [2, 0],
+      [3, 0],
+    ]);
+    expect(again.due[0]?.id).toBe(due[1]?.id);
+  });
+
+  test("a result that is recorded twice, because its answer was lost, is kept once", async () => {
+    const { pool, events, deliveries } = await replica("a");
+    await fill(pool, ["one"]);
+    await deliveries.releaseAll();
+    await events.publish(event("a"), never);
+    const { due } = await deliveries.claim("one", now, 8);
+    const seq = due[0]?.seq ?? 0;
+    const recording = [ended(seq, "pending")];
+    await Promise.all([deliveries.record(recording, []), deliveries.record(recording, [])]);
+    const found = await deliveries.find(everything, due[0]?.id ?? "");
+    expect(found).toMatchObject({ status: "pending", next_attempt_at: now + 5, body: "{}" });
+    expect(found?.attempts).toEqual([ended(seq, "pending").attempt] as never);
+  });
+
+  test("what is ended while an attempt is under way stays ended, and keeps the attempt", async () => {
+    const { pool, events, deliveries } = await replica("a");
+    await fill(pool, ["one", "two"]);
+    await deliveries.releaseAll();
+    for (const id of ["a", "b"]) await events.publish(event(id), never);
+    const ours = (await deliveries.claim("one", now, 8)).due;
+    const theirs = (await deliveries.claim("two", now, 1)).due;
+    await pool.transact(async (transaction) => {
+      await cancelSubscriptions(transaction, ["one-1"], now);
+      await endPending(transaction, "two", "delivered", now);
+    });
+    await deliveries.record(
+      [...ours, ...theirs].map(({ seq }) => ended(seq, "pending")),
+      [],
+    );
+    const shown = async (application_id: string) => {
+      const filter = {
+        ...everything,
+        subscription_id: null,
+        status: null,
+        type: null,
+        after: null,
+        before: null,
+      };
+      const page = await deliveries.page({ ...filter, application_id }, null, 8);
+      return page.deliveries.map(({ status, attempts }) => [status, attempts.length]);
+    };
+    expect(await shown("one")).toEqual([
+      ["canceled", 1],
+      ["canceled", 1],
+    ]);
+    expect(await shown("two")).toEqual([
+      ["delivered", 0],
+      ["delivered", 1],
+    ]);
+    expect(await deliveries.pending()).toHaveLength(0);
+  });
+
+  test("a retry that was recorded for an earlier generation of its endpoint is due at once, and so is a replay", async () => {
+    const { pool, events, deliveries } = await replica("a");
+    await fill(pool, ["one"]);
+    await deliveries.releaseAll();
+    const [endpoints, replays] = [endpointStore(pool), replayStore(pool)];
+    for (const id of ["a", "b"]) await events.publish(event(id), never);
+    const { due } = await deliveries.claim("one", now, 8);
+    expect(await pool.transact((transaction) => renewEndpoint(transaction, "one", now))).toBe(1);
+    const state = { ...newEndpoint("one", 0), failing_since: now, failures: 1 };
+    const failed = due.map(({ seq }, i) => ended(seq, i === 0 ? "pending" : "failed"));
+    await deliveries.record(failed, [state]);
+    expect(await endpoints.failing()).toHaveLength(0);
+    const again = await deliveries.claim("one", now, 8);
+    expect(again.due.map(({ sequence, resume_at }) => [sequence, resume_at])).toEqual([[1, now + 5]]);
+    const range = { subscription_id: null, status: "failed", type: null, from: now, to: now + 1 } as const;
+    const job = { ...everything, ...range, id: "r", application_id: "one", dry_run: false, created_at: now };
+    expect(await replays.create(job)).toMatchObject({ state: "running", progress: 0 });
+    await expect(replays.create({ ...job, id: "s" })).rejects.toMatchObject({ code: "conflict" });
+    expect(await replays.advance("r", now)).toBe(true);
+    expect(await replays.find(everything, "r")).toMatchObject({ state: "completed", matched: 1, queued: 1 });
+    expect((await deliveries.claim("one", now, 8)).due.map(({ sequence }) => sequence)).toEqual([2]);
+  });
+
+  test("a part of the log is dropped when all of it is old, but for what is pending", async () => {
+    const { pool, events, deliveries } = await replica("a");
+    const { prune } = retentionStore(pool);
+    const retention = { deliveredMs: 3 * day, failedMs: 10 * day, bodiesMs: 2 * day };
+    await fill(pool, ["one"]);
+    await deliveries.releaseAll();
+    const states = ["delivered", "failed", "pending"] as const;
+    for (const [i, state] of states.entries()) {
+      await prune(retention, now + i * minute);
+      await events.publish(event(state, { published_at: now + i * minute }), never);
+    }
+    const { due } = await deliveries.claim("one", now, 8);
+    await deliveries.record(
+      due.map(({ seq }, i) => ended(seq, states[i] ?? "pending")),
+      [],
+    );
+    const kept = async (after: number) => {
+      await prune(retention, now + after);
+      const parts = await pool.run<{ name: string }>(
+        "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'deliveries'::regclass ORDER BY 1",
+      );
+      const rows = await pool.run<{ event_id: string; has_body: boolean }>(
+        `SELECT event_id, EXISTS (SELECT FROM events e WHERE e.seq = d.event_seq) AS has_body FROM deliveries d ORDER BY d.seq`,
+      );
+      const ids = await pool.run<{ id: string }>("SELECT id FROM event_ids ORDER BY seq");
+      return {
+        parts: parts.map(({ name }) => name),
+        deliveries: rows.map(({ event_id, has_body }) => `${event_id}${has_body ? "" : " without body"}`),
+        ids: ids.map(({ id }) => id),
+      };
+    };
+    const all = [...states];
+    expect(await kept(day + minute)).toEqual({
+      parts: ["deliveries_0", "deliveries_1", "deliveries_2"],
+      deliveries: all,
+      ids: all,
+    });
+    const bodiless = ["delivered without body", "failed without body", "pending"];
+    expect(await kept(3 * day + 2 * minute)).toMatchObject({ deliveries: bodiless, ids: all });
+    expect(await kept(4 * day + 2 * minute)).toMatchObject({ deliveries: bodiless.slice(1), ids: all });
+    expect(await kept(8 * day + 2 * minute)).toMatchObject({ deliveries: bodiless.slice(1), ids: [] });
+    expect(await kept(11 * day + 2 * minute)).toMatchObject({ deliveries: bodiless.slice(2) });
+    expect(await deliveries.lastRemoved("one")).toBeGreaterThan(0);
+    // A number above all that were given before.
+    await events.publish(event("new"), never);
+    const { due: later } = await deliveries.claim("one", now + day, 8);
+    expect(later.map(({ sequence, attempts }) => [sequence, attempts])).toEqual([
+      [4, 0],
+      [3, 1],
+    ]);
+    await deliveries.record(
+      later.map(({ seq, attempts }) => ({ ...ended(seq, "delivered"), attempts: attempts + 1 })),
+      [],
+    );
+    expect((await kept(20 * day)).deliveries).toEqual(["new"]);
+    expect(await kept(40 * day)).toEqual({ parts: expect.any(Array), deliveries: [], ids: [] });
+  });
+});

@@ -1,15 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { atomicLimits } from "../../src/batch/apply.ts";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { Receiver } from "../support/receiver.ts";
-import {
-  adminKey,
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-} from "../support/server.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { Clock, json, ownServer, refusal, type TestApplication, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let reader: TestApplication;
@@ -17,11 +10,11 @@ let clock: Clock;
 
 beforeEach(async () => {
   clock = new Clock();
-  server = await startServer({ clock });
-  await server.load("users", [
+  const users = [
     { id: 1, username: "one", followers_count: 10 },
     { id: 2, username: "two", display_name: "One's twin" },
-  ]);
+  ];
+  server = await ownServer({ clock, users });
   await server.load("categories", [
     { id: 5, name: "Chess", slug: "chess", tags: ["Board game", "Calm"] },
     { id: 6, name: "Go", slug: "go", tags: ["Calm"] },
@@ -36,7 +29,6 @@ beforeEach(async () => {
   ]);
   reader = await server.application();
 });
-afterEach(() => server.stop());
 
 /** Everything that the store holds of the platform's data, to see what has changed. */
 const everything = async () => {
@@ -53,15 +45,6 @@ const found = async (query: string) => {
   const answer = await server.get(`/public/v1/users/search?query=${query}`, reader.token);
   return (await json<{ data: { id: number }[] }>(answer)).data.map(({ id }) => id);
 };
-const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
-const event = (fields: object = {}) => ({
-  name: "channel.followed",
-  version: 1,
-  broadcaster_user_id: 1,
-  data,
-  ...fields,
-});
-
 describe("one record", () => {
   test.each<[string, string, object, object]>([
     [
@@ -150,13 +133,10 @@ describe("one record", () => {
 
 describe("deleting", () => {
   test("a user takes along profile, search, channel, livestream, tokens and subscriptions", async () => {
-    const failing = new Receiver(() => new Response(null, { status: 500 }));
+    const failing = ownReceiver(() => new Response(null, { status: 500 }));
     const app = await server.application({ webhook_url: failing.url });
-    const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1 };
-    expect((await server.post("/public/v1/events/subscriptions", body, app.token)).status).toBe(200);
-    const other = { ...body, broadcaster_user_id: 2 };
-    expect((await server.post("/public/v1/events/subscriptions", other, app.token)).status).toBe(200);
-    expect((await server.admin("POST", "/admin/v1/events", event())).status).toBe(202);
+    for (const broadcaster of [1, 2]) await subscribe(server, app, ["channel.followed"], broadcaster);
+    expect((await publish(server, event("channel.followed", { broadcaster_user_id: 1 }))).status).toBe(202);
     await failing.arrived(1);
     const { store } = server.app;
     const hash = new Uint8Array(32);
@@ -178,7 +158,6 @@ describe("deleting", () => {
     // The name is free, and whoever gets it has nothing of the one before.
     await server.load("users", [{ id: 4, username: "one" }]);
     expect(await found("one")).toEqual([4, 2]);
-    await failing.stop();
   });
 
   test("a category ends its livestreams and stops showing at once", async () => {
@@ -298,161 +277,10 @@ describe("?atomic=true", () => {
       id: 100 + i,
       username: `u${i}`,
     }));
-    const answer = await put("users/batch?atomic=true", rows);
-    expect([answer.status, await json<object>(answer)]).toMatchObject([413, { code: "body_too_large" }]);
+    expect(await refusal(put("users/batch?atomic=true", rows))).toEqual([413, "body_too_large"]);
     expect(await everything()).toBe(before);
-    const long = "x".repeat(200_000);
-    expect(
-      (
-        await put(
-          "users/batch?atomic=true",
-          Array.from({ length: 50 }, () => long),
-        )
-      ).status,
-    ).toBe(413);
+    const long = Array<string>(50).fill("x".repeat(200_000));
+    expect((await put("users/batch?atomic=true", long)).status).toBe(413);
     expect((await put("users/batch?atomic=true", rows.slice(0, atomicLimits.lines))).status).toBe(200);
-  });
-});
-
-describe("Idempotency-Key", () => {
-  let receiver: Receiver;
-  beforeAll(() => {
-    receiver = new Receiver();
-  });
-  afterAll(() => receiver.stop());
-  beforeEach(async () => {
-    const app = await server.application({ webhook_url: receiver.url });
-    const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1 };
-    await server.post("/public/v1/events/subscriptions", body, app.token);
-  });
-
-  const send = (key: string, body: string, type = "application/json") =>
-    fetch(`${server.app.adminUrl}/admin/v1/events`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": type, "idempotency-key": key },
-      body,
-    });
-  const one = JSON.stringify(event());
-  const many = [one, "{", one, JSON.stringify(event({ broadcaster_user_id: 99 }))].join("\n");
-  const sequence = async () =>
-    (
-      await server.app.store.events.publish(
-        {
-          id: crypto.randomUUID(),
-          name: "channel.followed",
-          version: 1,
-          broadcaster_user_id: 1,
-          body: "{}",
-          fingerprint: new Uint8Array(32),
-          published_at: clock.ms,
-          expires_at: null,
-        },
-        () => false,
-      )
-    ).deliveries;
-
-  test.each([
-    ["one event", one, "application/json", 1],
-    ["NDJSON", many, "application/x-ndjson", 2],
-  ])("%s: the same again is answered as before and sends nothing", async (_, body, type, sent) => {
-    const before = receiver.received.length;
-    const first = await send("key-1", body, type);
-    const text = await first.text();
-    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([202, null]);
-    for (let i = 0; i < 3; i++) {
-      clock.advance(3_600_000);
-      const again = await send("key-1", body, type);
-      expect(again.headers.get("idempotent-replayed")).toBe("true");
-      expect([again.status, await again.text()]).toEqual([202, text]);
-    }
-    await receiver.arrived(before + sent);
-    // One more event arrives behind whatever was sent before it.
-    await send("key-2", one);
-    expect(await receiver.arrived(before + sent + 1)).toHaveLength(before + sent + 1);
-    const ids = receiver.received.slice(before).map(({ headers }) => headers["onair-event-id"]);
-    expect(new Set(ids).size).toBe(sent + 1);
-    expect(await sequence()).toBe(1);
-  });
-
-  test("two at once send one", async () => {
-    const before = receiver.received.length;
-    const answers = await Promise.all(Array.from({ length: 5 }, () => send("key-1", one)));
-    const texts = await Promise.all(answers.map((answer) => answer.text()));
-    expect(new Set(texts).size).toBe(1);
-    await send("key-2", one);
-    await receiver.arrived(before + 2);
-    expect(receiver.received).toHaveLength(before + 2);
-  });
-
-  test("another body is a conflict that names the key and sends nothing", async () => {
-    expect((await send("key-1", one)).status).toBe(202);
-    const other = await send("key-1", JSON.stringify(event({ broadcaster_user_id: 2 })));
-    expect([other.status, await json<object>(other)]).toMatchObject([
-      409,
-      {
-        code: "conflict",
-        message: "The Idempotency-Key key-1 came with another body at 2026-01-14T16:00:00.000Z",
-      },
-    ]);
-  });
-
-  test("is remembered for 7 days", async () => {
-    const first = await (await send("key-1", one)).text();
-    clock.advance(7 * 86_400_000 - 1);
-    expect(await server.app.store.idempotency.removeExpired(clock.ms)).toBe(0);
-    expect(await (await send("key-1", one)).text()).toBe(first);
-    clock.advance(1);
-    const later = await send("key-1", one);
-    expect([later.status, (await later.text()) === first]).toEqual([202, false]);
-    clock.advance(8 * 86_400_000);
-    expect(await server.app.store.idempotency.removeExpired(clock.ms)).toBe(1);
-  });
-
-  test("a request that was refused may come again corrected", async () => {
-    expect((await send("key-1", JSON.stringify(event({ broadcaster_user_id: 99 })))).status).toBe(400);
-    expect((await send("key-1", "{")).status).toBe(400);
-    expect((await send("key-1", one)).status).toBe(202);
-  });
-
-  test("a request whose answer was never noted, as after a crash, is finished without sending anything twice", async () => {
-    const before = receiver.received.length;
-    const first = await send("key-1", many, "application/x-ndjson");
-    const text = await first.text();
-    await receiver.arrived(before + 2);
-    const { store } = server.app;
-    // As if the process had ended before `finish`.
-    const forget = store.idempotency.finish;
-    Object.assign(store.idempotency, { finish: () => Promise.reject(new Error("crash")) });
-    expect((await send("key-2", many, "application/x-ndjson")).status).toBe(500);
-    Object.assign(store.idempotency, { finish: forget });
-    await receiver.arrived(before + 4);
-    const again = await send("key-2", many, "application/x-ndjson");
-    expect([again.status, await again.text()]).toEqual([202, text]);
-    await send("key-3", one);
-    await receiver.arrived(before + 5);
-    expect(receiver.received).toHaveLength(before + 5);
-  });
-
-  test.each(["", "with space", "x".repeat(256), "ü"])("the key %j is refused", async (key) => {
-    const answer = await send(Buffer.from(key).toString("latin1"), one);
-    expect([answer.status, (await json<{ errors: object[] }>(answer)).errors]).toMatchObject([
-      400,
-      [{ in: "header", field: "Idempotency-Key" }],
-    ]);
-  });
-
-  test("that is wrong is reported together with what is wrong in the query", async () => {
-    const answer = await fetch(`${server.app.adminUrl}/admin/v1/events?atomic=yes`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${adminKey}`, "idempotency-key": "with space" },
-      body: "{}",
-    });
-    expect(await json(answer)).toMatchObject({
-      code: "invalid_parameter",
-      errors: [
-        { in: "query", field: "atomic" },
-        { in: "header", field: "Idempotency-Key" },
-      ],
-    });
   });
 });

@@ -1,0 +1,210 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { databaseCheckProgram } from "../../src/app.ts";
+import { isLoopback } from "../../src/doctor/ask.ts";
+import { integrityFindings } from "../../src/doctor/database.ts";
+import { spaceFinding } from "../../src/doctor/directory.ts";
+import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
+import { inDatabase } from "../support/backups.ts";
+import { alterDatabase, endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { startServer } from "../support/server.ts";
+
+// What `onair doctor` finds in a directory, in the settings and on the ports.
+
+const { data: ended, path, fresh, copy, examined } = await endedServer();
+const altered = (...statements: string[]) => copy((data) => alterDatabase(data, ...statements));
+
+/** A directory, or what is in its place. */
+const places: Readonly<Record<string, () => string>> = {
+  "no directory": () => path("nowhere"),
+  "a file in its place"() {
+    writeFileSync(path("file"), "");
+    return path("file");
+  },
+  "a directory without a database"() {
+    mkdirSync(path("empty"));
+    return path("empty");
+  },
+  "a directory that others may change": () => copy((data) => chmodSync(data, 0o777)),
+  "a backup that others may read": () =>
+    copy((data) => {
+      const file = join(data, "backups", "one.db");
+      mkdirSync(join(data, "backups"));
+      writeFileSync(file, "");
+      chmodSync(file, 0o644);
+    }),
+  "half of a database": () =>
+    copy((data) => truncateSync(join(data, "onair.db"), statSync(join(data, "onair.db")).size / 2)),
+  "what is no database": () =>
+    copy((data) => writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100))),
+  "an index that does not fit its table": () =>
+    copy((data) => {
+      const file = join(data, "onair.db");
+      const sql = `SELECT (rootpage - 1) * page_size AS start, page_size AS size
+                   FROM sqlite_schema, pragma_page_size() WHERE name = 'users_username'`;
+      const page = inDatabase(file, (db) => db.query<{ start: number; size: number }, []>(sql).get());
+      const bytes = readFileSync(file);
+      const index = bytes.subarray(page?.start, (page?.start ?? 0) + (page?.size ?? 0));
+      index.write("xqcoy", index.indexOf("xqcow"));
+      writeFileSync(file, bytes);
+    }),
+  "rows that refer to nothing": () =>
+    altered("INSERT INTO channels (id, user_id, slug, name) VALUES (1, 999999, 'x', 'x')"),
+  "a database of a newer version": () =>
+    altered("INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')"),
+  "a database of an older version"() {
+    const data = fresh();
+    mkdirSync(data, { mode: 0o700 });
+    const db = new Database(join(data, "onair.db"));
+    migrate(db, migrations.slice(0, 3));
+    db.close(true);
+    chmodSync(join(data, "onair.db"), 0o600);
+    return data;
+  },
+  "an index of the search without a user": () =>
+    altered("DELETE FROM users WHERE id = (SELECT min(id) FROM users)"),
+  "a key that is none": () =>
+    altered("UPDATE settings SET value = 'PRIVATE nonsense' WHERE key = 'signing_key'"),
+  "a clock that was set back": () =>
+    altered(
+      `INSERT INTO events (id, name, version, broadcaster_user_id, fingerprint, first_delivery, deliveries, published_at)
+       VALUES ('x', 'x', 1, 1, x'00', 0, 0, ${Date.now() + 3 * 3_600_000})`,
+    ),
+  "an endpoint that is disabled": () =>
+    altered(
+      "UPDATE endpoints SET failing_since = 1, failures = 9, disabled_at = 2, disabled_reason = 'gone'",
+    ),
+};
+
+test.each<[place: string, finding: string, message: string, ...args: string[]]>([
+  ["no directory", "data_directory wrong", "there is no directory"],
+  ["a file in its place", "data_directory wrong", "is not a directory"],
+  ["a directory without a database", "data_directory warning", "has no database yet"],
+  ["a directory that others may change", "file_modes wrong", "others may change what is in"],
+  ["a backup that others may read", "file_modes wrong", "one.db holds secrets"],
+  ["half of a database", "integrity wrong", "damaged"],
+  ["what is no database", "schema wrong", "is not a database of onair"],
+  ["an index that does not fit its table", "integrity wrong", "missing from index users_username", "--full"],
+  ["rows that refer to nothing", "foreign_keys wrong", "rows of channels refer to rows that do not exist"],
+  ["a database of a newer version", "schema wrong", "written by a newer version"],
+  ["a database of an older version", "schema warning", "of an older version (0002_delivery)"],
+  [
+    "an index of the search without a user",
+    "search_index wrong",
+    `has ${users.length} users, of ${users.length - 1}`,
+  ],
+  ["a key that is none", "signing_key wrong", "not an Ed25519 key"],
+  ["a clock that was set back", "clock wrong", "2 hours before the newest event"],
+  ["an endpoint that is disabled", "webhooks warning", "endpoints that are failing: 0, disabled: 1 (of 01"],
+])("%s is found: %s", async (place, finding, message, ...args) => {
+  const report = await examined(["--data", places[place]?.() ?? "", ...freePorts, ...args]);
+  const found = report.findings.find(({ check, status }) => `${check} ${status}` === finding);
+  expect(found?.message).toContain(message);
+  expect(JSON.stringify(report)).not.toContain("PRIVATE");
+});
+
+test("it tells how many deliveries wait, and since when", async () => {
+  const data = path("pending");
+  const waiting = await startServer({ data, users });
+  const app = await waiting.application({ webhook_url: "http://127.0.0.1:9/" });
+  await subscribe(waiting, app, ["channel.followed"]);
+  await publish(waiting, event("channel.followed"));
+  await waiting.stop();
+  const report = await examined(["--data", data, ...freePorts]);
+  expect(ofCheck(report, "webhooks")[0]?.message).toMatch(
+    /pending deliveries: 1, the oldest for \d+ seconds/,
+  );
+});
+
+test("it finds a port that another program has", async () => {
+  const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const args = ["--data", copy(), "--port", String(other.port), "--admin-host", "192.0.2.1"];
+  const report = await examined(args);
+  other.stop(true);
+  expect(ofCheck(report, "public_port")).toMatchObject([
+    { status: "wrong", message: `127.0.0.1:${other.port}: another program has it` },
+  ]);
+  expect(ofCheck(report, "admin_port")).toMatchObject([
+    { status: "wrong", message: "192.0.2.1:8081: this machine has no such address" },
+  ]);
+});
+
+test("it tells what is wrong with the settings, and looks at the rest all the same", async () => {
+  const report = await examined(["--data", copy(), ...freePorts], {
+    ONAIR_RATE_LIMIT: "x",
+    ONAIR_ADMIN_KEY: "short!",
+    ONAIR_PROT: "1",
+    ONAIR_IMAGE_TAG: "3",
+  });
+  const told = ofCheck(report, "settings").map(
+    ({ status, message, mend }) => `${status}: ${message} ${mend}`,
+  );
+  expect(told).toHaveLength(4);
+  for (const pattern of [
+    /^wrong: ONAIR_RATE_LIMIT must be an integer/,
+    /^wrong: ONAIR_ADMIN_KEY must be 8 to 200/,
+    /^wrong: ONAIR_PROT .* rename it to ONAIR_PORT$/,
+    /^warning: ONAIR_IMAGE_TAG /,
+  ]) {
+    expect(told.filter((one) => pattern.test(one))).toHaveLength(1);
+  }
+  expect(JSON.stringify(report)).not.toContain("short!");
+  expect(statuses(report)).toContain("integrity ok");
+  const keys = await examined(["--data", copy(), ...freePorts], {
+    ONAIR_JWKS_URL: "https://platform.example/",
+  });
+  expect(ofCheck(keys, "settings")).toMatchObject([
+    { status: "wrong", message: expect.stringContaining("must be given together") },
+  ]);
+});
+
+test("it tells what is risky about a server that others reach", async () => {
+  const at = async (...args: string[]) =>
+    ofCheck(await examined(["--data", copy(), ...freePorts, ...args]), "public_url");
+  expect(await at("--public-url", "http://api.example.com")).toMatchObject([{ status: "warning" }]);
+  expect(await at("--public-url", "https://api.example.com")).toMatchObject([
+    { status: "warning", mend: "name the proxy with --trusted-proxies" },
+  ]);
+  const proxied = ["--public-url", "https://api.example.com", "--trusted-proxies", "10.0.0.0/8"];
+  expect(await at(...proxied)).toMatchObject([{ status: "ok" }]);
+  expect(await at(...proxied, "--allow-private-webhooks")).toMatchObject([{ status: "warning" }]);
+});
+test("the look at a large database is given up after a while", async () => {
+  const findings = await integrityFindings({
+    data: ended,
+    full: false,
+    program: databaseCheckProgram,
+    timeoutMs: 0,
+  });
+  expect(findings).toMatchObject([
+    { check: "integrity", status: "skipped", mend: expect.stringContaining("--full") },
+  ]);
+});
+
+test.each([
+  [100e6, 1e6, "wrong"],
+  [1e9, 5e9, "warning"],
+  [6e9, 5e9, "ok"],
+] as const)("%d bytes free beside %d are %s", (free, database, status) => {
+  expect(spaceFinding("data", free, database).status).toBe(status);
+});
+
+test.each([
+  ["localhost", true],
+  ["127.0.0.1", true],
+  ["127.9.9.9", true],
+  ["::1", true],
+  ["[::1]", true],
+  ["::", true],
+  ["0.0.0.0", true],
+  ["127.0.0.1.example.com", false],
+  ["1::1", false],
+  ["10.0.0.1", false],
+  ["localhost.example", false],
+])("%s is loopback: %p", (host, is) => {
+  expect(isLoopback(host)).toBe(is);
+});

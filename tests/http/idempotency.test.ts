@@ -1,0 +1,127 @@
+import { beforeEach, expect, test } from "bun:test";
+import { event as eventOf, subscribe } from "../support/publishing.ts";
+import { ownReceiver, type Receiver } from "../support/receiver.ts";
+import { Clock, json, ownServer, type TestServer } from "../support/server.ts";
+
+// Publishing with an `Idempotency-Key`.
+
+let clock: Clock;
+let server: TestServer;
+let receiver: Receiver;
+beforeEach(async () => {
+  clock = new Clock();
+  const users = [1, 2].map((id) => ({ id, username: `user_${id}` }));
+  server = await ownServer({ clock, users });
+  receiver = ownReceiver();
+  await subscribe(server, await server.application({ webhook_url: receiver.url }), ["channel.followed"], 1);
+});
+
+const event = (fields: object = {}) => eventOf("channel.followed", { broadcaster_user_id: 1, ...fields });
+const send = (key: string, body: string, type = "application/json") =>
+  server.admin("POST", "/admin/v1/events", body, { "content-type": type, "idempotency-key": key });
+const one = JSON.stringify(event());
+const many = [one, "{", one, JSON.stringify(event({ broadcaster_user_id: 99 }))].join("\n");
+
+test.each([
+  ["one event", one, "application/json", 1],
+  ["NDJSON", many, "application/x-ndjson", 2],
+])("%s: the same again is answered as before and sends nothing", async (_, body, type, sent) => {
+  const before = receiver.received.length;
+  const first = await send("key-1", body, type);
+  const text = await first.text();
+  expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([202, null]);
+  for (let i = 0; i < 3; i++) {
+    clock.advance(3_600_000);
+    const again = await send("key-1", body, type);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect([again.status, await again.text()]).toEqual([202, text]);
+  }
+  await receiver.arrived(before + sent);
+  // One more event arrives behind whatever was sent before it.
+  await send("key-2", one);
+  expect(await receiver.arrived(before + sent + 1)).toHaveLength(before + sent + 1);
+  const ids = receiver.received.slice(before).map(({ headers }) => headers["onair-event-id"]);
+  expect(new Set(ids).size).toBe(sent + 1);
+  expect(receiver.received.map(({ headers }) => Number(headers["onair-sequence"])).sort()).toEqual(
+    sent === 1 ? [1, 2] : [1, 2, 3],
+  );
+});
+
+test("two at once send one", async () => {
+  const before = receiver.received.length;
+  const answers = await Promise.all(Array.from({ length: 5 }, () => send("key-1", one)));
+  const texts = await Promise.all(answers.map((answer) => answer.text()));
+  expect(new Set(texts).size).toBe(1);
+  await send("key-2", one);
+  await receiver.arrived(before + 2);
+  expect(receiver.received).toHaveLength(before + 2);
+});
+
+test("another body is a conflict that names the key and sends nothing", async () => {
+  expect((await send("key-1", one)).status).toBe(202);
+  const other = await send("key-1", JSON.stringify(event({ broadcaster_user_id: 2 })));
+  expect([other.status, await json<object>(other)]).toMatchObject([
+    409,
+    {
+      code: "conflict",
+      message: "The Idempotency-Key key-1 came with another body at 2026-01-14T16:00:00.000Z",
+    },
+  ]);
+});
+
+test("a key is remembered for 7 days", async () => {
+  const first = await (await send("key-1", one)).text();
+  clock.advance(7 * 86_400_000 - 1);
+  expect(await server.app.store.idempotency.removeExpired(clock.ms)).toBe(0);
+  expect(await (await send("key-1", one)).text()).toBe(first);
+  clock.advance(1);
+  const later = await send("key-1", one);
+  expect([later.status, (await later.text()) === first]).toEqual([202, false]);
+  clock.advance(8 * 86_400_000);
+  expect(await server.app.store.idempotency.removeExpired(clock.ms)).toBe(1);
+});
+
+test("a request that was refused may come again corrected", async () => {
+  expect((await send("key-1", JSON.stringify(event({ broadcaster_user_id: 99 })))).status).toBe(400);
+  expect((await send("key-1", "{")).status).toBe(400);
+  expect((await send("key-1", one)).status).toBe(202);
+});
+
+test("a request whose answer was never noted, as after a crash, is finished without sending anything twice", async () => {
+  const before = receiver.received.length;
+  const first = await send("key-1", many, "application/x-ndjson");
+  const text = await first.text();
+  await receiver.arrived(before + 2);
+  const { store } = server.app;
+  // As if the process had ended before `finish`.
+  const forget = store.idempotency.finish;
+  Object.assign(store.idempotency, { finish: () => Promise.reject(new Error("crash")) });
+  expect((await send("key-2", many, "application/x-ndjson")).status).toBe(500);
+  Object.assign(store.idempotency, { finish: forget });
+  await receiver.arrived(before + 4);
+  const again = await send("key-2", many, "application/x-ndjson");
+  expect([again.status, await again.text()]).toEqual([202, text]);
+  await send("key-3", one);
+  await receiver.arrived(before + 5);
+  expect(receiver.received).toHaveLength(before + 5);
+});
+
+test.each(["", "with space", "x".repeat(256), "ü"])("the key %j is refused", async (key) => {
+  const answer = await send(Buffer.from(key).toString("latin1"), one);
+  expect([answer.status, (await json<{ errors: object[] }>(answer)).errors]).toMatchObject([
+    400,
+    [{ in: "header", field: "Idempotency-Key" }],
+  ]);
+});
+
+test("a key that is wrong is reported together with what is wrong in the query", async () => {
+  const headers = { "idempotency-key": "with space" };
+  const answer = await server.admin("POST", "/admin/v1/events?atomic=yes", {}, headers);
+  expect(await json(answer)).toMatchObject({
+    code: "invalid_parameter",
+    errors: [
+      { in: "query", field: "atomic" },
+      { in: "header", field: "Idempotency-Key" },
+    ],
+  });
+});

@@ -1,3 +1,4 @@
+import { DomainError } from "./errors.ts";
 import { refreshGraceMs, type Scope, type ScopeName } from "./tokens.ts";
 
 /** A login under way: the browser is at the platform's login and consent page. */
@@ -28,6 +29,14 @@ export const rejections = ["access_denied", "temporarily_unavailable", "server_e
 export type LoginAnswer =
   | { readonly userId: number; readonly scopes: readonly Scope[]; readonly remember: boolean }
   | { readonly error: (typeof rejections)[number]; readonly errorDescription: string | null };
+
+/** Throws `not_found` for a login request that is unknown or has expired, `conflict` for one that has an answer. */
+export function checkAnswerable(request: { readonly answer: LoginAnswer | null } | undefined): void {
+  if (!request)
+    throw new DomainError("not_found", "There is no login request with this challenge, or it has expired");
+  if (request.answer)
+    throw new DomainError("conflict", "This login request has already been accepted or rejected");
+}
 
 /** The stored consent of a user, which later requests of the application reuse. */
 export interface Consent {

@@ -1,3 +1,4 @@
+import { DomainError } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { hour } from "./time.ts";
 import { newSecret, secretHash } from "./tokens.ts";
@@ -81,4 +82,31 @@ export function needsFirstKey(keys: readonly OperatorKey[], wasSet: boolean): bo
 export function newLastUse({ last_used_at }: OperatorKey, now: number): number | null {
   const current = Math.floor(now / hour) * hour;
   return last_used_at === null || last_used_at < current ? current : null;
+}
+
+/** Throws `conflict` when there are too many keys beside a new one, or one has its name. */
+export function checkNewKey(keys: readonly OperatorKey[], { name }: OperatorKey): void {
+  const { keys: most } = operatorKeyLimits;
+  if (keys.length >= most) {
+    throw new DomainError("conflict", `There are ${most} keys, the most there may be; revoke one`);
+  }
+  if (!keys.some((key) => key.name === name)) return;
+  throw new DomainError("conflict", "There is a key with this name; revoke it or choose another");
+}
+
+/**
+ * Throws when a key may not be revoked: `not_found`, and `conflict` where no operator key would be left, unless
+ * `hasOther` says that there is one beside these.
+ */
+export function checkRevocation(
+  keys: readonly OperatorKey[],
+  id: string,
+  now: number,
+  hasOther: boolean,
+): void {
+  const others = keys.filter((key) => key.id !== id);
+  if (others.length === keys.length) throw new DomainError("not_found", "There is no key with this id");
+  if (hasOperator(keys, now) && !hasOperator(others, now) && !hasOther) {
+    throw new DomainError("conflict", "This is the last operator key; make another one first");
+  }
 }

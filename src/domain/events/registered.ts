@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020";
-import { type FieldProblem, invalidFields } from "../errors.ts";
+import { DomainError, type FieldProblem, invalidFields } from "../errors.ts";
 import { second } from "../time.ts";
 import { maxProblems } from "../validation/problems.ts";
 import { Catalogue } from "./catalogue.ts";
@@ -50,6 +50,30 @@ export async function catalogueOf(registered: readonly RegisteredEventType[]): P
   const catalogue = new Catalogue();
   for (const type of registered) catalogue.put(await eventTypeOf(type));
   return catalogue;
+}
+
+/**
+ * Throws `conflict` when a type cannot be stored: its schema is another one than that of `known`, the same version as it is
+ * stored, or it is new and there are too many types.
+ */
+export function checkChange(known: RegisteredEventType | null, type: NewEventType, count: number): void {
+  const { name, version, schema } = type;
+  const { registered: most } = eventTypeLimits;
+  if (!known && count >= most) {
+    throw new DomainError("conflict", `There are ${most} event types, the most there may be`);
+  }
+  if (!known || Bun.deepEquals(known.schema, schema)) return;
+  throw new DomainError(
+    "conflict",
+    `The schema of ${name} version ${version} is settled, because receivers rely on it; register version ${version + 1}, or delete this one while nothing of it was published`,
+  );
+}
+
+/** Throws `conflict` when an event of the type was published. */
+export function checkRemoval({ name, version, is_published }: RegisteredEventType): void {
+  if (!is_published) return;
+  const message = `Events of ${name} version ${version} were published; it stays for those who have them`;
+  throw new DomainError("conflict", message);
 }
 
 async function compiled(schema: JsonObject): Promise<ValidateFunction> {

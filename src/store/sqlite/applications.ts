@@ -1,18 +1,19 @@
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
+  goodClientSecrets,
+  replacedClientSecret,
+  replacedWebhookSecret,
+  secretsInForce,
+} from "../../domain/application-secrets.ts";
+import {
   type Application,
   type ApplicationChanges,
   type HashedSecret,
-  type RetiredSecret,
   type Rotation,
   receives,
-  retire,
-  type SecretInForce,
-  secretPrefix,
   usesOnlyStream,
 } from "../../domain/applications.ts";
-import { DomainError } from "../../domain/errors.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Commit } from "./database/commit.ts";
@@ -80,61 +81,13 @@ export function applicationStore(
       .get() ?? null;
 
   const rotateClientSecret = (id: string, secret: HashedSecret, rotation: Rotation): Application | null => {
-    const now = secrets.get({ id });
-    if (!now) return null;
-    if (now.client_type === "public")
-      throw new DomainError("conflict", "A public client has no client secret");
-    const { client_secret_prefix: prefix, client_secret_created_at: created_at } = now;
-    const earlier = { secret: now.client_secret_hash.toString("base64"), prefix, created_at };
-    const set = {
-      client_secret_hash: Buffer.from(secret.hash),
-      client_secret_prefix: secret.prefix,
-      client_secret_created_at: rotation.now,
-      retired_client_secrets: retire(earlier, now.retired_client_secrets, rotation),
-    };
-    return change(id, set, rotation.now);
+    const stored = secrets.get({ id });
+    return stored ? change(id, replacedClientSecret(stored, secret, rotation), rotation.now) : null;
   };
 
   const rotateWebhookSecret = (id: string, secret: string, rotation: Rotation): Application | null => {
-    const now = secrets.get({ id });
-    if (!now) return null;
-    const earlier = { secret: now.webhook_secret, created_at: now.webhook_secret_created_at };
-    const set = {
-      webhook_secret: secret,
-      webhook_secret_created_at: rotation.now,
-      retired_webhook_secrets: retire(earlier, now.retired_webhook_secrets, rotation),
-    };
-    return change(id, set, rotation.now);
-  };
-
-  const secretsInForce = (id: string, now: number): SecretInForce[] => {
-    const found = secrets.get({ id });
-    if (!found) return [];
-    const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
-      inForce(earlier, now)
-        .map(({ secret, prefix = null, created_at = null, expires_at }) => {
-          const shown = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
-          return { kind, prefix: shown, created_at, expires_at };
-        })
-        .reverse();
-    const clientSecret = {
-      kind: "client_secret",
-      prefix: found.client_secret_prefix,
-      created_at: found.client_secret_created_at,
-      expires_at: null,
-    } as const;
-    const webhookSecret = {
-      kind: "webhook_secret",
-      prefix: secretPrefix(found.webhook_secret),
-      created_at: found.webhook_secret_created_at,
-      expires_at: null,
-    } as const;
-    return [
-      ...(found.client_type === "public" ? [] : [clientSecret]),
-      ...retired("client_secret", found.retired_client_secrets),
-      webhookSecret,
-      ...retired("webhook_secret", found.retired_webhook_secrets),
-    ];
+    const stored = secrets.get({ id });
+    return stored ? change(id, replacedWebhookSecret(stored, secret, rotation), rotation.now) : null;
   };
 
   const update = (id: string, changes: ApplicationChanges, now: number): Application | null => {
@@ -174,11 +127,13 @@ export function applicationStore(
     rotateWebhookSecret: (id, secret, rotation) => commit(() => rotateWebhookSecret(id, secret, rotation)),
     find: async (id) => find.get({ id }) ?? null,
     clientSecretHashes: async (id, now) => {
-      const found = secrets.get({ id });
-      if (!found || found.disabled || found.client_type === "public") return [];
-      return [found.client_secret_hash, ...goodHashes(found.retired_client_secrets, now)];
+      const stored = secrets.get({ id });
+      return stored ? goodClientSecrets(stored, now) : [];
     },
-    secretsInForce: async (id, now) => secretsInForce(id, now),
+    secretsInForce: async (id, now) => {
+      const stored = secrets.get({ id });
+      return stored ? secretsInForce(stored, now) : [];
+    },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
     page: async (after, limit) =>
       orm
@@ -189,12 +144,4 @@ export function applicationStore(
         .limit(limit)
         .all(),
   };
-}
-
-function inForce(retired: readonly RetiredSecret[], now: number): RetiredSecret[] {
-  return retired.filter(({ expires_at }) => expires_at > now);
-}
-
-function goodHashes(retired: readonly RetiredSecret[], now: number): Buffer[] {
-  return inForce(retired, now).map(({ secret }) => Buffer.from(secret, "base64"));
 }

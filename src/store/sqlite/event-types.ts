@@ -1,7 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { DomainError } from "../../domain/errors.ts";
-import { eventTypeLimits } from "../../domain/events/registered.ts";
+import { checkChange, checkRemoval } from "../../domain/events/registered.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { EventTypeStore } from "../event-types.ts";
 import type { Commit } from "./database/commit.ts";
@@ -17,16 +16,10 @@ export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): EventTyp
   return {
     put: (type, now) =>
       commit(() => {
-        const { name, version, schema, ...changes } = type;
+        const { name, version, schema: _, ...changes } = type;
         const at = isoTime(now);
         const known = find(name, version);
-        if (!known && count() >= eventTypeLimits.registered) {
-          throw new DomainError(
-            "conflict",
-            `There are ${eventTypeLimits.registered} event types, the most there may be`,
-          );
-        }
-        if (known && !Bun.deepEquals(known.schema, schema)) throw otherSchema(name, version);
+        checkChange(known ?? null, type, count());
         return orm
           .insert(eventTypes)
           .values({ ...type, created_at: at, updated_at: at })
@@ -42,10 +35,7 @@ export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): EventTyp
       commit(() => {
         const known = find(name, version);
         if (!known) return false;
-        if (known.is_published) {
-          const message = `Events of ${name} version ${version} were published; it stays for those who have them`;
-          throw new DomainError("conflict", message);
-        }
+        checkRemoval(known);
         orm.delete(eventTypes).where(its(name, version)).run();
         orm
           .delete(subscriptions)
@@ -54,11 +44,4 @@ export function eventTypeStore(orm: BunSQLiteDatabase, commit: Commit): EventTyp
         return true;
       }),
   };
-}
-
-function otherSchema(name: string, version: number): DomainError {
-  return new DomainError(
-    "conflict",
-    `The schema of ${name} version ${version} is settled, because receivers rely on it; register version ${version + 1}, or delete this one while nothing of it was published`,
-  );
 }

@@ -1,9 +1,7 @@
 import { eq, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { idempotencyMs } from "../../domain/deliveries.ts";
-import { DomainError } from "../../domain/errors.ts";
-import type { KnownRequest } from "../../domain/idempotency.ts";
-import { isoTime } from "../../domain/time.ts";
+import { type KnownRequest, knownRequest } from "../../domain/idempotency.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import type { Commit } from "./database/commit.ts";
 import { idempotencyKeys } from "./schema/admin.ts";
@@ -14,15 +12,9 @@ export function idempotencyStore(orm: BunSQLiteDatabase, commit: Commit): Idempo
   const remove = orm.delete(idempotencyKeys).where(isIt).prepare();
 
   const begin = (key: string, fingerprint: Uint8Array, now: number): KnownRequest => {
-    const known = find.get({ key });
-    if (known && known.first_seen_at > now - idempotencyMs) {
-      const { first_seen_at: firstSeenAt, status, answer } = known;
-      if (!known.fingerprint.equals(fingerprint)) {
-        const message = `The Idempotency-Key ${key} came with another body at ${isoTime(firstSeenAt)}`;
-        throw new DomainError("conflict", message);
-      }
-      return { firstSeenAt, answer: status === null ? null : { status, body: answer ?? "" } };
-    }
+    const stored = find.get({ key });
+    const known = stored ? knownRequest(stored, key, fingerprint, now) : null;
+    if (known) return known;
     remove.run({ key });
     const row = { key, fingerprint: Buffer.from(fingerprint), first_seen_at: now };
     orm.insert(idempotencyKeys).values(row).run();

@@ -1,7 +1,7 @@
 import { and, eq, gt, isNotNull, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { type LoginAnswer, loginLimits } from "../../domain/authorizations.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { checkAnswerable, type LoginAnswer, loginLimits } from "../../domain/authorizations.ts";
+import { invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
@@ -50,10 +50,7 @@ export function loginRequestStore(orm: BunSQLiteDatabase, commit: Commit): Login
       .where(and(eq(loginRequests.challenge_hash, row.hash), gt(loginRequests.expires_at, now)))
       .limit(1)
       .get();
-    if (!answered)
-      throw new DomainError("not_found", "There is no login request with this challenge, or it has expired");
-    if (answered.answer)
-      throw new DomainError("conflict", "This login request has already been accepted or rejected");
+    checkAnswerable(answered);
     const userId = "userId" in answer ? answer.userId : null;
     orm
       .update(loginRequests)

@@ -1,7 +1,6 @@
-import { and, count, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { DomainError } from "../../domain/errors.ts";
-import { hasOperator, type OperatorKey, operatorKeyLimits } from "../../domain/operator-keys.ts";
+import { checkNewKey, checkRevocation, type OperatorKey } from "../../domain/operator-keys.ts";
 import type { OperatorKeyStore } from "../operator-keys.ts";
 import type { Commit } from "./database/commit.ts";
 import { operatorKeys } from "./schema/admin.ts";
@@ -12,24 +11,12 @@ export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): Operat
   const isIt = (id: string) => eq(operatorKeys.id, id);
 
   const create = (key: OperatorKey): void => {
-    const { keys: most } = operatorKeyLimits;
-    const found = orm.select({ n: count() }).from(operatorKeys).get();
-    if ((found?.n ?? 0) >= most) {
-      throw new DomainError("conflict", `There are ${most} keys, the most there may be; revoke one`);
-    }
-    const named = orm.select().from(operatorKeys).where(eq(operatorKeys.name, key.name)).limit(1).get();
-    if (named)
-      throw new DomainError("conflict", "There is a key with this name; revoke it or choose another");
+    checkNewKey(all(), key);
     orm.insert(operatorKeys).values(key).run();
   };
 
   const revoke = (id: string, now: number, hasOther: boolean): void => {
-    const keys = all();
-    const others = keys.filter((key) => key.id !== id);
-    if (others.length === keys.length) throw new DomainError("not_found", "There is no key with this id");
-    if (hasOperator(keys, now) && !hasOperator(others, now) && !hasOther) {
-      throw new DomainError("conflict", "This is the last operator key; make another one first");
-    }
+    checkRevocation(all(), id, now, hasOther);
     orm.delete(operatorKeys).where(isIt(id)).run();
   };
 

@@ -2,7 +2,7 @@ import { and, eq, or, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import type { SubscriptionKey } from "../../domain/subscriptions.ts";
+import { type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Commit } from "./database/commit.ts";
@@ -121,14 +121,10 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
       const found = existing.get({ ...key });
       if (found) return found;
       if (key.broadcaster_user_id !== null && !isKnown(key.broadcaster_user_id)) {
-        return { error: `broadcaster_user_id ${key.broadcaster_user_id} is not a known user` };
+        return { error: whyNotSubscribed.unknownBroadcaster(key.broadcaster_user_id) };
       }
       const used = counts.get(key.app_id) ?? count(key.app_id);
-      if (used >= limit) {
-        return {
-          error: `The limit of ${limit} subscriptions of this application is reached; delete some first`,
-        };
-      }
+      if (used >= limit) return { error: whyNotSubscribed.limitReached(limit) };
       const id = newId();
       insert.run({ ...key, id, created_at: now, updated_at: now });
       counts.set(key.app_id, used + 1);

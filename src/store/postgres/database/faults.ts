@@ -53,7 +53,9 @@ export function storageFaultOf(error: unknown): StorageFault | null {
  * that the new one refers to and that is missing was deleted since the caller looked, unless the verb itself knows better;
  * anything else stays what it is.
  */
-export function storeFault(error: unknown): unknown {
+function storeFault(thrown: unknown): unknown {
+  // drizzle's own error tells the values of the statement, which may be secret.
+  const error = thrown instanceof DrizzleQueryError ? thrown.cause : thrown;
   if (error instanceof DomainError) return error;
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
   // 57014: canceled by a deadline; 55P03: by one of a lock.

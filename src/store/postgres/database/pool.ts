@@ -33,6 +33,8 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number;
   /** Whether a pooler stands between, which gives each transaction another connection and takes no settings. */
   readonly isPooled?: boolean;
+  /** Whether it only reads: the server refuses writes then. */
+  readonly isReader?: boolean;
 }
 
 const defaultTimeoutMs = 10 * second;
@@ -211,7 +213,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
 
 function driver(
   settings: ConnectionSettings,
-  { connections, isPooled }: PoolOptions,
+  { connections, isPooled, isReader }: PoolOptions,
   timeoutMs: number,
 ): SQL {
   const { host, port, socket, database, user, password, sslMode } = settings;
@@ -238,6 +240,7 @@ function driver(
         statement_timeout: timeoutMs,
         // A transaction that its process has forgotten must not hold its locks.
         idle_in_transaction_session_timeout: timeoutMs,
+        ...(isReader && { default_transaction_read_only: true }),
       },
     }),
   });

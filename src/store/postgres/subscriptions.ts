@@ -1,0 +1,144 @@
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { DomainError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
+import { once } from "../../domain/lazily.ts";
+import { type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
+import type { Postgres, Queries } from "./database/pool.ts";
+import { cancelSubscriptions } from "./deliveries/cancel.ts";
+import { applications, tokens } from "./schema/access.ts";
+import { given, isOneOf } from "./schema/columns.ts";
+import { users } from "./schema/platform.ts";
+import { subscriptions } from "./schema/subscriptions.ts";
+import { readSubscriptionList } from "./subscription-list.ts";
+
+const shown = {
+  id: subscriptions.id,
+  app_id: subscriptions.app_id,
+  broadcaster_user_id: subscriptions.broadcaster_user_id,
+  event: subscriptions.event,
+  version: subscriptions.version,
+  method: sql<"webhook">`'webhook'`,
+  created_at: subscriptions.created_at,
+  updated_at: subscriptions.updated_at,
+};
+
+export function subscriptionStore(db: Postgres): SubscriptionStore {
+  const { orm } = db;
+  const isIts = eq(subscriptions.app_id, sql.placeholder("app"));
+  const ofApplication = once(() =>
+    orm.select(shown).from(subscriptions).where(isIts).orderBy(subscriptions.id).prepare("subscriptions"),
+  );
+  const find = once(() =>
+    orm
+      .select({ ...shown, sequence: subscriptions.sequence })
+      .from(subscriptions)
+      .where(and(eq(subscriptions.id, sql.placeholder("id")), isIts))
+      .prepare("subscription"),
+  );
+  return {
+    subscribe: (keys, limit, now, token = null) =>
+      db.transact(async (transaction) => {
+        if (token) await requireToken(transaction, token);
+        return subscribe(transaction, keys, limit, isoTime(now));
+      }),
+    ofApplication: async (app) => ofApplication().execute({ app }),
+    list: (applicationId, broadcasterId) => readSubscriptionList(db, applicationId, broadcasterId),
+    find: async (app, id) => (await find().execute({ app, id }))[0] ?? null,
+    count: async (applicationId) => orm.$count(subscriptions, eq(subscriptions.app_id, applicationId)),
+    remove: (applicationId, ids, now, userId = null) =>
+      db.transact((transaction) => {
+        const which = isOneOf(subscriptions.id, ids);
+        const isTheirs = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
+        return removeSubscriptions(transaction, applicationId, and(which, isTheirs), now);
+      }),
+  };
+}
+
+/** In the transaction that creates: nothing is created after the token, its consent or its application ended. */
+async function requireToken({ orm }: Queries, hash: Uint8Array): Promise<void> {
+  const isIt = eq(tokens.hash, Buffer.from(hash));
+  const found = await orm.select({ hash: tokens.hash }).from(tokens).where(isIt).for("key share");
+  if (found.length === 0) throw new DomainError("invalid_token", "The access token was revoked");
+}
+
+/** Gives the subscriptions of keys, or creates them. */
+async function subscribe(
+  { orm }: Queries,
+  keys: readonly SubscriptionKey[],
+  limit: number,
+  now: string,
+): Promise<SubscribeResult[]> {
+  const { id, app_id, broadcaster_user_id, event, version } = subscriptions;
+  const ids = [...new Set(keys.map((key) => key.app_id))];
+  const broadcasters = keys.flatMap(({ broadcaster_user_id: id }) => (id === null ? [] : [id]));
+  const columns = { id, app_id, broadcaster_user_id, event, version };
+  // Locks the applications: others that subscribe for them, and count, come after this.
+  await orm
+    .select({ id: applications.id })
+    .from(applications)
+    .where(isOneOf(applications.id, ids))
+    .orderBy(applications.id)
+    .for("no key update");
+  const isTheKeys = sql`EXISTS (SELECT FROM ${given(subscriptions, keys)} WHERE given.app_id = ${app_id}
+    AND given.broadcaster_user_id IS NOT DISTINCT FROM ${broadcaster_user_id}
+    AND given.event = ${event} AND given.version = ${version})`;
+  const [existing, known, used] = await Promise.all([
+    orm
+      .select(columns)
+      .from(subscriptions)
+      .where(and(isOneOf(app_id, ids), isTheKeys)),
+    orm.select({ id: users.id }).from(users).where(isOneOf(users.id, broadcasters)),
+    orm
+      .select({ app_id, n: sql`count(*)`.mapWith(Number) })
+      .from(subscriptions)
+      .where(isOneOf(app_id, ids))
+      .groupBy(app_id),
+  ]);
+  const found = new Map(existing.map((one) => [textOf(one), one.id]));
+  const isKnown = new Set(known.map((user) => user.id));
+  const counts = new Map(used.map(({ app_id, n }) => [app_id, n]));
+  const made: (typeof subscriptions.$inferInsert)[] = [];
+  const results = keys.map((key): SubscribeResult => {
+    const its = found.get(textOf(key));
+    if (its !== undefined) return { id: its };
+    const { app_id, broadcaster_user_id: broadcaster } = key;
+    if (broadcaster !== null && !isKnown.has(broadcaster)) {
+      return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
+    }
+    const count = counts.get(app_id) ?? 0;
+    if (count >= limit) return { error: whyNotSubscribed.limitReached(limit) };
+    const id = newId();
+    made.push({ ...key, id, created_at: now, updated_at: now });
+    counts.set(app_id, count + 1);
+    found.set(textOf(key), id);
+    return { id };
+  });
+  if (made.length === 0) return results;
+  await orm.insert(subscriptions).select(
+    sql`SELECT given.id, given.app_id, given.broadcaster_user_id, given.event, given.version, 0,
+        given.created_at, given.updated_at
+      FROM ${given(subscriptions, made)} ORDER BY given.n`,
+  );
+  return results;
+}
+
+const textOf = ({ app_id, broadcaster_user_id, event, version }: SubscriptionKey) =>
+  `${app_id} ${broadcaster_user_id} ${event} ${version}`;
+
+/** Removes those of an application that are like this, and cancels their deliveries; gives their ids. */
+export async function removeSubscriptions(
+  transaction: Queries,
+  applicationId: string,
+  which: SQL | undefined,
+  now: number,
+): Promise<string[]> {
+  const removed = await transaction.orm
+    .delete(subscriptions)
+    .where(and(eq(subscriptions.app_id, applicationId), which))
+    .returning({ id: subscriptions.id });
+  const ids = removed.map(({ id }) => id);
+  await cancelSubscriptions(transaction, ids, now);
+  return ids;
+}

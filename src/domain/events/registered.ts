@@ -26,7 +26,7 @@ export interface RegisteredEventType {
 /** The fields of a type that an operator sends. */
 export type NewEventType = Omit<RegisteredEventType, "is_published" | "created_at" | "updated_at">;
 
-export const eventTypeLimits = { registered: 1_000, schemaBytes: 64 * 1024 } as const;
+const eventTypeLimits = { registered: 1_000, schemaBytes: 64 * 1024 } as const;
 
 /** Names contain a dot, which distinguishes them from the event stream's own events. */
 export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";

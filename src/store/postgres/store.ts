@@ -8,7 +8,7 @@ import { consentStore } from "./consents.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
 import { withFaults } from "./database/faults.ts";
 import { openPostgres } from "./database/open.ts";
-import { openPool, type PoolOptions, type Postgres } from "./database/pool.ts";
+import type { PoolOptions, Postgres } from "./database/pool.ts";
 import { eventTypeStore } from "./event-types.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
@@ -29,15 +29,6 @@ export async function openPostgresStore(
   onFault?: NoteFault,
 ): Promise<Store> {
   return storeOn(await openPostgres(settings, options), onFault);
-}
-
-/** The same a second time, to read from in another thread; it refuses writes. For a database in its newest form. */
-export function openPostgresReader(
-  settings: ConnectionSettings,
-  options: PoolOptions,
-  onFault?: NoteFault,
-): Store {
-  return storeOn(openPool(settings, { ...options, isReader: true }), onFault);
 }
 
 type Nouns = Omit<Store, "close">;

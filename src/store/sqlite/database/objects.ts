@@ -35,6 +35,7 @@ export const objects = {
     "users",
   ],
   index: [
+    "applications_owner",
     "authorization_codes_application",
     "authorization_codes_expiry",
     "authorization_codes_user",

@@ -1,3 +1,4 @@
+import { newId } from "../../domain/ids.ts";
 import { lazily } from "../../domain/lazily.ts";
 import type { StorageFault } from "../faults.ts";
 import type { Store } from "../store.ts";
@@ -8,12 +9,19 @@ import { consentStore } from "./consents.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
 import { withFaults } from "./database/faults.ts";
 import { openPostgres } from "./database/open.ts";
-import type { PoolOptions, Postgres } from "./database/pool.ts";
+import { openPool, type PoolOptions, type Postgres } from "./database/pool.ts";
+import { HandedOut } from "./deliveries/handed-out.ts";
+import { EndpointOwnership } from "./deliveries/ownership.ts";
+import { eventPublisher } from "./deliveries/publishing.ts";
+import { deliveryStore } from "./deliveries.ts";
+import { endpointStore } from "./endpoints.ts";
 import { eventTypeStore } from "./event-types.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
+import { replayStore } from "./replays.ts";
+import { retentionStore } from "./retention.ts";
 import { settingStore } from "./settings.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
@@ -31,10 +39,21 @@ export async function openPostgresStore(
   return storeOn(await openPostgres(settings, options), onFault);
 }
 
+/** The same a second time, to read from in another thread; it refuses writes. For a database in its newest form. */
+export function openPostgresReader(
+  settings: ConnectionSettings,
+  options: PoolOptions,
+  onFault?: NoteFault,
+): Store {
+  return storeOn(openPool(settings, { ...options, isReader: true }), onFault);
+}
+
 type Nouns = Omit<Store, "close">;
 
 /** Each noun prepares its statements when it is first used. */
 function storeOn(db: Postgres, onFault: NoteFault = () => {}): Store {
+  const handedOut = new HandedOut();
+  const ownership = new EndpointOwnership(newId());
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db),
     categories: () => categoryStore(db),
@@ -45,21 +64,16 @@ function storeOn(db: Postgres, onFault: NoteFault = () => {}): Store {
     loginRequests: () => loginRequestStore(db),
     consents: () => consentStore(db),
     subscriptions: () => subscriptionStore(db),
-    events: () => missing(),
+    events: () => eventPublisher(db, handedOut),
     eventTypes: () => eventTypeStore(db),
-    deliveries: () => missing(),
-    replays: () => missing(),
-    endpoints: () => missing(),
-    retention: () => missing(),
+    deliveries: () => deliveryStore(db, handedOut, ownership),
+    replays: () => replayStore(db),
+    endpoints: () => endpointStore(db),
+    retention: () => retentionStore(db),
     idempotency: () => idempotencyStore(db),
     operatorKeys: () => operatorKeyStore(db),
     settings: () => settingStore(db),
   };
   const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), onFault)]);
   return Object.assign(lazily<Nouns>(Object.fromEntries(nouns)), { close: () => db.close() });
-}
-
-/** A noun that is still to be written. */
-function missing(): never {
-  throw new Error("Not there yet");
 }

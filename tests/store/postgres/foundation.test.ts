@@ -3,6 +3,7 @@ import { StoreError } from "../../../src/store/faults.ts";
 import { readConnectionUrl, shownPlace } from "../../../src/store/postgres/database/connection-url.ts";
 import { schemaSteps } from "../../../src/store/postgres/database/migrations.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
+import { openPostgresReader } from "../../../src/store/postgres/store.ts";
 import { bareDatabase, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -178,5 +179,15 @@ describe.skipIf(!hasPostgres)("a pool", () => {
     );
     await Bun.sleep(50);
     expect(await pool.run("SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  });
+
+  test("of a reader takes no writes", async () => {
+    const { pool, url } = await filled();
+    await pool.run("INSERT INTO settings VALUES ('a', '1')");
+    const reader = openPostgresReader(readConnectionUrl(url), { connections: 1 });
+    undo.push(() => reader.close());
+    expect(await reader.settings.get("a")).toBe("1");
+    await expect(reader.settings.put("a", "2")).rejects.toMatchObject({ code: "unavailable" });
+    expect(await reader.settings.get("a")).toBe("1");
   });
 });

@@ -19,6 +19,8 @@ if (file === undefined) {
   process.exit(2);
 }
 const { default: openapiTypescript, astToString } = await import("openapi-typescript");
-process.stdout.write(astToString(await openapiTypescript(await Bun.file(file).text())));
+const document = await Bun.file(file).text();
+// A field with a default may be left out of a request.
+process.stdout.write(astToString(await openapiTypescript(document, { defaultNonNullable: false })));
 
 export {};

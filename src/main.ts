@@ -14,6 +14,9 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   "admin-key": async () => (await import("./cli/admin-key.ts")).adminKey,
   login: async () => (await import("./cli/application/login.ts")).login,
   logout: async () => (await import("./cli/application/logout.ts")).logout,
+  app: async () => (await import("./cli/application/app.ts")).app,
+  subscriptions: async () => (await import("./cli/application/subscriptions.ts")).subscriptions,
+  test: async () => (await import("./cli/application/test.ts")).testCommand,
   listen: async () => (await import("./cli/listen.ts")).listen,
   events: async () => (await import("./cli/events.ts")).events,
   trigger: async () => (await import("./cli/trigger/trigger.ts")).trigger,
@@ -29,15 +32,15 @@ const versionSummary = "print the version; --json adds the runtime and platform"
 
 async function overview(): Promise<string> {
   const lines = Object.entries(commands).map(async ([name, load]) => {
-    return `  ${name.padEnd(10)} ${(await load()).summary}`;
+    return `  ${name.padEnd(13)} ${(await load()).summary}`;
   });
   return `onair ${version}: the public API of a live-streaming platform
 
 Usage: onair <command> [options]
 
 ${(await Promise.all(lines)).join("\n")}
-  version    ${versionSummary}
-  help       explain a command, as its --help does
+  version       ${versionSummary}
+  help          explain a command, as its --help does
 
 onair <command> --help explains a command.
 `;

@@ -1,36 +1,33 @@
+import { isoTime } from "../domain/time.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readWord, refuseMisplaced } from "./arguments.ts";
-import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
-import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
+import { withAdminApi } from "./client/admin-api.ts";
+import { allDeliveries, type DeliveriesApi, ownDeliveries } from "./client/deliveries-api.ts";
+import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./client/public-api.ts";
+import { readTarget, targetOptions } from "./client/target.ts";
 import { type Command, failed, ok, UsageError } from "./command.ts";
-import { type Delivery, deliveryCells, deliveryColumns, printDelivery } from "./output/deliveries.ts";
-import {
-  type ListPage,
-  type Paging,
-  pagesOf,
-  pagingHelp,
-  pagingOptions,
-  printList,
-  readPaging,
-} from "./output/list.ts";
+import { readDuration } from "./duration.ts";
+import { followDeliveries } from "./follow-deliveries.ts";
+import { deliveryCells, deliveryColumns, printDelivery } from "./output/deliveries.ts";
+import { type Paging, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "./output/list.ts";
 import { print } from "./output/print.ts";
 import { replay, retry } from "./redelivery.ts";
 
-const help = `Usage: onair deliveries list [filters] [options]
+const help = `Usage: onair deliveries list [filters] [--follow] [options]
        onair deliveries show <id>
        onair deliveries retry <id> [--wait]
-       onair deliveries replay --application ID --from TIME --to TIME [filters] [--dry-run] [--wait]
+       onair deliveries replay (--from TIME --to TIME | --since DURATION) [filters] [--wait]
        onair deliveries replay <replay id> [--wait | --cancel]
 
-Was it sent? What became of events, at a running server or in a data directory that no server
-uses.
+Was it sent? What became of events.
 
   list           deliveries, newest first, with their last attempt
   show           one delivery: its attempts, and the request as it was sent last
   retry          sends one again now, with the same id
   replay         sends a range again; with the id of a replay, shows how far it is, or ends it
 
-  --application ID   of this application
+  --follow           for list: the oldest first, then what is new or changes, until Ctrl-C; with
+                     --json a line for each
   --subscription ID  of this subscription
   --status STATUS    pending, delivered, failed, expired or canceled
   --type TYPE        of this event type, like channel.followed
@@ -38,20 +35,32 @@ uses.
                      for list: of events published in between, like 2026-01-14T16:00:00Z
   --from TIME, --to TIME
                      the same for replay
+  --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago
   --dry-run          for replay: only counts
   --wait             for retry: until it was attempted; for replay: until all of it is queued
   --cancel           for replay: ends it
 ${pagingHelp}
-${targetHelp}
   --json             print the answer as JSON
 
-In a data directory nothing is sent before its server starts. Exit code: 0 when it is done, 1 when
-it failed (with --wait: when the retry is not delivered, or the replay was canceled), 2 for wrong
-usage.
+Whose deliveries: with an operator key (ONAIR_ADMIN_KEY) or a data directory (--data, ONAIR_DATA),
+those of all applications, by the admin API. Otherwise, with ONAIR_TOKEN or a profile of "onair
+login", those of that application, by the public API. --profile and --token choose the latter in
+any case. With none of these it is the data directory onair-data.
+
+  --application ID   for operators: of this application; needed for replay
+  --url URL          the admin listener, or with a token the public one (ONAIR_URL)
+  --data DIR         for operators: a data directory that no server uses. Nothing is sent before
+                     its server starts
+  --profile NAME, --token TOKEN
+                     as for "onair listen"
+
+Exit code: 0 when it is done, 1 when it failed (with --wait: when the retry is not delivered, or
+the replay was canceled), 2 for wrong usage.
 `;
 
 const options = {
   ...targetOptions,
+  ...publicOptions,
   ...pagingOptions,
   json: { type: "boolean" },
   application: { type: "string" },
@@ -62,6 +71,8 @@ const options = {
   before: { type: "string" },
   from: { type: "string" },
   to: { type: "string" },
+  since: { type: "string" },
+  follow: { type: "boolean" },
   "dry-run": { type: "boolean" },
   wait: { type: "boolean" },
   cancel: { type: "boolean" },
@@ -72,12 +83,13 @@ type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 const actions = ["list", "show", "retry", "replay"] as const;
 type Action = (typeof actions)[number];
 
+const filters = ["application", "subscription", "status", "type", "since"];
 /** The options of each action, besides the common ones. */
 const taken: Readonly<Record<Action, readonly string[]>> = {
-  list: ["application", "subscription", "status", "type", "after", "before", "limit", "all", "cursor"],
+  list: [...filters, "after", "before", "follow", "limit", "all", "cursor"],
   show: [],
   retry: ["wait"],
-  replay: ["application", "subscription", "status", "type", "from", "to", "dry-run", "wait", "cancel"],
+  replay: [...filters, "from", "to", "dry-run", "wait", "cancel"],
 };
 
 export const deliveries: Command = {
@@ -87,38 +99,57 @@ export const deliveries: Command = {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
-    const target = readTarget(values, env, mistakes);
+    const isOwn = usesPublicApi(values, env);
     const action = readWord("action", word, actions, mistakes);
-    if (action) mistakes.push(...misuse(action, id, values));
-    const { wait = false, json = false } = values;
-    if (wait && !target.server)
-      mistakes.push("--wait needs a running server, which sends: name it with --url");
+    const sinceMs = readDuration("since", values.since, mistakes);
+    const after = sinceMs === undefined ? undefined : isoTime(Date.now() - sinceMs);
+    if (action) mistakes.push(...misuse(action, id, values, isOwn));
     noMore(more, mistakes);
     const paging = readPaging(values, mistakes);
-    if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
-    return withAdminApi(target, async (api) => {
-      const again = { api, env, json, wait, option: target.option };
-      if (action === "list") await list(api, paging, values, env);
+    const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
+      const { wait = false, json = false } = values;
+      const again = { api, env, json, wait, option };
+      if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, env, !isOwn);
       else if (action === "show") await show(api, id ?? "", values, env);
       else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
-      else return (await replay(await asked(api, id, values), again)) ? failed : ok;
+      else return (await replay(await asked(api, id, values, after), again)) ? failed : ok;
       return ok;
-    });
+    };
+    if (isOwn) {
+      const target = readPublicTarget(values, env, mistakes);
+      if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
+      return withPublicApi(target, (api) => perform(ownDeliveries(api), target.option));
+    }
+    const target = readTarget(values, env, mistakes);
+    if ((values.wait || values.follow) && !target.server)
+      mistakes.push(
+        `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
+      );
+    if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
+    return withAdminApi(target, (api) => perform(allDeliveries(api), target.option));
   },
 };
 
-function misuse(action: Action, id: string | undefined, values: Values): string[] {
+function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
   const mistakes: string[] = [];
-  refuseMisplaced(action, values, taken[action], mistakes);
-  const { application, from, to, cancel, wait } = values;
+  refuseMisplaced(action, values, ["profile", "token", ...taken[action]], mistakes);
+  const { application, after, before, from, to, since, cancel, wait, follow, cursor, all } = values;
+  if (isOwn && application) mistakes.push("--application is for operators: this is the application itself");
   if (action === "list") noMore([id], mistakes);
+  if (since && (after || before || from || to))
+    mistakes.push("--since and the times of a range exclude each other");
+  if (follow && (before || cursor || all))
+    mistakes.push("--follow excludes --before, --cursor and --all: it goes on with what happens");
   if ((action === "show" || action === "retry") && id === undefined)
     mistakes.push("the id of the delivery is missing");
   if (action === "replay" && id === undefined) {
     if (cancel) mistakes.push("--cancel needs the id of a replay");
-    if (!application || !from || !to) mistakes.push("--application, --from and --to are needed");
+    const hasRange = since || (from && to);
+    if (isOwn && !hasRange) mistakes.push("--from and --to, or --since, are needed");
+    if (!isOwn && !(application && hasRange))
+      mistakes.push("--application, --from and --to are needed, or --since for the last two");
   }
-  if (action === "replay" && id !== undefined && (application || from || to))
+  if (action === "replay" && id !== undefined && (application || from || to || since))
     mistakes.push("the id of a replay and a range exclude each other");
   if (cancel && wait) mistakes.push("--cancel and --wait exclude each other");
   return mistakes;
@@ -128,33 +159,40 @@ const filtersOf = ({ application, subscription, status, type }: Values) => {
   return { application_id: application, subscription_id: subscription, status, type };
 };
 
-async function list(api: AdminApi, paging: Paging, values: Values, env: Environment): Promise<void> {
-  const { after, before, json = false } = values;
-  const filters = Object.entries({ ...filtersOf(values), after, before }).filter(([, value]) => value);
-  const query = new URLSearchParams(filters as [string, string][]);
-  const get = (page: string) =>
-    api.json<ListPage<Delivery>>({ method: "GET", path: `/admin/v1/deliveries?${page}&${query}` });
-  const empty = filters.length > 0 ? "There are no such deliveries." : "There are no deliveries.";
-  await printList(pagesOf(paging, get), {
-    json,
-    env,
-    columns: deliveryColumns,
-    cells: deliveryCells,
-    empty,
-  });
+async function list(
+  api: DeliveriesApi,
+  paging: Paging,
+  values: Values,
+  env: Environment,
+  forOperator: boolean,
+): Promise<void> {
+  const { after, before, json = false, follow = false } = values;
+  const query = { ...filtersOf(values), after, before };
+  if (follow) return followDeliveries(api, { query, first: paging.limit, json, forOperator, env });
+  const isFiltered = Object.values(query).some((value) => value);
+  await printList(
+    pagesOf(paging, (page) => api.page({ ...query, ...Object.fromEntries(new URLSearchParams(page)) })),
+    {
+      json,
+      env,
+      columns: deliveryColumns({ forOperator }),
+      cells: deliveryCells,
+      empty: isFiltered ? "There are no such deliveries." : "There are no deliveries.",
+    },
+  );
 }
 
-async function show(api: AdminApi, id: string, { json }: Values, env: Environment): Promise<void> {
-  const path = `/admin/v1/deliveries/${encodeURIComponent(id)}`;
-  const delivery = await api.json<Delivery>({ method: "GET", path });
+async function show(api: DeliveriesApi, id: string, { json }: Values, env: Environment): Promise<void> {
+  const delivery = await api.show(id);
   if (json) return print(JSON.stringify(delivery));
   await printDelivery(delivery, env);
 }
 
 /** The replay to start or to show; cancels it when requested. */
-async function asked(api: AdminApi, id: string | undefined, values: Values) {
-  const { from, to, "dry-run": dry_run = false, cancel } = values;
+async function asked(api: DeliveriesApi, id: string | undefined, values: Values, since: string | undefined) {
+  const { from = since, "dry-run": dry_run = false, cancel } = values;
+  const to = values.to ?? (since && isoTime(Date.now()));
   if (id === undefined) return { range: { ...filtersOf(values), from, to, dry_run } };
-  if (cancel) await api.send({ method: "DELETE", path: `/admin/v1/replays/${encodeURIComponent(id)}` });
+  if (cancel) await api.cancelReplay(id);
   return { id };
 }

@@ -1,19 +1,14 @@
-import type { Static } from "@sinclair/typebox";
-import type { OperatorReplaySchema } from "../http/public/replay-fields.ts";
 import type { Environment } from "../read-config.ts";
-import type { AdminApi } from "./client/admin-api.ts";
+import type { DeliveriesApi, Fields, ReplayAnswer } from "./client/deliveries-api.ts";
 import { poll } from "./client/poll.ts";
-import { type Delivery, noteOutcome, printDelivery } from "./output/deliveries.ts";
+import { noteOutcome, printDelivery } from "./output/deliveries.ts";
 import { counted } from "./output/format.ts";
 import { note } from "./output/list.ts";
 import { print, recordLines, screen } from "./output/print.ts";
 import { showProgress } from "./output/progress.ts";
 
-/** A replay in the admin API's form. */
-type Replay = Static<typeof OperatorReplaySchema>;
-
 interface RedeliveryOptions {
-  readonly api: AdminApi;
+  readonly api: DeliveriesApi;
   readonly env: Environment;
   readonly json: boolean;
   /** Whether to wait for the result. */
@@ -27,13 +22,12 @@ export async function retry(
   id: string,
   { api, env, json, wait, option }: RedeliveryOptions,
 ): Promise<boolean> {
-  const path = `/admin/v1/deliveries/${encodeURIComponent(id)}`;
-  let delivery = await api.json<Delivery>({ method: "POST", path: `${path}/retry` });
+  let delivery = await api.retry(id);
   const before = delivery.attempts.length;
   const isUnderWay = () => delivery.status === "pending" && delivery.attempts.length <= before;
   if (wait) {
     await poll(isUnderWay, async () => {
-      delivery = await api.json<Delivery>({ method: "GET", path });
+      delivery = await api.show(id);
     });
   }
   if (json) await print(JSON.stringify(delivery));
@@ -45,13 +39,10 @@ export async function retry(
 
 /** Creates or shows a replay and its progress. Returns whether it was canceled while waiting. */
 export async function replay(
-  asked: { readonly id: string } | { readonly range: Readonly<Record<string, unknown>> },
+  asked: { readonly id: string } | { readonly range: Fields },
   { api, env, json, wait, option }: RedeliveryOptions,
 ): Promise<boolean> {
-  const path = "/admin/v1/replays";
-  const get = (id: string) => api.json<Replay>({ method: "GET", path: `${path}/${encodeURIComponent(id)}` });
-  let current =
-    "id" in asked ? await get(asked.id) : await api.json<Replay>({ method: "POST", path, json: asked.range });
+  let current = "id" in asked ? await api.showReplay(asked.id) : await api.startReplay(asked.range);
   if (wait && current.state === "running") {
     const share = { nouns: "deliveries", share: 0 };
     const progress = { bytes: 0, totalBytes: null, rows: 0, counted: share };
@@ -59,7 +50,7 @@ export async function replay(
     await poll(
       () => current.state === "running",
       async () => {
-        current = await get(current.id);
+        current = await api.showReplay(current.id);
         progress.rows = current.queued;
         share.share = current.progress;
       },
@@ -76,11 +67,10 @@ export async function replay(
   return wait && current.state === "canceled";
 }
 
-function noteReplay({ id, app_id, state, queued }: Replay, option: string): void {
+function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string): void {
+  const whose = app_id === undefined ? "" : ` --application ${app_id}`;
   if (state === "running")
     note(`It goes on. onair deliveries replay ${id}${option} shows how far it is; --wait waits for its end.`);
   else if (queued > 0)
-    note(
-      `What is queued is sent in turn: onair deliveries list --application ${app_id} --status pending${option}`,
-    );
+    note(`What is queued is sent in turn: onair deliveries list${whose} --status pending${option}`);
 }

@@ -1309,7 +1309,7 @@ export interface components {
              * @description Only counts what would be sent.
              * @default false
              */
-            dry_run: boolean;
+            dry_run?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1329,7 +1329,7 @@ export interface components {
              * @description For how long every older secret stays good, at most; 0: it ends at once.
              * @default 86400
              */
-            overlap_seconds: number;
+            overlap_seconds?: number;
         } & {
             [key: string]: unknown;
         };
@@ -1568,7 +1568,7 @@ export interface components {
              * @default webhook
              * @constant
              */
-            method: "webhook";
+            method?: "webhook";
             /** @description User id of the broadcaster: required for channel events; with a user token it is that user. */
             broadcaster_user_id?: number | null;
         } & {
@@ -1625,12 +1625,12 @@ export interface components {
              * @description Type of the sample.
              * @default channel.followed
              */
-            event: string;
+            event?: string;
             /**
              * @description Version of the event.
              * @default 1
              */
-            version: number;
+            version?: number;
         } & {
             [key: string]: unknown;
         };

@@ -52,6 +52,20 @@ export function readPublicTarget(given: GivenTarget, env: Environment, mistakes:
   return token === undefined ? ofProfile(given, env, mistakes) : ofToken(token, given, env, mistakes);
 }
 
+/**
+ * Whether a command that both can use is for the public API: an operator key or a data directory makes it the admin API,
+ * unless `--profile` or `--token` is given; without any of these a token or profile that is there decides.
+ */
+export function usesPublicApi(
+  given: GivenTarget & { readonly data?: string | undefined },
+  env: Environment,
+): boolean {
+  if (given.profile !== undefined || given.token !== undefined) return true;
+  const { ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE, ONAIR_DATA, ONAIR_TOKEN, ONAIR_PROFILE } = env;
+  if (given.data !== undefined || ONAIR_ADMIN_KEY || ONAIR_ADMIN_KEY_FILE || ONAIR_DATA) return false;
+  return Boolean(ONAIR_TOKEN || ONAIR_PROFILE) || new Profiles(env).names().includes(defaultProfile);
+}
+
 function ofToken(token: string, { url }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
   if (!/^[\x21-\x7e]+$/.test(token)) mistakes.push("the access token has a character that no token has");
   const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";

@@ -12,6 +12,7 @@ const optionNames: Readonly<Record<string, string>> = {
   subscription_id: "--subscription",
   scopes: "--scope",
   redirect_uris: "--redirect-uri",
+  event: "the event type",
   overlap_seconds: "--overlap",
   broadcaster_user_id: "--broadcaster",
   data: "--set",

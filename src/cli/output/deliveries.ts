@@ -1,23 +1,21 @@
-import type { Static } from "@sinclair/typebox";
-import type {
-  OperatorDeliverySchema,
-  OperatorSentDeliverySchema,
-} from "../../http/public/delivery-fields.ts";
 import type { Environment } from "../../read-config.ts";
+import type { Delivery } from "../client/deliveries-api.ts";
 import { note } from "./list.ts";
 import { print, recordLines, type Screen, screen, table } from "./print.ts";
 
-/** A delivery in the admin API's form; of one alone also with what was sent. */
-export type Delivery = Static<typeof OperatorDeliverySchema> &
-  Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
 type Attempt = Delivery["attempts"][number];
 
-/** The columns of a list of deliveries. */
-export const deliveryColumns = ["ID", "PUBLISHED", "STATUS", "TYPE", "ATTEMPTS", "LAST", "APPLICATION"];
+const columns = ["ID", "PUBLISHED", "STATUS", "TYPE", "ATTEMPTS", "LAST"];
+
+/** The columns of a list of deliveries; operators see whose each is. */
+export function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
+  return forOperator ? [...columns, "APPLICATION"] : columns;
+}
 
 export function deliveryCells({ id, created_at, status, type, attempts, app_id }: Delivery): string[] {
   const last = attempts.at(-1);
-  return [id, created_at, status, type, String(attempts.length), last ? outcomeOf(last) : "-", app_id];
+  const cells = [id, created_at, status, type, String(attempts.length), last ? outcomeOf(last) : "-"];
+  return app_id === undefined ? cells : [...cells, app_id];
 }
 
 /** Prints a delivery with its attempts, and the last request when it is known. */

@@ -1,0 +1,128 @@
+import type { AnswerOf, Client } from "../../client/create-client.ts";
+import type { Environment } from "../../read-config.ts";
+import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
+import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
+import { type Command, UsageError } from "../command.ts";
+import { counted } from "../output/format.ts";
+import { note } from "../output/list.ts";
+import { print, recordLines, screen, table } from "../output/print.ts";
+
+const help = `Usage: onair app show
+       onair app change [--webhook-url URL] [--delivery MODE] [--redirect-uri URI …]
+       onair app rotate-webhook-secret [--overlap SECONDS]
+       onair app enable-endpoint
+
+Your application, by its own client id and secret; a user's token is not enough.
+
+  show                   its settings, its limits and what is left of them, and how its endpoint is
+  change                 changes what the options name, where the platform has not locked it
+  rotate-webhook-secret  makes a new one, shown only now; both sign for the overlap
+  enable-endpoint        sends to the webhook URL again, after a 410 or a day of failures
+
+  --webhook-url URL      where its events are sent; "" for nowhere
+  --delivery MODE        how it gets its events: webhook, stream, or both
+  --redirect-uri URI     where its users may be sent back to; may be repeated
+  --overlap SECONDS      how long the older secret stays good (default: 86400)
+${publicHelp}
+  --json                 print the answer as JSON
+
+Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = {
+  ...publicOptions,
+  json: { type: "boolean" },
+  "webhook-url": { type: "string" },
+  delivery: { type: "string" },
+  "redirect-uri": { type: "string", multiple: true },
+  overlap: { type: "string" },
+} as const;
+type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+
+/** The options of each action, besides those that say who one is. */
+const actions = {
+  show: [],
+  change: ["webhook-url", "delivery", "redirect-uri"],
+  "rotate-webhook-secret": ["overlap"],
+  "enable-endpoint": [],
+} as const;
+type Action = keyof typeof actions;
+
+const path = "/public/v1/application";
+type OwnApplication = AnswerOf<typeof path, "get">["data"];
+
+export const app: Command = {
+  summary: "show and change your application, rotate its secret, enable its endpoint",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [word, ...more] = positionals;
+    const mistakes: string[] = [];
+    const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);
+    if (action) refuseMisplaced(action, values, ["profile", "token", ...actions[action]], mistakes);
+    noMore(more, mistakes);
+    const overlap = readNumber("overlap", values.overlap, mistakes);
+    const changes = changesOf(values);
+    if (action === "change" && Object.keys(changes).length === 0) mistakes.push("there is nothing to change");
+    const target = readPublicTarget(values, env, mistakes);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    await withPublicApi(target, async (api) => {
+      if (action === "rotate-webhook-secret") return rotate(api, overlap, values, env);
+      const { data } = await requested(api, action ?? "show", changes);
+      if (values.json) await print(JSON.stringify(data));
+      else await show(data, env);
+    });
+    return 0;
+  },
+};
+
+function changesOf({ delivery, "webhook-url": url, "redirect-uri": uris }: Values): Record<string, unknown> {
+  return {
+    ...(url !== undefined && { webhook_url: url || null }),
+    ...(delivery !== undefined && { delivery }),
+    ...(uris !== undefined && { redirect_uris: uris.filter((uri) => uri !== "") }),
+  };
+}
+
+function requested(
+  api: Client,
+  action: Exclude<Action, "rotate-webhook-secret">,
+  body: Record<string, unknown>,
+): Promise<{ readonly data: OwnApplication }> {
+  if (action === "show") return api.get(path);
+  return action === "change" ? api.patch(path, { body }) : api.post(`${path}/endpoint/enable`);
+}
+
+async function rotate(
+  api: Client,
+  overlap: number | undefined,
+  { json }: Values,
+  env: Environment,
+): Promise<void> {
+  const body = overlap === undefined ? {} : { overlap_seconds: overlap };
+  const { data } = await api.post(`${path}/webhook-secret`, { body });
+  if (json) return print(JSON.stringify(data));
+  await print(recordLines(data, screen(env)));
+  note("The secret is shown only now.");
+}
+
+async function show(application: OwnApplication, env: Environment): Promise<void> {
+  const { endpoint, secrets, rate_limit, subscriptions, ...rest } = application;
+  const { limit, remaining } = rate_limit;
+  const on = screen(env);
+  const record = {
+    ...rest,
+    rate_limit:
+      remaining === null ? "unlimited" : `${counted(remaining)} of ${counted(limit)} a minute are left`,
+    subscriptions: `${counted(subscriptions.used)} of ${counted(subscriptions.limit)}`,
+    endpoint: `${endpoint.status}: ${endpoint.summary}`,
+    ...(endpoint.advice !== null && { advice: endpoint.advice }),
+  };
+  const rows = secrets.map(({ kind, prefix, created_at, expires_at }) => [
+    kind,
+    prefix === null ? "-" : `${prefix}…`,
+    created_at ?? "-",
+    expires_at ?? "-",
+  ]);
+  await print(`${recordLines(record, on)}\n\n${table(["SECRET", "PREFIX", "MADE", "ENDS"], rows, on)}`);
+}

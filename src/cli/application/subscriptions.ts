@@ -1,0 +1,166 @@
+import { didYouMean } from "../../arguments.ts";
+import type { AnswerOf, Client } from "../../client/create-client.ts";
+import { OnairError } from "../../client/errors.ts";
+import type { Environment } from "../../read-config.ts";
+import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
+import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
+import { type Command, failed, ok, UsageError } from "../command.ts";
+import { countOf } from "../output/format.ts";
+import { note } from "../output/list.ts";
+import { print, recordLines, screen, table } from "../output/print.ts";
+
+const help = `Usage: onair subscriptions list
+       onair subscriptions show <id>
+       onair subscriptions create <event type> … [--broadcaster USER] [--version N]
+       onair subscriptions delete <id> …
+
+The event subscriptions of your application.
+
+  list               all of them
+  show               one of them: its state, what waits, the last success and failure
+  create             subscribes to events of a channel; again is the same subscription
+  delete             ends them; what waits for them is not sent any more
+
+  --broadcaster USER for create: whose channel, by username or user id; with a user's token it is
+                     that user
+  --version N        for create (default: the newest of each type)
+${publicHelp}
+  --json             print the answer as JSON
+
+Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = {
+  ...publicOptions,
+  json: { type: "boolean" },
+  broadcaster: { type: "string" },
+  version: { type: "string" },
+} as const;
+type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+
+/** The options of each action, besides those that say who one is. */
+const actions = { list: [], show: [], create: ["broadcaster", "version"], delete: [] } as const;
+type Action = keyof typeof actions;
+
+const path = "/public/v1/events/subscriptions";
+/** Ids of one request, at most. */
+const mostDeleted = 50;
+
+export const subscriptions: Command = {
+  summary: "list, make and delete the event subscriptions of your application",
+  help,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [word, ...words] = positionals;
+    const mistakes: string[] = [];
+    const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);
+    if (action) refuseMisplaced(action, values, ["profile", "token", ...actions[action]], mistakes);
+    if (action === "list") noMore(words, mistakes);
+    if (action === "show") noMore(words.slice(1), mistakes);
+    if (words.length === 0 && action === "create") mistakes.push("the event type is missing");
+    if (words.length === 0 && (action === "show" || action === "delete"))
+      mistakes.push("the id of the subscription is missing");
+    const version = readNumber("version", values.version, mistakes, { minimum: 1 });
+    const target = readPublicTarget(values, env, mistakes);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    return withPublicApi(target, async (api) => {
+      if (action === "list") await list(api, values, env);
+      else if (action === "show") await show(api, words[0] ?? "", values, env);
+      else if (action === "create")
+        return (await create(api, words, { ...values, number: version })) ? ok : failed;
+      else await remove(api, words, values);
+      return ok;
+    });
+  },
+};
+
+async function list(api: Client, { json }: Values, env: Environment): Promise<void> {
+  const { data } = await api.get(path);
+  if (json) return print(JSON.stringify({ data }));
+  if (data.length === 0) return note("There are no subscriptions.");
+  const rows = data.map(({ id, event, version, broadcaster_user_id, created_at }) => [
+    id,
+    event,
+    String(version),
+    String(broadcaster_user_id ?? "-"),
+    created_at,
+  ]);
+  await print(table(["ID", "EVENT", "VERSION", "BROADCASTER", "CREATED"], rows, screen(env)));
+}
+
+async function show(api: Client, id: string, { json }: Values, env: Environment): Promise<void> {
+  const { data } = await api.get(`${path}/{id}`, { params: { path: { id } } });
+  if (json) return print(JSON.stringify(data));
+  const { last_failure, ...rest } = data;
+  const failure = last_failure && `${last_failure.at}: ${last_failure.error ?? last_failure.status}`;
+  await print(recordLines({ ...rest, last_failure: failure }, screen(env)));
+}
+
+type Item = AnswerOf<typeof path, "post">["data"][number];
+
+/** Subscribes, and prints a line for each event. Returns whether all of them are subscribed to. */
+async function create(
+  api: Client,
+  names: readonly string[],
+  { broadcaster, number, json }: Values & { readonly number: number | undefined },
+): Promise<boolean> {
+  const events = await wantedEvents(api, names, number);
+  const id = broadcaster === undefined ? undefined : await broadcasterId(api, broadcaster);
+  const body = { events, ...(id !== undefined && { broadcaster_user_id: id }) };
+  const items = await subscribed(api, body);
+  if (json) await print(JSON.stringify({ data: items }));
+  for (const item of json ? [] : items) {
+    if ("subscription_id" in item) await print(`${item.subscription_id}  ${item.name}`);
+    else note(`${item.name}: ${item.error}`);
+  }
+  return items.every((item) => "subscription_id" in item);
+}
+
+type Wanted = { name: string; version: number };
+
+/** The newest versions of these types, or the version that was asked for. */
+async function wantedEvents(
+  api: Client,
+  names: readonly string[],
+  version: number | undefined,
+): Promise<Wanted[]> {
+  const { data } = await api.get("/public/v1/events/types");
+  return names.map((name) => {
+    const versions = data.filter((type) => type.name === name).map((type) => type.version);
+    if (versions.length === 0) {
+      const meant = didYouMean(name, [...new Set(data.map((type) => type.name))]);
+      throw new UsageError(
+        `There is no event ${name}.${meant} "onair events types" lists the built-in ones.`,
+      );
+    }
+    return { name, version: version ?? Math.max(...versions) };
+  });
+}
+
+async function broadcasterId(api: Client, user: string): Promise<number> {
+  if (/^[0-9]{1,16}$/.test(user)) return Number(user);
+  const { user: found } = await api.get("/public/v1/users/{username}", {
+    params: { path: { username: user } },
+  });
+  return found.id;
+}
+
+/** What became of each event, also where all of them are refused. */
+async function subscribed(
+  api: Client,
+  body: { readonly events: Wanted[]; readonly broadcaster_user_id?: number },
+): Promise<readonly Item[]> {
+  try {
+    return (await api.post(path, { body })).data;
+  } catch (error) {
+    if (!(error instanceof OnairError) || error.code !== "subscription_failed") throw error;
+    return (error.details.body as { readonly data: readonly Item[] }).data;
+  }
+}
+
+async function remove(api: Client, ids: readonly string[], { json }: Values): Promise<void> {
+  for (let i = 0; i < ids.length; i += mostDeleted) {
+    await api.delete(path, { params: { query: { id: ids.slice(i, i + mostDeleted) } } });
+  }
+  await print(json ? JSON.stringify({ deleted: ids }) : `${countOf(ids.length, "subscription")} deleted`);
+}

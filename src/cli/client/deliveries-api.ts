@@ -1,0 +1,71 @@
+import type { Static } from "@sinclair/typebox";
+import type { Client } from "../../client/create-client.ts";
+import type {
+  OperatorDeliverySchema,
+  OperatorSentDeliverySchema,
+} from "../../http/public/delivery-fields.ts";
+import type { OperatorReplaySchema } from "../../http/public/replay-fields.ts";
+import type { ListPage } from "../output/list.ts";
+import type { AdminApi } from "./admin-api.ts";
+
+type OperatorDelivery = Static<typeof OperatorDeliverySchema> &
+  Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
+
+/** The application is known to operators alone. */
+type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
+
+/** A delivery of either API; of one alone also with what was sent. */
+export type Delivery = WithoutApplication<OperatorDelivery>;
+
+/** A replay of either API. */
+export type ReplayAnswer = WithoutApplication<Static<typeof OperatorReplaySchema>>;
+
+/** Query or body by field, checked by the server. */
+export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Deliveries and replays: those of an application by the public API, or of all by the admin API. */
+export interface DeliveriesApi {
+  page(query: Fields): Promise<ListPage<Delivery>>;
+  show(id: string): Promise<Delivery>;
+  retry(id: string): Promise<Delivery>;
+  startReplay(range: Fields): Promise<ReplayAnswer>;
+  showReplay(id: string): Promise<ReplayAnswer>;
+  cancelReplay(id: string): Promise<void>;
+}
+
+export function allDeliveries(api: AdminApi): DeliveriesApi {
+  const deliveries = "/admin/v1/deliveries";
+  const replays = "/admin/v1/replays";
+  const get = <T>(path: string) => api.json<T>({ method: "GET", path });
+  const at = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`;
+  return {
+    page: (query) => get(`${deliveries}?${new URLSearchParams(given(query))}`),
+    show: (id) => get(at(deliveries, id)),
+    retry: (id) => api.json({ method: "POST", path: `${at(deliveries, id)}/retry` }),
+    startReplay: (range) => api.json({ method: "POST", path: replays, json: range }),
+    showReplay: (id) => get(at(replays, id)),
+    cancelReplay: async (id) => void (await api.send({ method: "DELETE", path: at(replays, id) })),
+  };
+}
+
+/** The fields that hold something. */
+function given(fields: Fields): [string, string][] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [[name, String(value)]],
+  );
+}
+
+export function ownDeliveries(api: Client): DeliveriesApi {
+  const deliveries = "/public/v1/events/deliveries";
+  const replays = "/public/v1/events/replays";
+  const at = (id: string) => ({ params: { path: { id } } });
+  return {
+    // A boundary: what the fields may hold is for the server to say.
+    page: (query) => api.get(deliveries, { params: { query: Object.fromEntries(given(query)) as never } }),
+    show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
+    retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,
+    startReplay: async (range) => (await api.post(replays, { body: range as never })).data,
+    showReplay: async (id) => (await api.get(`${replays}/{id}`, at(id))).data,
+    cancelReplay: async (id) => void (await api.delete(`${replays}/{id}`, at(id))),
+  };
+}

@@ -1,0 +1,324 @@
+import { describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { program, run } from "../support/process.ts";
+import { profileOf } from "../support/profile.ts";
+import { event, publish, settled } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { testDirectory, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/** What an application's developer does with a profile alone, against a running server. */
+
+const server = await testServer();
+await server.load("users", users);
+const receiver = testReceiver(() => new Response("said", { status }));
+let status = 204;
+const mine = await server.application({ name: "Mine", webhook_url: receiver.url });
+const env = profileOf(server, mine, testDirectory());
+const broadcaster = users.find(({ id }) => id === 1001)?.username ?? "";
+
+const onair = (...args: string[]) => run(args, { env });
+async function answered<T>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await onair(...args, "--json");
+  expect([args, code, stderr]).toEqual([args, 0, ""]);
+  return JSON.parse(stdout) as T;
+}
+interface Subscriptions {
+  readonly data: readonly { id: string; event: string; broadcaster_user_id: number }[];
+}
+
+describe("onair subscriptions", () => {
+  test("create by the name of the channel, list, show, and delete", async () => {
+    const made = await onair(
+      "subscriptions",
+      "create",
+      "channel.followed",
+      "kicks.gifted",
+      "--broadcaster",
+      broadcaster,
+    );
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    expect(made.stdout).toMatch(/^[0-9A-Z]{26} {2}channel\.followed\n[0-9A-Z]{26} {2}kicks\.gifted\n$/);
+    const { data } = await answered<Subscriptions>("subscriptions", "list");
+    expect(data.map(({ event, broadcaster_user_id: id }) => [event, id])).toEqual([
+      ["channel.followed", 1001],
+      ["kicks.gifted", 1001],
+    ]);
+    expect((await onair("subscriptions", "list")).stdout).toMatch(/^ID .*\n.* channel\.followed +1 +1001 /);
+    const id = data[0]?.id ?? "";
+    expect((await onair("subscriptions", "show", id)).stdout).toMatch(/^status +enabled$/m);
+    const again = await answered<{ data: { subscription_id: string }[] }>(
+      "subscriptions",
+      "create",
+      "channel.followed",
+      "--broadcaster",
+      "1001",
+    );
+    expect(again.data[0]?.subscription_id).toBe(id);
+    const gone = await onair("subscriptions", "delete", ...data.map(({ id }) => id));
+    expect([gone.code, gone.stdout]).toEqual([0, "2 subscriptions deleted\n"]);
+    expect((await onair("subscriptions", "list")).stderr).toBe("There are no subscriptions.\n");
+  });
+
+  test("what was refused is told for each event", async () => {
+    const { code, stderr } = await onair(
+      "subscriptions",
+      "create",
+      "channel.followed",
+      "--broadcaster",
+      "424242",
+    );
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^channel\.followed: .*broadcaster/)]);
+    const older = await onair(
+      "subscriptions",
+      "create",
+      "channel.followed",
+      "--version",
+      "7",
+      "--broadcaster",
+      "1001",
+    );
+    expect([older.code, older.stderr]).toEqual([1, expect.stringContaining("channel.followed: ")]);
+  });
+
+  test("takes types that the platform registered", async () => {
+    const type = { version: 3, schema: { type: "object" }, example: {} };
+    await server.admin("PUT", "/admin/v1/event-types/raffle.won", type);
+    const made = await answered<{ data: { version: number; subscription_id: string }[] }>(
+      "subscriptions",
+      "create",
+      "raffle.won",
+      "--broadcaster",
+      "1001",
+    );
+    expect(made.data).toMatchObject([{ version: 3 }]);
+    await onair("subscriptions", "delete", made.data[0]?.subscription_id ?? "");
+  });
+});
+
+describe("onair deliveries with a profile", () => {
+  test("list, show, retry and replay one's own, by the same words as operators", async () => {
+    await onair("subscriptions", "create", "kicks.gifted", "--broadcaster", "1001");
+    status = 500;
+    await publish(server, event("kicks.gifted"));
+    await receiver.arrived(1);
+    await settled(server);
+    const listed = await onair("deliveries", "list", "--since", "1h", "--status", "pending");
+    expect(listed.stdout).toMatch(
+      /^ID +PUBLISHED +STATUS +TYPE +ATTEMPTS +LAST\n\S+ .* kicks\.gifted +1 +500\n$/,
+    );
+    const id = /^[0-9A-Z]{26}/m.exec(listed.stdout)?.[0] ?? "";
+    expect((await onair("deliveries", "show", id)).stdout).toContain("The answer was 500.");
+    status = 204;
+    const again = await onair("deliveries", "retry", id, "--wait");
+    expect([again.code, again.stderr]).toEqual([0, "It is delivered.\n"]);
+    const counted = await answered<object>("deliveries", "replay", "--since", "1h", "--dry-run");
+    expect(counted).toMatchObject({ state: "completed", queued: 1 });
+    const replayed = await onair("deliveries", "replay", "--since", "1h", "--wait");
+    expect(replayed.stdout).toMatch(/^state +completed$/m);
+    expect(replayed.stderr).toContain("onair deliveries list --status pending");
+    await receiver.arrived(3);
+    const replay = /^id +(\S+)$/m.exec(replayed.stdout)?.[1] ?? "";
+    expect(await answered<object>("deliveries", "replay", replay)).toMatchObject({ id: replay });
+    const old = await onair("deliveries", "list", "--before", "2026-01-01T00:00:00Z");
+    expect(old.stderr).toBe("There are no such deliveries.\n");
+  });
+
+  test("another application's are not there", async () => {
+    const other = await server.application({ webhook_url: receiver.url });
+    const theirs = profileOf(server, other, testDirectory());
+    const { data } = await answered<{ data: { id: string }[] }>("deliveries", "list");
+    const args = ["deliveries", "show", data[0]?.id ?? ""];
+    const { code, stderr } = await run(args, { env: theirs });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("There is no delivery with this id")]);
+  });
+
+  test("--follow prints what is new and what changes, until Ctrl-C", async () => {
+    const child = Bun.spawn([...program, "deliveries", "list", "--follow", "--json", "--limit", "1"], {
+      env: { PATH: process.env["PATH"], ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+    });
+    const lines: { id: string; status: string; attempts: unknown[] }[] = [];
+    let rest = "";
+    const reading = (async () => {
+      for await (const bytes of child.stdout) {
+        const parts = (rest + new TextDecoder().decode(bytes)).split("\n");
+        rest = parts.pop() ?? "";
+        lines.push(...parts.map((line) => JSON.parse(line)));
+      }
+    })();
+    await until(() => lines.length >= 1);
+    expect(lines).toHaveLength(1);
+    await publish(server, event("kicks.gifted", { id: "followed" }));
+    await until(() => lines.some(({ status }, i) => i > 0 && status === "delivered"));
+    const [first, ...news] = lines;
+    expect(news.every(({ id }) => id !== first?.id)).toBe(true);
+    expect(news.length).toBeLessThanOrEqual(2);
+    child.kill("SIGINT");
+    await reading;
+    expect(await child.exited).toBe(0);
+  });
+});
+
+describe("onair test", () => {
+  test("shows the exchange, and what the receiver did wrong", async () => {
+    status = 200;
+    const good = await onair("test", "kicks.gifted");
+    expect([good.code, good.stderr]).toEqual([0, "The receiver did all right.\n"]);
+    for (const part of [
+      `POST ${receiver.url}`,
+      "onair-test",
+      '"type":"kicks.gifted"',
+      "Answer 200 after",
+      "said",
+    ])
+      expect(good.stdout).toContain(part);
+    status = 404;
+    const bad = await onair("test");
+    expect([bad.code, bad.stderr]).toEqual([
+      1,
+      expect.stringContaining("is the path of the webhook URL right?"),
+    ]);
+    expect(await run(["test", "--json"], { env }).then(({ stdout }) => JSON.parse(stdout))).toMatchObject({
+      delivered: false,
+      response: { status: 404 },
+    });
+    status = 204;
+  });
+});
+
+describe("onair app", () => {
+  test("show has settings, limits, the endpoint and secrets by prefix", async () => {
+    const { code, stdout } = await onair("app", "show");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^name +Mine$/m);
+    expect(stdout).toMatch(/^endpoint +enabled: /m);
+    expect(stdout).toMatch(/^subscriptions +1 of 10,000$/m);
+    expect(stdout).toMatch(/^webhook_secret +whsec_\S{4}…/m);
+    for (const secret of [mine.client_secret, mine.webhook_secret]) expect(stdout).not.toContain(secret);
+  });
+
+  test("change, and what the platform locked", async () => {
+    const changed = await answered<object>(
+      "app",
+      "change",
+      "--delivery",
+      "both",
+      "--redirect-uri",
+      "https://a.example/",
+    );
+    expect(changed).toMatchObject({ delivery: "both", redirect_uris: ["https://a.example/"] });
+    expect(await answered<object>("app", "change", "--webhook-url", "")).toMatchObject({ webhook_url: null });
+    expect(await answered<object>("app", "change", "--webhook-url", receiver.url)).toMatchObject({
+      webhook_url: receiver.url,
+    });
+    await server.admin("PATCH", `/admin/v1/applications/${mine.id}`, { locked: ["webhook_url"] });
+    const { code, stderr } = await onair("app", "change", "--webhook-url", "https://b.example/");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("answered 403")]);
+    expect(stderr).toContain("--webhook-url");
+    await server.admin("PATCH", `/admin/v1/applications/${mine.id}`, { locked: [] });
+  });
+
+  test("rotate-webhook-secret shows the new one, and both sign meanwhile", async () => {
+    const { code, stdout, stderr } = await onair("app", "rotate-webhook-secret", "--overlap", "600");
+    expect([code, stderr]).toEqual([0, "The secret is shown only now.\n"]);
+    const secret = /whsec_\S+/.exec(stdout)?.[0] ?? "";
+    const before = receiver.received.length;
+    await onair("test");
+    const sent = (await receiver.arrived(before + 1))[before];
+    for (const one of [secret, mine.webhook_secret])
+      expect(new Webhook(one).verify(sent?.body ?? "", sent?.headers ?? {})).toBeDefined();
+  });
+
+  test("enable-endpoint after a 410", async () => {
+    status = 410;
+    const before = receiver.received.length;
+    await publish(server, event("kicks.gifted"));
+    await receiver.arrived(before + 1);
+    await settled(server);
+    expect((await onair("app", "show")).stdout).toMatch(/^endpoint +disabled: /m);
+    status = 204;
+    const { code, stdout } = await onair("app", "enable-endpoint");
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^endpoint +enabled: /m)]);
+  });
+});
+
+describe("which API deliveries uses", () => {
+  const operator = { ONAIR_ADMIN_KEY: "test-operator-key", ONAIR_URL: server.app.adminUrl };
+  const token = { ONAIR_TOKEN: mine.token, ONAIR_URL: server.app.publicUrl };
+  test.each<[string, string[], Record<string, string>, "all" | "own"]>([
+    ["a profile", [], env, "own"],
+    ["a token", [], token, "own"],
+    ["an operator key", [], operator, "all"],
+    ["an operator key beside a profile", [], { ...env, ...operator }, "all"],
+    ["an operator key beside a token", [], { ...operator, ONAIR_TOKEN: mine.token }, "all"],
+    ["--profile beside an operator key", ["--profile", "default"], { ...env, ...operator }, "own"],
+    [
+      "--token beside an operator key",
+      ["--token", mine.token, "--url", server.app.publicUrl],
+      operator,
+      "own",
+    ],
+  ])("%s", async (_, args, variables, api) => {
+    const { code, stdout } = await run(["deliveries", "list", "--json", "--limit", "1", ...args], {
+      env: variables,
+    });
+    expect(code).toBe(0);
+    const [delivery] = JSON.parse(stdout).data;
+    expect("app_id" in delivery).toBe(api === "all");
+  });
+
+  test("a data directory is the operator's, and so is nothing at all", async () => {
+    const directory = testDirectory();
+    for (const args of [["--data", directory], []]) {
+      const { code, stderr } = await run(["deliveries", "list", ...args], { env: {}, cwd: directory });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("There is no data in")]);
+    }
+    const named = await run(["deliveries", "list"], { env: { ...env, ONAIR_DATA: directory } });
+    expect(named.stderr).toContain("There is no data in");
+  });
+});
+
+describe("wrong usage is reported and changes nothing", () => {
+  test.each<[string[], string]>([
+    [["deliveries", "list", "--application", "x"], "--application is for operators"],
+    [["deliveries", "list", "--since", "soon"], "--since must be a duration like 90s, 30m, 1h or 2d"],
+    [["deliveries", "list", "--since", "1h", "--after", "x"], "exclude each other"],
+    [["deliveries", "list", "--follow", "--all"], "--follow excludes"],
+    [["deliveries", "replay"], "--from and --to, or --since, are needed"],
+    [["deliveries", "show", "x", "--follow"], "--follow is not for show"],
+    [["deliveries", "list", "--folow"], "Did you mean --follow?"],
+    [["subscriptions", "lsit"], "Did you mean list?"],
+    [["subscriptions", "create"], "the event type is missing"],
+    [["subscriptions", "create", "channel.folowed"], "Did you mean channel.followed?"],
+    [["subscriptions", "delete"], "the id of the subscription is missing"],
+    [["subscriptions", "list", "--broadcaster", "1"], "--broadcaster is not for list"],
+    [["app", "shwo"], "Did you mean show?"],
+    [["app", "change"], "there is nothing to change"],
+    [["app", "show", "--data", "x"], "--data is not a known option"],
+    [["app", "enable-endpoint", "x"], '"x" is not expected here'],
+    [["test", "a", "b"], '"b" is not expected here'],
+    [["tset"], "Did you mean test?"],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await onair(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  test.each<[string[], string]>([
+    [["deliveries", "list", "--status", "lost"], "--status must be one of"],
+    [["deliveries", "list", "--cursor", "x"], "--cursor is not one that this server made"],
+    [["subscriptions", "create", "channel.followed", "--broadcaster", "nobody_at_all"], "There is no user"],
+    [["subscriptions", "show", "x"], "There is no"],
+    [["app", "change", "--delivery", "post"], "--delivery must be"],
+    [["app", "rotate-webhook-secret", "--overlap", "99999999"], "--overlap must be"],
+    [["test", "no.such"], "the event type is not a known one"],
+  ])("%j is refused by the server", async (args, message) => {
+    const { code, stdout, stderr } = await onair(...args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(server.app.publicUrl);
+  });
+});

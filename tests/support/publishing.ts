@@ -1,5 +1,8 @@
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { afterThisTest } from "./after-tests.ts";
+import { type Answer, ownReceiver } from "./receiver.ts";
 import { json, type TestApplication, type TestServer } from "./server.ts";
+import { until } from "./until.ts";
 
 export const subscriptionsPath = "/public/v1/events/subscriptions";
 
@@ -30,6 +33,18 @@ export async function subscribe(
   );
   const { data } = await json<{ data: { subscription_id: string }[] }>(response);
   return data.map(({ subscription_id }) => subscription_id);
+}
+
+/** In a test: an application whose webhook is a receiver of its own, subscribed to events; removed after the test. */
+export async function subscribedReceiver(
+  server: TestServer,
+  names: string[],
+  { broadcaster = 1001, answer }: { broadcaster?: number; answer?: Answer } = {},
+) {
+  const receiver = ownReceiver(answer);
+  const app = await server.application({ webhook_url: receiver.url });
+  afterThisTest(() => server.admin("DELETE", `/admin/v1/applications/${app.id}`));
+  return { app, receiver, subscriptions: await subscribe(server, app, names, broadcaster) };
 }
 
 export async function publish(server: TestServer, body: object) {
@@ -65,4 +80,14 @@ export async function settled(server: TestServer): Promise<void> {
     quiet = inFlight + queued + unrecorded === 0 ? quiet + 1 : 0;
     await Bun.sleep(1);
   }
+}
+
+/** Resolves when the engine has nothing in hand, and the store nothing that waits for this application. */
+export async function nothingPending(server: TestServer, { id }: Pick<TestApplication, "id">): Promise<void> {
+  const pending = async () =>
+    (await server.app.store.deliveries.pending()).some(({ application_id }) => application_id === id);
+  await until(async () => {
+    await settled(server);
+    return !(await pending());
+  });
 }

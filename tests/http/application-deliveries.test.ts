@@ -1,0 +1,134 @@
+import { describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { hour } from "../../src/domain/time.ts";
+import {
+  event as eventOf,
+  example,
+  nothingPending,
+  publish as publishEvent,
+  subscribedReceiver,
+} from "../support/publishing.ts";
+import { type Answer, ownReceiver, type Receiver } from "../support/receiver.ts";
+import { Clock, json, ownServer, refusal, type TestApplication, testServer } from "../support/server.ts";
+
+// What a change of an application means for its deliveries.
+
+const clock = new Clock();
+const path = "/admin/v1/applications";
+const followed = "channel.followed";
+const users = [{ id: 7, username: "maya" }];
+const server = await testServer({ clock, users });
+
+const patch = (id: string, body: object) => server.admin("PATCH", `${path}/${id}`, body);
+const remove = (id: string) => server.admin("DELETE", `${path}/${id}`);
+const profile = ({ token }: TestApplication) => server.get("/public/v1/users/maya", token);
+const subscribed = (answer?: Answer) =>
+  subscribedReceiver(server, [followed], { broadcaster: 7, ...(answer && { answer }) });
+const failing = () => new Response(null, { status: 500 });
+const event = eventOf(followed, { broadcaster_user_id: 7 });
+/** Gives to how many subscriptions it goes. */
+const publish = async () => {
+  const { status, body } = await publishEvent(server, event);
+  expect(status).toBe(202);
+  return body["deliveries"];
+};
+
+test("a changed webhook URL holds for every delivery started after the answer, retries too", async () => {
+  const { app, receiver: before } = await subscribed(failing);
+  const after = ownReceiver();
+  await publish();
+  await before.arrived(1);
+  await patch(app.id, { webhook_url: after.url });
+  await publish();
+  await after.arrived(1);
+  clock.advance(hour);
+  await publish();
+  const arrived = await after.arrived(3);
+  await nothingPending(server, app);
+  expect(before.received).toHaveLength(1);
+  expect(arrived.map(({ headers }) => headers["onair-sequence"]).sort()).toEqual(["1", "2", "3"]);
+});
+
+describe("disabling", () => {
+  test("refuses tokens and the secret, delivers nothing, and can be undone", async () => {
+    const { app, receiver: own } = await subscribed();
+    expect((await profile(app)).status).toBe(200);
+    await patch(app.id, { disabled: true });
+    expect(await refusal(profile(app))).toEqual([401, "invalid_token"]);
+    const { client_id, client_secret } = app;
+    const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+    const ask = () => server.get("/oauth/token", undefined, { method: "POST", body: form });
+    expect((await ask()).status).toBe(401);
+    await publish();
+    await nothingPending(server, app);
+    expect(own.received).toEqual([]);
+    await patch(app.id, { disabled: false });
+    expect((await profile(app)).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+    await publish();
+    expect(await own.arrived(1)).toHaveLength(1);
+    await nothingPending(server, app);
+    // What happened in between is not sent later.
+    expect(own.received).toHaveLength(1);
+  });
+
+  test.each([{ disabled: true }, { webhook_url: null }])("%j cancels what is pending", async (change) => {
+    const { app, receiver } = await subscribed(failing);
+    await publish();
+    await receiver.arrived(1);
+    await patch(app.id, change);
+    // Also of an attempt that is still being recorded no retry is left.
+    await nothingPending(server, app);
+    expect(await server.app.store.deliveries.pending()).not.toContainEqual(
+      expect.objectContaining({ application_id: app.id }),
+    );
+  });
+});
+
+test("deleting takes tokens and subscriptions with it and cancels what is pending", async () => {
+  const { app, receiver } = await subscribed(failing);
+  expect((await profile(app)).status).toBe(200);
+  expect(await publish()).toBe(1);
+  await receiver.arrived(1);
+  expect((await remove(app.id)).status).toBe(204);
+  expect((await profile(app)).status).toBe(401);
+  expect(await server.app.store.subscriptions.ofApplication(app.id)).toEqual([]);
+  expect(await server.app.store.tokens.ofApplication(app.id, clock.ms, 10)).toEqual([]);
+  await nothingPending(server, app);
+  expect(await server.app.store.deliveries.pending()).toEqual([]);
+  expect(await publish()).toBe(0);
+  expect((await remove(app.id)).status).toBe(404);
+});
+
+/** As in production, where the clock is the system's and the engine has a thread of its own. */
+test("changes reach an engine in its own thread before they are answered", async () => {
+  const real = await ownServer({ users });
+  const { app, receiver: first } = await subscribedReceiver(real, [followed], { broadcaster: 7 });
+  const second = ownReceiver();
+  const change = (body: object) => real.admin("PATCH", `${path}/${app.id}`, body);
+  const publishTo = async (receiver: Receiver) => {
+    const before = receiver.received.length;
+    await publishEvent(real, event);
+    return (await receiver.arrived(before + 1)).at(-1);
+  };
+  await publishTo(first);
+  await change({ webhook_url: second.url });
+  await publishTo(second);
+  const rotated = await real.admin("POST", `${path}/${app.id}/webhook-secret`, {});
+  const { webhook_secret } = await json<{ webhook_secret: string }>(rotated);
+  const received = await publishTo(second);
+  for (const secret of [app.webhook_secret, webhook_secret]) {
+    expect(new Webhook(secret).verify(received?.body ?? "", received?.headers ?? {})).toMatchObject({
+      data: example(followed),
+    });
+  }
+  await change({ disabled: true });
+  await publishEvent(real, event);
+  expect((await real.get("/public/v1/users/maya", app.token)).status).toBe(401);
+  await nothingPending(real, app);
+  await change({ disabled: false });
+  const last = await publishTo(second);
+  // The one that was published meanwhile has a number, and was not sent.
+  expect(last?.headers["onair-sequence"]).toBe("5");
+  expect([first.received.length, second.received.length]).toEqual([1, 3]);
+});

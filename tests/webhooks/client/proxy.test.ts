@@ -13,6 +13,7 @@ import {
   delivery,
   rawReceiver,
   receiver,
+  respond,
   sender,
 } from "../fixtures/receiver.ts";
 
@@ -20,7 +21,7 @@ afterEach(closeAll);
 
 test("the setting holds for all deliveries of a server", async () => {
   const proxy = await egressProxy();
-  const target = await receiver((_, response) => response.end());
+  const target = await respond();
   const server = await startServer({ env: { ONAIR_WEBHOOK_PROXY: `http://127.0.0.1:${proxy.port}` } });
   try {
     await server.load("users", users);

@@ -1,189 +1,152 @@
-import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { DeliveryStatus } from "../../src/domain/deliveries.ts";
+import { everything } from "../../src/domain/delivery-log.ts";
+import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { day, isoTime } from "../../src/domain/time.ts";
-import type { NewUser } from "../../src/domain/users.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
-import { users } from "../support/real-data.ts";
-import { temporaryDirectory } from "../support/server.ts";
-import { storedApplication } from "../support/store.ts";
+import { loggedDeliveries, storedApplication, stores, type TestStore } from "../support/store.ts";
 
-const now = Date.parse("2026-06-01T00:00:00.000Z");
-const retention = { deliveredMs: 3 * day, failedMs: 10 * day, bodiesMs: 2 * day };
-const directory = temporaryDirectory();
-const broadcaster = users[0]?.id ?? 0;
-let store: Store;
-let applicationId: string;
+/*
+ * An implementation may keep everything for up to a day longer than is said: what is asked here is at least a day off.
+ */
 
-beforeEach(async () => {
-  directory.remove();
-  store = openStore(directory.path);
-  const at = isoTime(now);
-  await store.users.upsert([{ profile_picture: null, ...users[0] } as NewUser], at);
-  applicationId = await storedApplication(store);
-  const key = { app_id: applicationId, broadcaster_user_id: broadcaster, event: "kicks.gifted", version: 1 };
-  await store.subscriptions.subscribe([key], 10, now);
-});
-afterEach(async () => {
-  await store.close();
-  directory.remove();
-});
+const start = Date.parse("2026-01-14T16:00:00.000Z");
+const retention = { deliveredMs: 5 * day, failedMs: 10 * day, bodiesMs: 2 * day };
 
-/** An event from `daysAgo` whose delivery has ended in some state. */
-async function past(daysAgo: number, status: DeliveryStatus): Promise<void> {
-  const published_at = now - daysAgo * day;
-  const event = {
-    id: `${status}-${daysAgo}`,
-    name: "kicks.gifted",
-    version: 1,
-    broadcaster_user_id: broadcaster,
-  };
-  const about = { body: "{}", fingerprint: new Uint8Array(32), published_at, expires_at: null };
-  await store.events.publish({ ...event, ...about }, () => false);
-  if (status === "pending") return;
-  const { due } = await store.deliveries.claim(applicationId, now, 1);
-  const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
-  const attempt = {
-    at: published_at,
-    outcome: "ok",
-    status: 204,
-    duration_ms: 1,
-    timings,
-    error: null,
-    response: "",
-  };
-  const results = due.map(({ seq }) => ({
-    seq,
-    at: published_at,
-    attempt,
-    attempts: 1,
-    extra_attempts: 0,
-    generation: 0,
-    status,
-    next_attempt_at: null,
-    resume_at: null,
-  }));
-  await store.deliveries.record(results, []);
-}
+describe.each(stores)("$name: retention", ({ empty }) => {
+  let opened: TestStore;
+  let store: Store;
+  let application: string;
+  let now: number;
 
-async function prune(): Promise<void> {
-  for (let steps = 0; !(await store.retention.prune(retention, now)); steps++) {
-    if (steps > 1_000) throw new Error("it has no end");
+  beforeEach(async () => {
+    opened = await empty();
+    now = start;
+    ({ store } = opened);
+    await store.users.upsert([userFrom({ id: 1, username: "ada" })], isoTime(now));
+    application = await storedApplication(store);
+    const key = { app_id: application, broadcaster_user_id: 1, event: "kicks.gifted", version: 1 };
+    await store.subscriptions.subscribe([key], 10, now);
+    await store.deliveries.releaseAll();
+  });
+
+  async function prune(): Promise<void> {
+    for (let steps = 0; !(await store.retention.prune(retention, now)); steps++) {
+      if (steps > 1_000) throw new Error("it has no end");
+    }
   }
-}
 
-function kept() {
-  const db = new Database(join(directory.path, "onair.db"), { readonly: true });
-  try {
-    const rows = <T>(sql: string) => db.query<T, []>(sql).all();
-    return {
-      deliveries: rows<{ id: string }>(
-        "SELECT e.id FROM deliveries d JOIN events e ON e.seq = d.event_seq ORDER BY d.seq",
-      ).map(({ id }) => id),
-      attempts: rows<{ n: number }>("SELECT count(*) AS n FROM attempts")[0]?.n,
-      events: rows<{ id: string }>("SELECT id FROM events ORDER BY seq").map(({ id }) => id),
-      bodies: rows<{ id: string }>("SELECT id FROM events WHERE body IS NOT NULL ORDER BY seq").map(
-        ({ id }) => id,
-      ),
-    };
-  } finally {
-    db.close();
+  /** Lets time pass, in which the store is tidied now and then. */
+  async function pass(days: number): Promise<void> {
+    for (const until = now + days * day; now < until; await prune()) now = Math.min(until, now + day / 2);
   }
-}
 
-describe("retention", () => {
-  test("keeps what is younger than its time, and everything that is pending", async () => {
-    await past(40, "failed");
-    await past(20, "delivered");
-    await past(9, "failed");
-    await past(8, "delivered");
-    await past(6, "delivered");
-    await past(2.5, "delivered");
-    await past(1, "expired");
-    await past(0, "delivered");
-    await past(0, "pending");
-    await prune();
-    expect(kept()).toEqual({
-      deliveries: ["failed-9", "delivered-2.5", "expired-1", "delivered-0", "pending-0"],
-      attempts: 4,
-      // For seven days an event is remembered for its id.
-      events: ["failed-9", "delivered-6", "delivered-2.5", "expired-1", "delivered-0", "pending-0"],
-      bodies: ["expired-1", "delivered-0", "pending-0"],
-    });
-  });
-
-  test("keeps the body of what is still pending, however old", async () => {
-    await past(20, "pending");
-    await prune();
-    expect(kept()).toMatchObject({ deliveries: ["pending-20"], bodies: ["pending-20"] });
-  });
-
-  test("gives no number of a delivery a second time when all are gone", async () => {
-    await past(40, "delivered");
-    await past(6, "delivered");
-    await prune();
-    expect(kept()).toMatchObject({ deliveries: [], events: ["delivered-6"] });
-    await store.close();
-    store = openStore(directory.path);
-    await past(0, "pending");
-    const { due } = await store.deliveries.claim(applicationId, now, 1);
-    expect(due[0]?.seq).toBe(3);
-  });
-
-  test("gives none a second time either when nothing was published for weeks, and knows what was removed", async () => {
-    expect(await store.deliveries.lastRemoved(applicationId)).toBe(0);
-    await past(40, "delivered");
-    await past(30, "delivered");
-    await prune();
-    expect(kept()).toMatchObject({ deliveries: [], bodies: [] });
-    expect(await store.deliveries.lastRemoved(applicationId)).toBe(2);
-    await store.close();
-    store = openStore(directory.path);
-    await past(0, "pending");
-    const { due } = await store.deliveries.claim(applicationId, now, 1);
-    expect(due[0]?.seq).toBe(3);
-    expect(await store.deliveries.lastRemoved(applicationId)).toBe(2);
-  });
-
-  test("comes to an end with many, and the file does not grow while as many come as go", async () => {
-    const sizes: number[] = [];
-    for (let round = 0; round < 4; round++) {
-      const events = Array.from({ length: 1_500 }, (_, i) => ({
-        id: `round-${round}-${i}`,
+  const publish = (id: string) =>
+    store.events.publish(
+      {
+        id,
         name: "kicks.gifted",
         version: 1,
-        broadcaster_user_id: broadcaster,
-        body: "x".repeat(500),
-        fingerprint: new Uint8Array(32),
-        published_at: now - 40 * day,
+        broadcaster_user_id: 1,
+        body: "{}",
+        fingerprint: Buffer.from("same"),
+        published_at: now,
         expires_at: null,
-      }));
-      await Promise.all(events.map((event) => store.events.publish(event, () => false)));
-      const { due } = await store.deliveries.claim(applicationId, now, events.length);
-      const done = {
-        at: now,
-        attempt: null,
-        attempts: 1,
-        extra_attempts: 0,
-        generation: 0,
-        status: "delivered",
-        next_attempt_at: null,
-        resume_at: null,
-      } as const;
-      await store.deliveries.record(
-        due.map(({ seq }) => ({ seq, ...done })),
-        [],
-      );
-      await prune();
-      // The last event stays for its number, without its body.
-      const last = [`round-${round}-1499`];
-      expect(kept()).toEqual({ deliveries: [], attempts: 0, events: last, bodies: [] });
-      const db = new Database(join(directory.path, "onair.db"), { readonly: true });
-      sizes.push(db.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0);
-      db.close();
+      },
+      () => false,
+    );
+
+  /** An event of now whose delivery has ended in some state. */
+  async function past(id: string, status: DeliveryStatus): Promise<void> {
+    await publish(id);
+    if (status === "pending") return;
+    const { due } = await store.deliveries.claim(application, now, 100);
+    const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+    const about = { outcome: "ok", status: 204, duration_ms: 1, timings, error: null, response: "" };
+    const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
+    const ended = due.filter(({ event }) => event.id === id);
+    await store.deliveries.record(
+      ended.map(({ seq }) => ({ ...rest, seq, at: now, attempt: { at: now, ...about }, status })),
+      [],
+    );
+    await store.deliveries.release(due.map(({ seq }) => seq));
+  }
+
+  /** What the log has, and of which of these the body is kept. */
+  async function kept() {
+    const logged = await loggedDeliveries(store);
+    const bodies = [];
+    for (const { id, event_id } of logged) {
+      if ((await store.deliveries.find(everything, id))?.body) bodies.push(event_id);
     }
-    expect(sizes[3]).toBeLessThanOrEqual((sizes[1] ?? 0) * 1.1);
+    return { deliveries: logged.map(({ event_id }) => event_id), bodies, logged };
+  }
+
+  test("keeps what is younger than its time, with its attempts, and everything that is pending", async () => {
+    await past("failed 40", "failed");
+    await pass(20);
+    await past("pending 20", "pending");
+    await past("delivered 20", "delivered");
+    await pass(11.5);
+    await past("canceled 8.5", "canceled");
+    await past("failed 8.5", "failed");
+    await past("delivered 8.5", "delivered");
+    await pass(5);
+    await past("delivered 3.5", "delivered");
+    await pass(3);
+    await past("expired 0.5", "expired");
+    await past("delivered 0.5", "delivered");
+    await pass(0.5);
+    await past("pending 0", "pending");
+    await prune();
+    const { deliveries, bodies, logged } = await kept();
+    const young = ["expired 0.5", "delivered 0.5", "pending 0"];
+    expect(deliveries).toEqual(["pending 20", "canceled 8.5", "failed 8.5", "delivered 3.5", ...young]);
+    expect(bodies).toEqual(["pending 20", ...young]);
+    expect(logged.map(({ attempts }) => attempts.length)).toEqual([0, 1, 1, 1, 1, 1, 0]);
+    // It can still be sent.
+    const { due } = await store.deliveries.claim(application, now, 8);
+    expect(due.map(({ event }) => event.body.toString())).toEqual(["{}", "{}"]);
+  });
+
+  test("remembers the id of an event for seven days, and not much longer", async () => {
+    await past("old", "delivered");
+    await pass(8);
+    await past("known", "delivered");
+    await pass(6.5);
+    expect((await publish("known")).deliveries).toBe(1);
+    expect((await kept()).deliveries).toEqual([]);
+    await publish("old");
+    expect((await kept()).deliveries).toEqual(["old"]);
+  });
+
+  test("gives no number of a delivery a second time when all are gone, and knows what was removed", async () => {
+    await past("a", "delivered");
+    await past("b", "delivered");
+    const numbers = (await kept()).logged.map(({ seq }) => seq);
+    expect(await store.deliveries.lastRemoved(application)).toBe(0);
+    await pass(40);
+    expect(await kept()).toMatchObject({ deliveries: [] });
+    expect(await store.deliveries.lastRemoved(application)).toBe(numbers[1] ?? 0);
+    expect(await store.deliveries.last()).toBeGreaterThanOrEqual(numbers[1] ?? 0);
+    store = await opened.reopen();
+    await store.deliveries.releaseAll();
+    await past("c", "pending");
+    const { due } = await store.deliveries.claim(application, now, 1);
+    expect(due[0]?.sequence).toBe(3);
+    expect(due[0]?.seq).toBeGreaterThan(numbers[1] ?? 0);
+    expect(await store.deliveries.lastRemoved(application)).toBe(numbers[1] ?? 0);
+  });
+
+  test("ends what is pending of an endpoint that was disabled three days ago, and nothing younger", async () => {
+    await past("old", "pending");
+    const disabled = { ...newEndpoint(application), failing_since: now, disabled_at: now };
+    await store.deliveries.record([], [{ ...disabled, disabled_reason: "gone" }]);
+    await pass(2);
+    await past("young", "pending");
+    expect((await kept()).logged.map(({ status }) => status)).toEqual(["pending", "pending"]);
+    await pass(2);
+    expect((await kept()).logged.map(({ status }) => status)).toEqual(["expired", "pending"]);
   });
 });

@@ -1,219 +1,144 @@
-import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscriptions.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
-import { openForReading } from "../../src/store/sqlite/database/open.ts";
-import { Snapshots } from "../../src/store/sqlite/database/snapshots.ts";
-import { openReader } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { emptyStore, storedApplication } from "../support/store.ts";
+import { storedApplication, stores } from "../support/store.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");
 const broadcasters = 100;
 const limit = 20_000;
 
-let path: string;
-let store: Store;
-/** As the main thread of a server has it. */
-let reader: Store;
-let app: string;
-beforeEach(async () => {
-  ({ store, path } = emptyStore());
-  reader = openReader(path);
-  const users = Array.from({ length: broadcasters }, (_, i) =>
-    userFrom({ id: i + 1, username: `user${i + 1}` }),
-  );
-  await store.users.upsert(users, new Date(now).toISOString());
-  app = await storedApplication(store);
-});
-afterEach(() => reader.close());
-
-/** Subscribes to so many events, spread over all broadcasters; gives the ids in order. */
-async function subscribe(count: number, to = app): Promise<string[]> {
-  const keys = Array.from({ length: count }, (_, i) => ({
-    app_id: to,
-    broadcaster_user_id: 1 + (i % broadcasters),
-    event: `made.up_${i}`,
-    version: 1,
-  }));
-  return (await store.subscriptions.subscribe(keys, limit, now)).map((one) => ("id" in one ? one.id : ""));
-}
-
-async function listed(of = app, broadcaster: number | null = null) {
-  const { slices, used } = await reader.subscriptions.list(of, broadcaster);
-  const text = slices.map((slice) => new TextDecoder().decode(slice)).join(",");
-  return { records: JSON.parse(`[${text}]`) as Subscription[], used };
-}
-const idsOf = (records: readonly Subscription[]) => records.map(({ id }) => id);
-
-describe("a list", () => {
-  test.each([0, 1, 999, 1_000, 1_001, 2_000, 2_500])(
-    "of %d has each once, in the order in which they were made",
-    async (count) => {
-      const ids = await subscribe(count);
-      await subscribe(3, await storedApplication(store));
-      const { records, used } = await listed();
-      expect(idsOf(records)).toEqual(ids);
-      expect(records).toEqual(await reader.subscriptions.ofApplication(app));
-      expect(used).toBe(count);
-    },
-  );
-
-  test("shows what it is given as it is", async () => {
-    const event = 'odd "name" \\ ü\n';
-    await store.subscriptions.subscribe(
-      [{ app_id: app, broadcaster_user_id: null, event, version: 7 }],
-      limit,
-      now,
+describe.each(stores)("$name", ({ empty }) => {
+  let store: Store;
+  /** As the main thread of a server has it. */
+  let reader: Store;
+  let app: string;
+  beforeEach(async () => {
+    const opened = await empty();
+    store = opened.store;
+    reader = await opened.reader();
+    const users = Array.from({ length: broadcasters }, (_, i) =>
+      userFrom({ id: i + 1, username: `user${i + 1}` }),
     );
-    const [record] = (await listed()).records;
-    expect(record).toEqual({
-      id: expect.any(String),
-      app_id: app,
-      broadcaster_user_id: null,
-      event,
-      version: 7,
-      method: "webhook",
-      created_at: "2026-01-14T16:00:00.000Z",
-      updated_at: "2026-01-14T16:00:00.000Z",
-    });
+    await store.users.upsert(users, new Date(now).toISOString());
+    app = await storedApplication(store);
   });
 
-  test("of a broadcaster has those alone, and says how many the application has", async () => {
-    const ids = await subscribe(250);
-    const { records, used } = await listed(app, 2);
-    expect(idsOf(records)).toEqual([ids[1], ids[101], ids[201]] as string[]);
-    expect(used).toBe(250);
-  });
-
-  test("is of one moment, lets others have their turns, and hides nothing from them", async () => {
-    const ids = await subscribe(10_000);
-    let turns = 0;
-    let done = false;
-    const listing = listed().finally(() => {
-      done = true;
-    });
-    for (; turns < 3; turns++) await nextTurn();
-    await store.subscriptions.remove(app, [ids[0] ?? "", ids[9_999] ?? ""], now);
-    const [added = ""] = (
-      await store.subscriptions.subscribe(
-        [{ app_id: app, broadcaster_user_id: 1, event: "late", version: 1 }],
-        limit,
-        now,
-      )
-    ).map((one) => ("id" in one ? one.id : ""));
-    expect(await reader.subscriptions.find(app, ids[0] ?? "")).toBeNull();
-    expect(await reader.subscriptions.find(app, added)).not.toBeNull();
-    expect(await reader.subscriptions.count(app)).toBe(9_999);
-    expect(done).toBe(false);
-    const later = listed();
-    for (; !done; turns++) await nextTurn();
-    const { records, used } = await listing;
-    expect(idsOf(records)).toEqual(ids);
-    expect(used).toBe(10_000);
-    expect(turns).toBeGreaterThan(8);
-    // One that was asked for meanwhile does not show the moment of the first.
-    expect(idsOf((await later).records)).toEqual([...ids.slice(1, -1), added]);
-  });
-});
-
-test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {
-  const snapshots = new Snapshots(() => openForReading(path));
-  const count = (db: Database) => db.query("SELECT count(*) AS n FROM subscriptions").get();
-  const failing = snapshots.during(async (db) => {
-    count(db);
-    throw new Error("gone wrong");
-  });
-  await expect(failing).rejects.toThrow("gone wrong");
-  await subscribe(3);
-  expect(await snapshots.during(async (db) => count(db))).toEqual({ n: 3 });
-  snapshots.close();
-});
-
-describe("the kept count is what counting gives", () => {
-  const counted = async (of = app) => {
-    const count = await reader.subscriptions.count(of);
-    expect(count).toBe((await reader.subscriptions.ofApplication(of)).length);
-    return count;
-  };
-
-  test("after whatever creates and deletes subscriptions", async () => {
-    const other = await storedApplication(store);
-    expect(await counted()).toBe(0);
-    const ids = await subscribe(300);
-    await subscribe(300);
-    await subscribe(50, other);
-    expect([await counted(), await counted(other)]).toEqual([300, 50]);
-    await store.subscriptions.remove(app, [...ids.slice(0, 10), ids[0] ?? "", newId()], now);
-    await store.subscriptions.remove(other, ids.slice(10, 20), now);
-    expect([await counted(), await counted(other)]).toEqual([290, 50]);
-    await store.subscriptions.remove(app, ids.slice(20, 30), now, 21);
-    expect(await counted()).toBe(289);
-    await store.users.remove(50, now);
-    expect([await counted(), await counted(other)]).toEqual([286, 49]);
-    await store.consents.revoke(51, app, now);
-    expect([await counted(), await counted(other)]).toEqual([283, 49]);
-    await store.applications.remove(other, now);
-    expect([await counted(), await counted(other)]).toEqual([283, 0]);
-  });
-
-  test("after a registered event type is deleted", async () => {
-    const type = {
-      name: "made.up_3",
-      version: 1,
-      description: "",
-      schema: {},
-      example: {},
-      time_to_live_seconds: null,
-    };
-    await store.eventTypes.put(type, now);
-    await subscribe(10);
-    await store.eventTypes.remove("made.up_3", 1);
-    expect(await counted()).toBe(9);
-  });
-
-  test("at the limit, within one request and over several", async () => {
-    const keys = [1, 2, 3].map((n) => ({
-      app_id: app,
-      broadcaster_user_id: n,
-      event: "made.up",
+  /** Subscribes to so many events, spread over all broadcasters; gives the ids in order. */
+  async function subscribe(count: number, to = app): Promise<string[]> {
+    const keys = Array.from({ length: count }, (_, i) => ({
+      app_id: to,
+      broadcaster_user_id: 1 + (i % broadcasters),
+      event: `made.up_${i}`,
       version: 1,
     }));
-    const made = await store.subscriptions.subscribe(keys, 2, now);
-    expect(made.map((one) => "id" in one)).toEqual([true, true, false]);
-    const again = await store.subscriptions.subscribe(keys, 2, now);
-    expect(again.map((one) => "id" in one)).toEqual([true, true, false]);
-    expect(again.slice(0, 2)).toEqual(made.slice(0, 2));
-    expect(await counted()).toBe(2);
+    return (await store.subscriptions.subscribe(keys, limit, now)).map((one) => ("id" in one ? one.id : ""));
+  }
+
+  async function listed(of = app, broadcaster: number | null = null) {
+    const { slices, used } = await reader.subscriptions.list(of, broadcaster);
+    const text = slices.map((slice) => new TextDecoder().decode(slice)).join(",");
+    return { records: JSON.parse(`[${text}]`) as Subscription[], used };
+  }
+  const idsOf = (records: readonly Subscription[]) => records.map(({ id }) => id);
+
+  describe("a list", () => {
+    test.each([0, 1, 999, 1_000, 1_001, 2_000, 2_500])(
+      "of %d has each once, in the order in which they were made",
+      async (count) => {
+        const ids = await subscribe(count);
+        await subscribe(3, await storedApplication(store));
+        const { records, used } = await listed();
+        expect(idsOf(records)).toEqual(ids);
+        expect(records).toEqual(await reader.subscriptions.ofApplication(app));
+        expect(used).toBe(count);
+      },
+    );
+
+    test("shows what it is given as it is", async () => {
+      const event = 'odd "name" \\ ü\n';
+      await store.subscriptions.subscribe(
+        [{ app_id: app, broadcaster_user_id: null, event, version: 7 }],
+        limit,
+        now,
+      );
+      const [record] = (await listed()).records;
+      expect(record).toEqual({
+        id: expect.any(String),
+        app_id: app,
+        broadcaster_user_id: null,
+        event,
+        version: 7,
+        method: "webhook",
+        created_at: "2026-01-14T16:00:00.000Z",
+        updated_at: "2026-01-14T16:00:00.000Z",
+      });
+    });
+
+    test("of a broadcaster has those alone, and says how many the application has", async () => {
+      const ids = await subscribe(250);
+      const { records, used } = await listed(app, 2);
+      expect(idsOf(records)).toEqual([ids[1], ids[101], ids[201]] as string[]);
+      expect(used).toBe(250);
+    });
   });
 
-  test("in a database from before it was kept", () => {
-    const db = new Database(":memory:", { strict: true });
-    const before = migrations.findIndex(({ name }) => name.endsWith("_subscriptions"));
-    expect(before).toBeGreaterThan(0);
-    migrate(db, migrations.slice(0, before));
-    db.run("PRAGMA foreign_keys = OFF");
-    const insert = db.prepare(
-      `INSERT INTO subscriptions (id, app_id, broadcaster_user_id, event, version, created_at, updated_at)
-       VALUES (?1, ?2, NULL, ?1, 1, '', '')`,
-    );
-    for (const [i, of] of ["a", "b", "b"].entries()) insert.run(`${i}`, of);
-    for (const of of ["a", "b"]) {
-      db.run(
-        `INSERT INTO applications (id, name, webhook_secret, scopes, redirect_uris, created_at, updated_at, client_secret_hash)
-         VALUES (?, '', '', '[]', '[]', '', '', x'')`,
-        [of],
-      );
-    }
-    migrate(db);
-    const kept = db.query("SELECT application_id, subscriptions FROM subscription_counts").values();
-    expect(kept).toEqual([
-      ["a", 1],
-      ["b", 2],
-    ]);
-    db.close();
+  describe("the kept count is what counting gives", () => {
+    const counted = async (of = app) => {
+      const count = await reader.subscriptions.count(of);
+      expect(count).toBe((await reader.subscriptions.ofApplication(of)).length);
+      return count;
+    };
+
+    test("after whatever creates and deletes subscriptions", async () => {
+      const other = await storedApplication(store);
+      expect(await counted()).toBe(0);
+      const ids = await subscribe(300);
+      await subscribe(300);
+      await subscribe(50, other);
+      expect([await counted(), await counted(other)]).toEqual([300, 50]);
+      await store.subscriptions.remove(app, [...ids.slice(0, 10), ids[0] ?? "", newId()], now);
+      await store.subscriptions.remove(other, ids.slice(10, 20), now);
+      expect([await counted(), await counted(other)]).toEqual([290, 50]);
+      await store.subscriptions.remove(app, ids.slice(20, 30), now, 21);
+      expect(await counted()).toBe(289);
+      await store.users.remove(50, now);
+      expect([await counted(), await counted(other)]).toEqual([286, 49]);
+      await store.consents.revoke(51, app, now);
+      expect([await counted(), await counted(other)]).toEqual([283, 49]);
+      await store.applications.remove(other, now);
+      expect([await counted(), await counted(other)]).toEqual([283, 0]);
+    });
+
+    test("after a registered event type is deleted", async () => {
+      const type = {
+        name: "made.up_3",
+        version: 1,
+        description: "",
+        schema: {},
+        example: {},
+        time_to_live_seconds: null,
+      };
+      await store.eventTypes.put(type, now);
+      await subscribe(10);
+      await store.eventTypes.remove("made.up_3", 1);
+      expect(await counted()).toBe(9);
+    });
+
+    test("at the limit, within one request and over several", async () => {
+      const keys = [1, 2, 3].map((n) => ({
+        app_id: app,
+        broadcaster_user_id: n,
+        event: "made.up",
+        version: 1,
+      }));
+      const made = await store.subscriptions.subscribe(keys, 2, now);
+      expect(made.map((one) => "id" in one)).toEqual([true, true, false]);
+      const again = await store.subscriptions.subscribe(keys, 2, now);
+      expect(again.map((one) => "id" in one)).toEqual([true, true, false]);
+      expect(again.slice(0, 2)).toEqual(made.slice(0, 2));
+      expect(await counted()).toBe(2);
+    });
   });
 });

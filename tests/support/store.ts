@@ -1,9 +1,100 @@
 import { onTestFinished } from "bun:test";
 import type { NewApplication } from "../../src/domain/applications.ts";
+import { type DeliveryFilter, type DeliveryRecord, everything } from "../../src/domain/delivery-log.ts";
 import { newId } from "../../src/domain/ids.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { readConnectionUrl } from "../../src/store/postgres/database/connection-url.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { emptyDatabase, hasPostgres } from "./postgres.ts";
 import { temporaryDirectory } from "./server.ts";
+
+/** A store of a test, closed and removed after it. */
+export interface TestStore {
+  readonly store: Store;
+  /** Closes the store and opens it again, as the next process does; gives the new one. */
+  reopen(): Promise<Store>;
+  /** The same a second time, as the thread of a server that answers reads from it. */
+  reader(): Promise<Store>;
+}
+
+interface StoreKind {
+  readonly name: string;
+  /** In `beforeEach` or a test: an empty store. */
+  empty(): Promise<TestStore>;
+}
+
+const sqlite: StoreKind = {
+  name: "SQLite",
+  empty() {
+    const { path, remove } = temporaryDirectory();
+    return opened({ open: async () => openStore(path), read: async () => openReader(path), remove });
+  },
+};
+
+const postgres: StoreKind = {
+  name: "PostgreSQL",
+  async empty() {
+    const { url, drop: remove } = await emptyDatabase();
+    const open = () => openPostgresStore(readConnectionUrl(url), { connections: 4 });
+    return opened({ open, read: open, remove });
+  },
+};
+
+interface Opening {
+  open(): Promise<Store>;
+  read(): Promise<Store>;
+  remove(): unknown;
+}
+
+async function opened({ open, read, remove }: Opening): Promise<TestStore> {
+  let store = await open();
+  const readers: Store[] = [];
+  onTestFinished(async () => {
+    for (const one of [...readers, store]) await one.close();
+    await remove();
+  });
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async reader() {
+      const reader = await read();
+      readers.push(reader);
+      return reader;
+    },
+  };
+}
+
+/** The implementations of the store. Tests of its interface run on each: `describe.each(stores)("$name", …)`. */
+export const stores: readonly StoreKind[] = hasPostgres ? [sqlite, postgres] : [sqlite];
+
+/** Everything that the log of deliveries has. */
+export const wholeLog: DeliveryFilter = {
+  ...everything,
+  subscription_id: null,
+  status: null,
+  type: null,
+  after: null,
+  before: null,
+};
+
+/** What the log shows from page to page, oldest first. */
+export async function loggedDeliveries(
+  store: Pick<Store, "deliveries">,
+  filter: Partial<DeliveryFilter> = {},
+): Promise<DeliveryRecord[]> {
+  const found: DeliveryRecord[] = [];
+  for (let below: number | null = null; ; ) {
+    const { deliveries, next } = await store.deliveries.page({ ...wholeLog, ...filter }, below, 100);
+    found.push(...deliveries);
+    if (next === null) return found.reverse();
+    below = next;
+  }
+}
 
 /** In `beforeEach` or a test: an empty store in a directory of its own, closed and removed after the test. */
 export function emptyStore(): { readonly store: Store; readonly path: string } {

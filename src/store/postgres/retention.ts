@@ -84,9 +84,10 @@ export function retentionStore(pool: Postgres): RetentionStore {
          FROM delivery_parts WHERE ended_at IS NOT NULL ORDER BY delivery_parts.part`,
       );
       await clean(parts, retention, now);
-      const lastForgotten = parts.findLast(({ ended_at }) => ended_at < now - idempotencyMs);
-      if (lastForgotten && (await forgetIds(pool, lastForgotten.part)) === stepRows) return false;
-      await forgetParts(pool, parts);
+      const old = parts.filter(({ ended_at }) => ended_at < now - idempotencyMs);
+      const last = old.at(-1);
+      if (last && (await forgetIds(pool, last.part)) === stepRows) return false;
+      await forgetParts(pool, old);
       return true;
     },
   };

@@ -2,10 +2,10 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Migration, migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
-import { run, serve } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { type Migration, migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import { run, serve } from "../../support/process.ts";
+import { temporaryDirectory } from "../../support/server.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 beforeEach(() => {
@@ -119,7 +119,9 @@ describe("migrations", () => {
   });
 
   test("every file of drizzle/sqlite is listed, in order", async () => {
-    const files = [...new Bun.Glob("*.sql").scanSync(join(import.meta.dir, "../../drizzle/sqlite"))].sort();
+    const files = [
+      ...new Bun.Glob("*.sql").scanSync(join(import.meta.dir, "../../../drizzle/sqlite")),
+    ].sort();
     expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files);
   });
 });

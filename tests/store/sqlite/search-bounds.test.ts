@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { userFrom } from "../../src/domain/users.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { userFrom } from "../../../src/domain/users.ts";
+import { startServer, type TestServer } from "../../support/server.ts";
 
 /*
  * The worst names for the index: those that have all trigrams of a query without containing it, and two groups of which

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { appTokensKept } from "../../src/domain/tokens.ts";
-import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
+import { appTokensKept } from "../../../src/domain/tokens.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
 
 test("a database from before tokens were bounded keeps the newest of each application, and all of users", () => {
   const db = new Database(":memory:", { strict: true });

@@ -12,17 +12,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { apps } from "../../src/cli/apps.ts";
-import { backup } from "../../src/cli/backup.ts";
-import type { Command } from "../../src/cli/command.ts";
-import { exportCommand } from "../../src/cli/export.ts";
-import { migrate } from "../../src/store/sqlite/database/migrations.ts";
-import { objects } from "../../src/store/sqlite/database/objects.ts";
-import { madeBackup } from "../support/backups.ts";
-import { inProcess } from "../support/command.ts";
-import { client, run, serve, subscriber } from "../support/process.ts";
-import { adminKey, testDirectory } from "../support/server.ts";
-import { until } from "../support/until.ts";
+import { apps } from "../../../src/cli/apps.ts";
+import { backup } from "../../../src/cli/backup.ts";
+import type { Command } from "../../../src/cli/command.ts";
+import { exportCommand } from "../../../src/cli/export.ts";
+import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
+import { objects } from "../../../src/store/sqlite/database/objects.ts";
+import { madeBackup } from "../../support/backups.ts";
+import { inProcess } from "../../support/command.ts";
+import { client, run, serve, subscriber } from "../../support/process.ts";
+import { adminKey, testDirectory } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 const pageBytes = 4096;
 const directory = testDirectory();

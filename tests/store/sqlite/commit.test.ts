@@ -1,9 +1,9 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { DomainError } from "../../src/domain/errors.ts";
-import { type Commit, groupCommit } from "../../src/store/sqlite/database/commit.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { type Commit, groupCommit } from "../../../src/store/sqlite/database/commit.ts";
+import { temporaryDirectory } from "../../support/server.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let db: Database;

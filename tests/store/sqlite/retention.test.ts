@@ -1,0 +1,189 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { DeliveryStatus } from "../../../src/domain/deliveries.ts";
+import { day, isoTime } from "../../../src/domain/time.ts";
+import type { NewUser } from "../../../src/domain/users.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { users } from "../../support/real-data.ts";
+import { temporaryDirectory } from "../../support/server.ts";
+import { storedApplication } from "../../support/store.ts";
+
+const now = Date.parse("2026-06-01T00:00:00.000Z");
+const retention = { deliveredMs: 3 * day, failedMs: 10 * day, bodiesMs: 2 * day };
+const directory = temporaryDirectory();
+const broadcaster = users[0]?.id ?? 0;
+let store: Store;
+let applicationId: string;
+
+beforeEach(async () => {
+  directory.remove();
+  store = openStore(directory.path);
+  const at = isoTime(now);
+  await store.users.upsert([{ profile_picture: null, ...users[0] } as NewUser], at);
+  applicationId = await storedApplication(store);
+  const key = { app_id: applicationId, broadcaster_user_id: broadcaster, event: "kicks.gifted", version: 1 };
+  await store.subscriptions.subscribe([key], 10, now);
+});
+afterEach(async () => {
+  await store.close();
+  directory.remove();
+});
+
+/** An event from `daysAgo` whose delivery has ended in some state. */
+async function past(daysAgo: number, status: DeliveryStatus): Promise<void> {
+  const published_at = now - daysAgo * day;
+  const event = {
+    id: `${status}-${daysAgo}`,
+    name: "kicks.gifted",
+    version: 1,
+    broadcaster_user_id: broadcaster,
+  };
+  const about = { body: "{}", fingerprint: new Uint8Array(32), published_at, expires_at: null };
+  await store.events.publish({ ...event, ...about }, () => false);
+  if (status === "pending") return;
+  const { due } = await store.deliveries.claim(applicationId, now, 1);
+  const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+  const attempt = {
+    at: published_at,
+    outcome: "ok",
+    status: 204,
+    duration_ms: 1,
+    timings,
+    error: null,
+    response: "",
+  };
+  const results = due.map(({ seq }) => ({
+    seq,
+    at: published_at,
+    attempt,
+    attempts: 1,
+    extra_attempts: 0,
+    generation: 0,
+    status,
+    next_attempt_at: null,
+    resume_at: null,
+  }));
+  await store.deliveries.record(results, []);
+}
+
+async function prune(): Promise<void> {
+  for (let steps = 0; !(await store.retention.prune(retention, now)); steps++) {
+    if (steps > 1_000) throw new Error("it has no end");
+  }
+}
+
+function kept() {
+  const db = new Database(join(directory.path, "onair.db"), { readonly: true });
+  try {
+    const rows = <T>(sql: string) => db.query<T, []>(sql).all();
+    return {
+      deliveries: rows<{ id: string }>(
+        "SELECT e.id FROM deliveries d JOIN events e ON e.seq = d.event_seq ORDER BY d.seq",
+      ).map(({ id }) => id),
+      attempts: rows<{ n: number }>("SELECT count(*) AS n FROM attempts")[0]?.n,
+      events: rows<{ id: string }>("SELECT id FROM events ORDER BY seq").map(({ id }) => id),
+      bodies: rows<{ id: string }>("SELECT id FROM events WHERE body IS NOT NULL ORDER BY seq").map(
+        ({ id }) => id,
+      ),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+describe("retention", () => {
+  test("keeps what is younger than its time, and everything that is pending", async () => {
+    await past(40, "failed");
+    await past(20, "delivered");
+    await past(9, "failed");
+    await past(8, "delivered");
+    await past(6, "delivered");
+    await past(2.5, "delivered");
+    await past(1, "expired");
+    await past(0, "delivered");
+    await past(0, "pending");
+    await prune();
+    expect(kept()).toEqual({
+      deliveries: ["failed-9", "delivered-2.5", "expired-1", "delivered-0", "pending-0"],
+      attempts: 4,
+      // For seven days an event is remembered for its id.
+      events: ["failed-9", "delivered-6", "delivered-2.5", "expired-1", "delivered-0", "pending-0"],
+      bodies: ["expired-1", "delivered-0", "pending-0"],
+    });
+  });
+
+  test("keeps the body of what is still pending, however old", async () => {
+    await past(20, "pending");
+    await prune();
+    expect(kept()).toMatchObject({ deliveries: ["pending-20"], bodies: ["pending-20"] });
+  });
+
+  test("gives no number of a delivery a second time when all are gone", async () => {
+    await past(40, "delivered");
+    await past(6, "delivered");
+    await prune();
+    expect(kept()).toMatchObject({ deliveries: [], events: ["delivered-6"] });
+    await store.close();
+    store = openStore(directory.path);
+    await past(0, "pending");
+    const { due } = await store.deliveries.claim(applicationId, now, 1);
+    expect(due[0]?.seq).toBe(3);
+  });
+
+  test("gives none a second time either when nothing was published for weeks, and knows what was removed", async () => {
+    expect(await store.deliveries.lastRemoved(applicationId)).toBe(0);
+    await past(40, "delivered");
+    await past(30, "delivered");
+    await prune();
+    expect(kept()).toMatchObject({ deliveries: [], bodies: [] });
+    expect(await store.deliveries.lastRemoved(applicationId)).toBe(2);
+    await store.close();
+    store = openStore(directory.path);
+    await past(0, "pending");
+    const { due } = await store.deliveries.claim(applicationId, now, 1);
+    expect(due[0]?.seq).toBe(3);
+    expect(await store.deliveries.lastRemoved(applicationId)).toBe(2);
+  });
+
+  test("comes to an end with many, and the file does not grow while as many come as go", async () => {
+    const sizes: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      const events = Array.from({ length: 1_500 }, (_, i) => ({
+        id: `round-${round}-${i}`,
+        name: "kicks.gifted",
+        version: 1,
+        broadcaster_user_id: broadcaster,
+        body: "x".repeat(500),
+        fingerprint: new Uint8Array(32),
+        published_at: now - 40 * day,
+        expires_at: null,
+      }));
+      await Promise.all(events.map((event) => store.events.publish(event, () => false)));
+      const { due } = await store.deliveries.claim(applicationId, now, events.length);
+      const done = {
+        at: now,
+        attempt: null,
+        attempts: 1,
+        extra_attempts: 0,
+        generation: 0,
+        status: "delivered",
+        next_attempt_at: null,
+        resume_at: null,
+      } as const;
+      await store.deliveries.record(
+        due.map(({ seq }) => ({ seq, ...done })),
+        [],
+      );
+      await prune();
+      // The last event stays for its number, without its body.
+      const last = [`round-${round}-1499`];
+      expect(kept()).toEqual({ deliveries: [], attempts: 0, events: last, bodies: [] });
+      const db = new Database(join(directory.path, "onair.db"), { readonly: true });
+      sizes.push(db.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0);
+      db.close();
+    }
+    expect(sizes[3]).toBeLessThanOrEqual((sizes[1] ?? 0) * 1.1);
+  });
+});

@@ -1,0 +1,98 @@
+import { Database } from "bun:sqlite";
+import { expect, onTestFinished, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Subscription } from "../../../src/domain/subscriptions.ts";
+import { isoTime } from "../../../src/domain/time.ts";
+import { userFrom } from "../../../src/domain/users.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
+import { openForReading } from "../../../src/store/sqlite/database/open.ts";
+import { Snapshots } from "../../../src/store/sqlite/database/snapshots.ts";
+import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
+import { temporaryDirectory } from "../../support/server.ts";
+import { emptyStore, storedApplication } from "../../support/store.ts";
+
+const now = Date.parse("2026-01-14T16:00:00Z");
+
+test("a list is of one moment, lets others have their turns, and hides nothing from them", async () => {
+  const { store, path } = emptyStore();
+  const reader = openReader(path);
+  onTestFinished(() => reader.close());
+  await store.users.upsert([userFrom({ id: 1, username: "ada" })], isoTime(now));
+  const app = await storedApplication(store);
+  const subscribe = async (events: readonly string[]) => {
+    const keys = events.map((event) => ({ app_id: app, broadcaster_user_id: 1, event, version: 1 }));
+    const made = await store.subscriptions.subscribe(keys, 20_000, now);
+    return made.map((one) => ("id" in one ? one.id : ""));
+  };
+  const listed = async () => {
+    const { slices, used } = await reader.subscriptions.list(app, null);
+    const text = slices.map((slice) => new TextDecoder().decode(slice)).join(",");
+    return { records: JSON.parse(`[${text}]`) as Subscription[], used };
+  };
+  const idsOf = (records: readonly Subscription[]) => records.map(({ id }) => id);
+  const ids = await subscribe(Array.from({ length: 10_000 }, (_, i) => `made.up_${i}`));
+  let turns = 0;
+  let done = false;
+  const listing = listed().finally(() => {
+    done = true;
+  });
+  for (; turns < 3; turns++) await nextTurn();
+  await store.subscriptions.remove(app, [ids[0] ?? "", ids[9_999] ?? ""], now);
+  const [added = ""] = await subscribe(["late"]);
+  expect(await reader.subscriptions.find(app, ids[0] ?? "")).toBeNull();
+  expect(await reader.subscriptions.find(app, added)).not.toBeNull();
+  expect(await reader.subscriptions.count(app)).toBe(9_999);
+  expect(done).toBe(false);
+  const later = listed();
+  for (; !done; turns++) await nextTurn();
+  const { records, used } = await listing;
+  expect(idsOf(records)).toEqual(ids);
+  expect(used).toBe(10_000);
+  expect(turns).toBeGreaterThan(8);
+  // One that was asked for meanwhile does not show the moment of the first.
+  expect(idsOf((await later).records)).toEqual([...ids.slice(1, -1), added]);
+});
+
+test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  const store = openStore(path);
+  const snapshots = new Snapshots(() => openForReading(path));
+  const count = (db: Database) => db.query("SELECT count(*) AS n FROM settings").get();
+  const failing = snapshots.during(async (db) => {
+    count(db);
+    throw new Error("gone wrong");
+  });
+  await expect(failing).rejects.toThrow("gone wrong");
+  for (const key of ["a", "b", "c"]) await store.settings.put(key, "");
+  expect(await snapshots.during(async (db) => count(db))).toEqual({ n: 3 });
+  snapshots.close();
+  await store.close();
+});
+
+test("the count of subscriptions is right in a database from before it was kept", () => {
+  const db = new Database(":memory:", { strict: true });
+  const before = migrations.findIndex(({ name }) => name.endsWith("_subscriptions"));
+  expect(before).toBeGreaterThan(0);
+  migrate(db, migrations.slice(0, before));
+  db.run("PRAGMA foreign_keys = OFF");
+  const insert = db.prepare(
+    `INSERT INTO subscriptions (id, app_id, broadcaster_user_id, event, version, created_at, updated_at)
+     VALUES (?1, ?2, NULL, ?1, 1, '', '')`,
+  );
+  for (const [i, of] of ["a", "b", "b"].entries()) insert.run(`${i}`, of);
+  for (const of of ["a", "b"]) {
+    db.run(
+      `INSERT INTO applications (id, name, webhook_secret, scopes, redirect_uris, created_at, updated_at, client_secret_hash)
+       VALUES (?, '', '', '[]', '[]', '', '', x'')`,
+      [of],
+    );
+  }
+  migrate(db);
+  const kept = db.query("SELECT application_id, subscriptions FROM subscription_counts").values();
+  expect(kept).toEqual([
+    ["a", 1],
+    ["b", 2],
+  ]);
+  db.close();
+});

@@ -16,6 +16,7 @@ import { trustedProxies } from "./proxies.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
+import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
 import { connectionCapacity } from "./webhooks/queues/connection-capacity.ts";
 
 /** A running server. */
@@ -63,7 +64,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
     const { data: directory, keepBackups: keep } = config;
-    const backups = new Backups({ data: directory, keep, program: backupProgram, now, log });
+    const backups = new Backups({
+      data: directory,
+      keep,
+      program: backupProgram,
+      now,
+      log,
+      failed: (reason) => void engine.notify("backup.failed", backupFailed(reason)),
+    });
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now });
     started.push(api);
@@ -114,7 +122,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const show = options.showAdminKey ?? keyFile(config.data, log);
     await settleOperatorKeys({ store, operatorKeys, show, now, log });
     phase = "serving";
-    storage.start(engine.checkStorage);
+    storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 
     return {
       publicUrl: publicListening.url,
@@ -143,6 +151,12 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
+/** What the operator is told of a failed backup. */
+function backupFailed(reason: string): ServerNoticeData {
+  const advice = "Look into the log, mend it, and make a backup now: onair backup FILE.";
+  return { summary: `A backup failed. ${reason}`, advice };
+}
+
 /**
  * The number of webhook connections: three quarters of the file descriptors. The rest is for the listeners and files.
  */
@@ -161,6 +175,7 @@ export const databaseCheckProgram = new URL("./doctor/database-worker.ts", impor
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
   const { data, allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
+  const { notifyUrl, notifySecret } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
     failedMs: config.keepFailedDays * day,
@@ -173,6 +188,8 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
     webhookConcurrency,
     webhookConnections: webhookConnections(),
     retention,
+    notifyUrl,
+    notifySecret,
     attemptTimeoutMs,
   };
   if (now) {

@@ -12,6 +12,7 @@ import {
   pageUrl,
   proxyUrl,
   timesToLive,
+  webhookSecret,
   yesOrNo,
 } from "./setting-values.ts";
 
@@ -50,6 +51,10 @@ export interface Config {
   readonly jwtAppWithoutSub: boolean;
   /** Seconds after which an undelivered event expires, by event type; 0 for never. */
   readonly timeToLive: Readonly<Record<string, number>>;
+  /** Where notices for the operator are sent to; null: nowhere. */
+  readonly notifyUrl: string | null;
+  /** Signs them; null: the platform's key alone does. */
+  readonly notifySecret: string | null;
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
@@ -175,6 +180,18 @@ export const settings: Settings = {
     default: "",
     help: "when an undelivered event is not sent any more; 0 is never (chat.message.sent: 600, other built-in types: 0)",
     read: timesToLive,
+  },
+  notifyUrl: {
+    value: "URL",
+    default: null,
+    help: "where the operator gets notices, signed like webhooks: endpoints that fail or are disabled, a full disk, failed backups, stuck deliveries",
+    read: pageUrl,
+  },
+  notifySecret: {
+    default: null,
+    secret: true,
+    help: "signs them beside the platform's key: whsec_ and 24 to 64 bytes in base64",
+    read: webhookSecret,
   },
   keepDeliveredDays: {
     value: "DAYS",

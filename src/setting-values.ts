@@ -107,3 +107,11 @@ export function adminKey(text: string): string {
   if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
   throw new TypeError("must be 8 to 200 printable characters without spaces");
 }
+
+/** A secret that signs webhooks. */
+export function webhookSecret(text: string): string {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1] ?? "";
+  const bytes = Buffer.from(encoded, "base64").length;
+  if (bytes >= 24 && bytes <= 64) return text;
+  throw new TypeError("must be whsec_ and 24 to 64 bytes in base64");
+}

@@ -2,6 +2,7 @@ import { second } from "./domain/time.ts";
 import type { CheckStorage } from "./engine/engine.ts";
 import type { Log } from "./log.ts";
 import type { StorageFault } from "./store/faults.ts";
+import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
 
 const checkEveryMs = 5 * second;
 const checkAgainMs = second;
@@ -17,6 +18,17 @@ const messages: Readonly<Record<StorageFault, string>> = {
   replaced: "The file of the database was removed or replaced while it is served: start the server again",
 };
 
+const advice: Readonly<Record<StorageFault, string>> = {
+  full: "Make room: move old backups away, or make the disk larger. Nothing that was acknowledged is lost.",
+  failing: "Look at the disk and its mount, and into the log of the system.",
+  damaged: "Stop the server, move the database away and restore the newest backup: onair restore.",
+  replaced: "Start the server again.",
+  unreachable: "Look whether the database runs and whether the network leads there.",
+};
+
+/** Announces a notice to the operator. */
+type Announce = (type: "storage.failing" | "storage.recovered", data: ServerNoticeData) => void;
+
 /** Faults that last until the server is started again. */
 const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damaged", "replaced"]);
 
@@ -27,6 +39,7 @@ const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damage
 export class StorageWatch {
   #fault: StorageFault | null = null;
   #check: CheckStorage | null = null;
+  #announce: Announce = () => {};
   #checking: Promise<void> | null = null;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -49,15 +62,20 @@ export class StorageWatch {
     this.#tell();
   };
 
-  /** Begins to check and to log. Before that, a start that fails reports the reason itself. */
-  start(check: CheckStorage): void {
+  /** Begins to check, to log and to announce. Before that, a start that fails reports the reason itself. */
+  start(check: CheckStorage, announce: Announce = () => {}): void {
     this.#check = check;
+    this.#announce = announce;
     this.#tell();
   }
 
   #tell(): void {
     if (this.#check === null) return;
-    if (this.#fault !== null) this.#log.error(`storage_${this.#fault}`, { message: messages[this.#fault] });
+    if (this.#fault !== null) {
+      this.#log.error(`storage_${this.#fault}`, { message: messages[this.#fault] });
+      const data = { summary: `${messages[this.#fault]}.`, advice: advice[this.#fault], fault: this.#fault };
+      this.#announce("storage.failing", data);
+    }
     this.#schedule();
   }
 
@@ -88,6 +106,7 @@ export class StorageWatch {
     if (before === null || lasting.has(this.#fault)) return;
     this.#fault = null;
     this.#log.warn("storage_recovered", { after: before, message: "The storage can be written again" });
+    this.#announce("storage.recovered", { summary: "The storage can be written again.", advice: null });
   }
 
   #schedule(): void {

@@ -26,6 +26,8 @@ describe("settings", () => {
       adminKey: null,
       allowPrivateWebhooks: false,
       webhookProxy: null,
+      notifyUrl: null,
+      notifySecret: null,
       webhookConcurrency: 128,
       rateLimit: 800,
       streamLimit: 100,

@@ -28,6 +28,8 @@ interface BackupsOptions {
   readonly program: string;
   readonly now: () => number;
   readonly log: Log;
+  /** Called with the public reason of each backup that failed after it had begun. */
+  readonly failed?: (reason: string) => void;
 }
 
 interface Running {
@@ -206,6 +208,7 @@ export class Backups {
         0,
         backupLimits.maxFailed,
       );
+      this.#options.failed?.(publicMessage(error));
     } finally {
       running.thread?.end();
       if (this.#running === running) this.#running = null;

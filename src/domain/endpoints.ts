@@ -1,4 +1,5 @@
-import { day, hour } from "./time.ts";
+import type { EndpointNotice } from "./operations/notices.ts";
+import { day, hour, minute } from "./time.ts";
 
 /**
  * The state of an application's endpoint, the receiver behind its webhook URL. `failing`: no success since the first
@@ -18,7 +19,7 @@ export interface Endpoint {
   readonly failing_since: number | null;
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** When the warning before disabling was sent. */
+  /** When the trouble was first announced; null while there is nothing to recover from. */
   readonly warned_at: number | null;
   readonly disabled_at: number | null;
   readonly disabled_reason: DisabledReason | null;
@@ -54,8 +55,8 @@ export function endpointStatus({ disabled_at, failing_since }: Endpoint): Endpoi
 
 /** An endpoint is disabled after failing every attempt for this long. */
 export const disableAfterMs = 24 * hour;
-/** The warning is sent this long after the first failure. */
-export const warnAfterMs = 12 * hour;
+/** The trouble is announced this long after the first failure: a restart of the receiver takes less. */
+export const warnAfterMs = 30 * minute;
 /**
  * How long pending deliveries of a disabled endpoint are kept, from the disabling or from their publishing, whichever
  * is later.
@@ -74,12 +75,10 @@ export interface EndpointAttempt {
   readonly outcome: string;
 }
 
-/** Notices about an endpoint for operator and developer. */
-export type EndpointNotice = "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered";
-
 /**
- * The state after an attempt, and the notice to send: `endpoint.failing` once, half-way to being disabled. A disabled
- * endpoint stays disabled, whatever the attempts under way return.
+ * The state after an attempt, and the notice to send: `endpoint.failing` once, half an hour after the first failure,
+ * `endpoint.disabled`, and `endpoint.recovered` with the first success behind either. A disabled endpoint stays
+ * disabled, whatever the attempts under way return.
  */
 export function afterAttempt(
   endpoint: Endpoint,
@@ -111,17 +110,26 @@ export function afterAttempt(
 
 function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
   return {
-    endpoint: { ...endpoint, disabled_at: at, disabled_reason: reason },
+    endpoint: {
+      ...endpoint,
+      warned_at: endpoint.warned_at ?? at,
+      disabled_at: at,
+      disabled_reason: reason,
+    },
     notice: "endpoint.disabled" as const,
   };
 }
 
-/** The state of a new generation, after a person enabled the endpoint or changed its URL. */
+/**
+ * The state of a new generation, after a person enabled the endpoint or changed its URL. What was announced stays so
+ * until a success.
+ */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
-  const { application_id, last_success_at, last_failure_at } = endpoint;
+  const { application_id, warned_at, last_success_at, last_failure_at } = endpoint;
   const { last_failure_status, last_failure_error, last_failure_outcome } = endpoint;
   return {
     ...newEndpoint(application_id, generation),
+    warned_at,
     last_success_at,
     last_failure_at,
     last_failure_status,

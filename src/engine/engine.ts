@@ -1,7 +1,9 @@
 import type { EventSink, Retention } from "../domain/deliveries.ts";
+import type { ServerNotice } from "../domain/operations/notices.ts";
 import type { StorageFault } from "../store/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
+import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
 import type { Sample, SampleExchange } from "../webhooks/sample.ts";
 
 /** What the engine needs of the settings. */
@@ -15,6 +17,10 @@ export interface EngineSettings {
   /** Connections that deliveries may have in all. */
   readonly webhookConnections: number;
   readonly retention: Retention;
+  /** Where notices are sent to; null: nowhere. */
+  readonly notifyUrl: string | null;
+  /** The `whsec_…` that signs notices; null: only the platform's key does. */
+  readonly notifySecret: string | null;
   /** The time allowed for an attempt, instead of the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
 }
@@ -30,6 +36,8 @@ export interface Engine extends EventSink {
   wake(applicationId: string): Promise<void>;
   /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
   test(applicationId: string, sample: Sample): Promise<SampleExchange>;
+  /** Keeps a notice about the server and sends it to the operator. Never rejects. */
+  notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
   stats(): Promise<DispatcherStats>;
   readonly checkStorage: CheckStorage;
   /** Calls `listener` from now on with the applications that have something new on their event stream. */

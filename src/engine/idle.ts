@@ -29,6 +29,7 @@ export function idleEngine(directory: string): Engine {
     async test() {
       throw new DomainError("unavailable", "Nothing is sent from a data directory that nobody serves");
     },
+    async notify() {},
     stats: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
     checkStorage: async () => null,
     stop: () => store.close(),

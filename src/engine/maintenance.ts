@@ -1,4 +1,5 @@
 import type { Retention } from "../domain/deliveries.ts";
+import { noticeLimits } from "../domain/operations/notices.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service } from "../supervisor.ts";
@@ -18,6 +19,7 @@ export function maintenance(store: Store, retention: Retention, now: () => numbe
     repeating("idempotency keys", hour, async () => {
       await store.idempotency.removeExpired(now());
     }),
+    inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
     inSteps("retention", () => store.retention.prune(retention, now())),
     tidying(store),
   ];

@@ -2,6 +2,7 @@ import { receives } from "../domain/applications.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
 import { ownerGone } from "../domain/errors.ts";
 import { replacing } from "../domain/lazily.ts";
+import type { ServerNotice } from "../domain/operations/notices.ts";
 import type { Log } from "../log.ts";
 import type { ApplicationStore } from "../store/applications.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
@@ -15,6 +16,9 @@ import { version } from "../version.ts";
 import { createSender } from "../webhooks/client/sender.ts";
 import { createDispatcher } from "../webhooks/dispatcher.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
+import { noticesOf, type ServerNoticeData } from "../webhooks/notices/notice.ts";
+import { createNotifier } from "../webhooks/notices/notifier.ts";
+import { watchingForStuck } from "../webhooks/notices/stuck-watch.ts";
 import { replaying } from "../webhooks/replays.ts";
 import { sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
@@ -56,7 +60,23 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       connections: settings.webhookConnections,
     };
     const sender = createSender(sending);
+    // Of its own, so that a notify URL that hangs takes no connection from deliveries. The operator may have it inside.
+    const noticeSender = createSender({ ...sending, allowPrivate: true, connections: 4 });
+    const notices = noticesOf(settings.notifyUrl !== null);
+    const notifier = createNotifier({
+      store,
+      sender: noticeSender,
+      url: settings.notifyUrl,
+      secret: settings.notifySecret,
+      signingKey,
+      log,
+      now,
+      random,
+    });
+    const notify = (type: ServerNotice, data: ServerNoticeData) =>
+      notifier.announce(notices.ofServer(type, data, now()));
     const stopping = new AbortController();
+    let streamed: StreamedListener = () => {};
     const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({
       store: receiving,
@@ -68,16 +88,19 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       random,
       concurrency: settings.webhookConcurrency,
       connections: settings.webhookConnections,
+      notices,
+      noticed: (ids) => streamed(ids),
     });
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
         replaying(store, dispatcher, now),
+        notifier,
+        watchingForStuck({ store, dispatcher, now, announce: (type, data) => void notify(type, data) }),
         ...maintenance(store, settings.retention, now),
       ],
       log,
     );
-    let streamed: StreamedListener = () => {};
     return {
       started: Promise.resolve(),
       store: watchedStore(store, dispatcher),
@@ -95,6 +118,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined };
         return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
       },
+      notify,
       stats: async () => dispatcher.stats,
       async checkStorage(isTroubled) {
         const fault = lookAtStorage(settings.data, identity, isTroubled);
@@ -107,6 +131,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       async stop(graceMs) {
         stopping.abort();
+        noticeSender.close();
         const cutOff = setTimeout(() => sender.close(), graceMs);
         await services.stop();
         clearTimeout(cutOff);

@@ -8,6 +8,7 @@ import type {
   SentDelivery,
 } from "../domain/delivery-log.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import type { NewNotice } from "../domain/operations/notices.ts";
 
 /** Deliveries: the queue of each application, and the log of what was sent. */
 export interface DeliveryStore {
@@ -38,9 +39,13 @@ export interface DeliveryStore {
   /**
    * A delivery that was canceled meanwhile stays canceled; its attempt is kept. What is to be tried again and belongs
    * to an earlier generation of its endpoint is due at once. Endpoints are kept with it, unless their generation is
-   * over.
+   * over; so are the notices about them, of which one that is kept already changes nothing.
    */
-  record(results: readonly AttemptResult[], endpoints: readonly Endpoint[]): Promise<void>;
+  record(
+    results: readonly AttemptResult[],
+    endpoints: readonly Endpoint[],
+    notices?: readonly NewNotice[],
+  ): Promise<void>;
   /** Newest first, those numbered below `below`; null begins. One call looks only at so much of the log. */
   page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
   find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;

@@ -9,6 +9,7 @@ import type { EventStore } from "./events.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { LivestreamStore } from "./livestreams.ts";
 import type { LoginRequestStore } from "./login-requests.ts";
+import type { NoticeStore } from "./operations/notices.ts";
 import type { OperatorKeyStore } from "./operator-keys.ts";
 import type { ReplayStore } from "./replays.ts";
 import type { RetentionStore } from "./retention.ts";
@@ -38,6 +39,7 @@ export interface Store {
   readonly deliveries: DeliveryStore;
   readonly replays: ReplayStore;
   readonly endpoints: EndpointStore;
+  readonly notices: NoticeStore;
   readonly retention: RetentionStore;
   readonly idempotency: IdempotencyStore;
   readonly operatorKeys: OperatorKeyStore;

@@ -1,5 +1,5 @@
 import type { AttemptResult } from "../domain/deliveries.ts";
-import type { EndpointNotice } from "../domain/endpoints.ts";
+import type { EndpointNotice } from "../domain/operations/notices.ts";
 
 /** What has happened since the start, for `/metrics`. */
 export interface Counts {

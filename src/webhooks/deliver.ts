@@ -14,6 +14,7 @@ import {
   notSent,
   type Verdict,
 } from "./judge.ts";
+import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Pace } from "./queues/pace.ts";
@@ -30,6 +31,7 @@ interface DeliveryOptions {
   readonly recorder: Recorder;
   readonly unload: Unload;
   readonly counts: Counts;
+  readonly notices: Notices;
   readonly log: Log;
   readonly now: () => number;
   readonly random: () => number;
@@ -61,8 +63,8 @@ interface StartedAttempt {
 type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
-  const { sender, signingKey, capacity, scheduler, recorder, unload, counts, log, now, random, checkClock } =
-    options;
+  const { sender, signingKey, capacity, scheduler, recorder, unload, counts, notices, log } = options;
+  const { now, random, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
 
@@ -165,7 +167,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       retryAfterMs: sent.retryAfterMs,
       random,
     });
-    const notice = updateEndpoint(queue, sent, endedAt, recorder, log);
+    const notice = updateEndpoint(queue, sent, endedAt, { recorder, notices, log });
     if (notice) countNotice(counts, notice);
     if (queue.isHeldUp(endedAt)) unload(queue);
   };

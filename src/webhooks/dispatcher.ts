@@ -9,6 +9,7 @@ import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, newCounts } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
+import { type Notices, noticesOf } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { EndpointQueues } from "./queues/endpoint-queues.ts";
 import { MemoryCapacity } from "./queues/memory-capacity.ts";
@@ -30,6 +31,10 @@ interface DispatcherOptions {
   readonly concurrency?: number;
   /** How many connections there may be for all of them. */
   readonly connections?: number;
+  /** Makes the notices about endpoints; by default they are sent nowhere. */
+  readonly notices?: Notices;
+  /** Called with the applications about whose endpoints there are new notices. */
+  readonly noticed?: (applicationIds: readonly string[]) => void;
 }
 
 export interface Dispatcher {
@@ -46,6 +51,8 @@ export interface Dispatcher {
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /** Sends to a disabled or failing endpoint again, slowly at first. */
   enable(applicationId: string): Promise<void>;
+  /** Whether an application is sent nothing for now, because its endpoint fails or is disabled. */
+  isHeldUp(applicationId: string): boolean;
   readonly stats: DispatcherStats;
 }
 
@@ -71,12 +78,13 @@ const lookUpAgainAfterMs = second;
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
+  const { notices = noticesOf(false) } = options;
   const counts = newCounts();
   const clock = new ClockWatch(now, steady);
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
-  const recorder = createRecorder(store, log, () => scheduler.resume());
+  const recorder = createRecorder(store, log, () => scheduler.resume(), options.noticed);
   const unload = createUnload({ capacity, recorder, scheduler, now });
   const intake = createDeliveryIntake({ store, log, now, queues, capacity, scheduler, unload });
 
@@ -99,6 +107,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     recorder,
     unload,
     counts,
+    notices,
     checkClock,
   });
 
@@ -212,6 +221,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       log.info("endpoint.enabled", { application_id: applicationId });
       scheduler.add(queue);
     },
+    isHeldUp: (applicationId) => queues.find(applicationId)?.isHeldUp(now()) ?? false,
     get stats() {
       const at = now();
       const heldUp = [...queues.all()].filter((queue) => queue.isHeldUp(at)).length;

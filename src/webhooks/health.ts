@@ -1,7 +1,9 @@
-import { afterAttempt, type Endpoint, type EndpointNotice } from "../domain/endpoints.ts";
+import { afterAttempt, type Endpoint } from "../domain/endpoints.ts";
+import type { EndpointNotice } from "../domain/operations/notices.ts";
 import { second } from "../domain/time.ts";
 import type { Log } from "../log.ts";
 import type { SendResult } from "./client/sender.ts";
+import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import type { Recorder } from "./recorder.ts";
 import type { OutcomeClass } from "./retry.ts";
@@ -14,16 +16,21 @@ const gone = 410;
 /** Failures on our side of the connection: an endpoint must not be disabled for the operator's proxy. */
 const ours: ReadonlySet<OutcomeClass> = new Set(["proxy", "internal", "canceled"]);
 
+interface Reporting {
+  readonly recorder: Pick<Recorder, "addEndpoint">;
+  readonly notices: Notices;
+  readonly log: Log;
+}
+
 /**
- * Updates the state of a queue's endpoint after an attempt that ended at `at`, keeps it, and logs when the endpoint is
- * about to be disabled, is disabled, or has recovered; returns that notice.
+ * Updates the state of a queue's endpoint after an attempt that ended at `at` and keeps it; keeps, logs and returns the
+ * notice that it fails, is disabled, or has recovered.
  */
 export function updateEndpoint(
   queue: EndpointQueue,
   sent: SendResult,
   at: number,
-  recorder: Pick<Recorder, "addEndpoint">,
-  log: Log,
+  { recorder, notices, log }: Reporting,
 ): EndpointNotice | null {
   if (ours.has(sent.class)) return null;
   const before = queue.endpointState;
@@ -31,7 +38,8 @@ export function updateEndpoint(
   const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error, outcome };
   const { endpoint, notice } = afterAttempt(before, attempt);
   queue.endpoint = endpoint;
-  if (isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint);
+  const made = notice && queue.recipient ? notices.ofEndpoint(notice, endpoint, queue.recipient, at) : null;
+  if (made || isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint, made);
   else queue.endpoint = { ...endpoint, last_success_at: before.last_success_at };
   if (!notice) return null;
   const { application_id, failing_since, failures, disabled_reason } = endpoint;

@@ -1,5 +1,6 @@
 import type { AttemptResult } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import type { NewNotice } from "../domain/operations/notices.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
@@ -14,8 +15,8 @@ export interface Recorder {
   readonly unrecorded: number;
   /** Keeps a result with the next batch. Resolves when it is on disk, or after `giveUp` could not be written; never rejects. */
   add(result: AttemptResult): Promise<void>;
-  /** Keeps the state of an endpoint together with the next results. */
-  addEndpoint(endpoint: Endpoint): void;
+  /** Keeps the state of an endpoint, and the notice about it, together with the next results. */
+  addEndpoint(endpoint: Endpoint, notice?: NewNotice | null): void;
   /** Resolves when everything that was added is on disk, or has been tried once after `giveUp`. */
   settled(): Promise<void>;
   /** Ends the retries: what is not recorded by now is sent again after the next start. */
@@ -26,12 +27,19 @@ export interface Recorder {
  * Records results in batches. When the storage refuses a batch, it is written again until it is kept.
  *
  * @param progressed called whenever fewer results are unrecorded
+ * @param noticed called with the applications about which there are new notices
  */
-export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progressed: () => void): Recorder {
+export function createRecorder(
+  store: Pick<Store, "deliveries">,
+  log: Log,
+  progressed: () => void,
+  noticed: (applicationIds: readonly string[]) => void = () => {},
+): Recorder {
   let results: AttemptResult[] = [];
   /** Of the batch that is being gathered: all of its results share one promise. */
   let recorded = Promise.withResolvers<void>();
   const endpoints = new Map<string, Endpoint>();
+  let notices: NewNotice[] = [];
   let timer: Timer | null = null;
   let writing: Promise<void> | null = null;
   let inWriting = 0;
@@ -44,10 +52,13 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
     results = [];
     recorded = Promise.withResolvers();
     endpoints.clear();
+    const announced = notices;
+    notices = [];
     inWriting = batch.length;
     for (;;) {
       try {
-        await store.deliveries.record(batch, states);
+        await store.deliveries.record(batch, states, announced);
+        if (announced.length > 0) noticed(announced.flatMap(({ application_id }) => application_id ?? []));
         break;
       } catch (error) {
         log.error("record_failed", { deliveries: batch.length, ...errorFields(error) });
@@ -85,8 +96,9 @@ export function createRecorder(store: Pick<Store, "deliveries">, log: Log, progr
       schedule();
       return promise;
     },
-    addEndpoint(endpoint) {
+    addEndpoint(endpoint, notice = null) {
       endpoints.set(endpoint.application_id, endpoint);
+      if (notice) notices.push(notice);
       schedule();
     },
     async settled() {

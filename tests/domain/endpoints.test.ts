@@ -4,12 +4,12 @@ import {
   disableAfterMs,
   type Endpoint,
   type EndpointAttempt,
-  type EndpointNotice,
   enabledAgain,
   endpointStatus,
   newEndpoint,
   warnAfterMs,
 } from "../../src/domain/endpoints.ts";
+import type { EndpointNotice } from "../../src/domain/operations/notices.ts";
 import { hour, minute } from "../../src/domain/time.ts";
 
 const start = Date.parse("2026-01-14T16:00:00.000Z");
@@ -49,7 +49,7 @@ describe("the state of an endpoint", () => {
     ["fails from the first failure on", [success(0), failure(1)], "failing", [null, null]],
     [
       "is well again after any success",
-      [failure(0), failure(hour), success(2 * hour)],
+      [failure(0), failure(minute), success(2 * minute)],
       "enabled",
       [null, null, null],
     ],

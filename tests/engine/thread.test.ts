@@ -25,6 +25,8 @@ function start(): Promise<Engine> {
     webhookConcurrency: 8,
     webhookConnections: 64,
     retention,
+    notifyUrl: null,
+    notifySecret: null,
   };
   return startEngineThread({
     program,

@@ -147,6 +147,9 @@ async function deliveryCalls(): Promise<Call[]> {
     [`DELETE ${replays}/{id}`, 204, `${replays}/${replay}`],
     ["GET /admin/v1/endpoints", 200, "/admin/v1/endpoints"],
     ["GET /admin/v1/endpoints", 400, "/admin/v1/endpoints?cursor=x"],
+    ["GET /admin/v1/notices", 200, "/admin/v1/notices"],
+    ["GET /admin/v1/notices", 400, "/admin/v1/notices?application_id=x"],
+    ["GET /admin/v1/notices", 400, "/admin/v1/notices?cursor=x"],
     ["GET /admin/v1/applications/{id}/endpoint", 200, `/admin/v1/applications/${application.id}/endpoint`],
     [
       "GET /admin/v1/applications/{id}/endpoint",

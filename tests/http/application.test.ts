@@ -99,6 +99,7 @@ describe("Get Application", () => {
           summary: "Nothing was sent to it yet.",
           advice: "Send a test to see that it answers.",
         },
+        notices: [],
         secrets: [
           {
             kind: "client_secret",

@@ -52,7 +52,8 @@ function endlessLog(perRead: number) {
       return { deliveries: found, lost: 0, upTo, isAll: upTo === log.last };
     },
   };
-  return { log, store: { deliveries: deliveries as never } };
+  const notices = { lastBefore: async () => 0, behind: async () => [] };
+  return { log, store: { deliveries: deliveries as never, notices: notices as never } };
 }
 
 let streams: EventStreams;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { createLog } from "../../src/log.ts";
 import { updateEndpoint } from "../../src/webhooks/health.ts";
+import { noticesOf } from "../../src/webhooks/notices/notice.ts";
 import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
 import type { OutcomeClass } from "../../src/webhooks/retry.ts";
 
@@ -33,7 +34,11 @@ test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p
     timings,
     repeated: false,
   };
-  updateEndpoint(queue, { ...result, class: outcome, status: null }, 1_000, recorder, createLog("off"));
+  updateEndpoint(queue, { ...result, class: outcome, status: null }, 1_000, {
+    recorder,
+    notices: noticesOf(false),
+    log: createLog("off"),
+  });
   expect(queue.endpoint?.failing_since ?? null).toBe(counts ? 1_000 : null);
   expect(kept.length).toBe(counts ? 1 : 0);
 });

@@ -54,6 +54,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     enable: remote.enable,
     wake: remote.wake,
     test: remote.test,
+    notify: remote.notify,
     stats: remote.stats,
     checkStorage: remote.checkStorage,
     onStreamed(listener) {

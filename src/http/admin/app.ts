@@ -14,6 +14,7 @@ import { healthRoutes } from "./health.ts";
 import { keyRoutes } from "./keys.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
+import { noticeRoutes } from "./operations/notices.ts";
 import { categoryRoutes } from "./platform/categories.ts";
 import { channelRoutes } from "./platform/channels.ts";
 import { livestreamRoutes } from "./platform/livestreams.ts";
@@ -43,6 +44,7 @@ export function adminApp(deps: AdminDeps) {
   endpointRoutes(app, deps);
   backupRoutes(app, deps);
   keyRoutes(app, deps);
+  noticeRoutes(app, deps);
   openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});
   return app;

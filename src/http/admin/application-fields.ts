@@ -13,7 +13,7 @@ import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
-import { addressProblems, receivingFields } from "../public/receiving-fields.ts";
+import { addressProblems, receivingFields } from "../public/application/receiving-fields.ts";
 
 /*
  * Schemas of an application in requests and answers of the admin API.

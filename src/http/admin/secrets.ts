@@ -4,7 +4,12 @@ import { newSecret, secretHash } from "../../domain/tokens.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
 import { noOtherFields } from "../fields.ts";
-import { OverlapUntil, overlapEnd, rotationFields, rotationOf } from "../public/secret-rotation.ts";
+import {
+  OverlapUntil,
+  overlapEnd,
+  rotationFields,
+  rotationOf,
+} from "../public/application/secret-rotation.ts";
 import { operators } from "./access.ts";
 import { ApplicationParams, ApplicationSchema, exampleApplication, existing } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";

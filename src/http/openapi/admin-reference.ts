@@ -19,6 +19,7 @@ const tags = [
   { name: "Deliveries", description: "Was it sent? To whom, what became of it, and how to send it again." },
   { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
   { name: "Tokens", description: "Access tokens of applications." },
+  { name: "Operations", description: "What happened to the server, what it does, and how it is set." },
   { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
   { name: "Backups", description: "Copies of the whole database, made while the server goes on." },
   { name: "Keys", description: "Keys of this API, each with a role, and how to end them." },

@@ -12,7 +12,8 @@ import { publicReference } from "../openapi/public-reference.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import { streamRoute } from "../stream/route.ts";
-import { applicationRoutes } from "./application.ts";
+import { applicationRoutes } from "./application/application.ts";
+import { noticeRoutes } from "./application/notices.ts";
 import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener, withTokens } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
@@ -74,7 +75,9 @@ export function publicApp(
   testRoute(app, deps, deps.engine);
   // Tokens of the application itself: GET, PATCH /public/v1/application
   // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
+  // GET /public/v1/application/notices
   applicationRoutes(app, deps, deps.engine, deps.defaultSubscriptionLimit);
+  noticeRoutes(app, deps, cursors);
 
   answerOtherMethods(app, preflight);
   return app;

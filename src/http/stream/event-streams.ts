@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type Application, webhookSecrets } from "../../domain/applications.ts";
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
+import type { Notice } from "../../domain/operations/notices.ts";
 import { second } from "../../domain/time.ts";
 import { errorFields, type Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
@@ -9,12 +10,12 @@ import type { Authenticator } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import type { Cursors } from "../cursors.ts";
 import { EventStream, type StreamEnding, type StreamPart } from "./event-stream.ts";
-import { deliveryFrame, gapFrame, heartbeat, opening } from "./stream-frames.ts";
+import { deliveryFrame, gapFrame, heartbeat, noticeFrame, opening } from "./stream-frames.ts";
 import { type StreamOwner, type StreamPlaces, tryAgainLater } from "./stream-places.ts";
-import { idOf, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
+import { idOf, type KnownPosition, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
 
 interface EventStreamsOptions {
-  readonly store: Pick<Store, "deliveries">;
+  readonly store: Pick<Store, "deliveries" | "notices">;
   readonly authenticator: Pick<Authenticator, "authenticate" | "changeCount">;
   readonly cursors: Cursors;
   /** The platform's Ed25519 key. */
@@ -46,7 +47,10 @@ interface StreamRequest {
 /** What was read for all streams of an application at one position. */
 interface StreamRead {
   readonly owner: StreamOwner;
+  readonly from: StreamPosition;
   readonly deliveries: readonly StreamedDelivery[];
+  /** About the application itself; behind the deliveries. */
+  readonly notices: readonly Notice[];
   /** The range of time that retention has removed before them. */
   readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
   readonly position: StreamPosition;
@@ -55,6 +59,8 @@ interface StreamRead {
   readonly signed: Map<string, Uint8Array>;
 }
 
+/** Notices that one read takes at most. */
+const noticesAtOnce = 50;
 /** Applications whose streams are served in one turn of the event loop; requests run in between. */
 const wokenAtOnce = 32;
 const encoder = new TextEncoder();
@@ -186,20 +192,28 @@ export class EventStreams {
     const { store, cursors, keptMs, now: clock } = this.#options;
     const { grant } = request.caller;
     const now = clock();
+    const noticeAt = async (time: number) =>
+      grant.userId === null ? await store.notices.lastBefore(time) : 0;
     const last = await store.deliveries.last();
-    const known = request.lastId === null ? null : positionOfId(cursors, request.lastId, grant);
+    const known: KnownPosition | null =
+      request.lastId === null ? null : positionOfId(cursors, request.lastId, grant);
     const keptSince = now - keptMs;
     // A number above the last one comes from a database that was since restored from a backup.
     if (known && known.seq <= last) {
       // An old position is valid when nothing after it was removed.
       const isKept =
         known.at >= keptSince || (await store.deliveries.lastRemoved(grant.applicationId)) <= known.seq;
-      if (isKept) return { position: known, frames: opening };
+      if (isKept) {
+        const notice = known.notice ?? (await noticeAt(known.at));
+        return { position: { ...known, notice }, frames: opening };
+      }
     }
     const from = known?.at ?? request.after ?? now;
-    if (!known && from >= now) return { position: { seq: last, at: now }, frames: opening };
+    if (!known && from >= now) {
+      return { position: { seq: last, at: now, notice: await noticeAt(now + 1) }, frames: opening };
+    }
     const at = Math.max(from, keptSince);
-    const position = { seq: await store.deliveries.lastBefore(at), at };
+    const position = { seq: await store.deliveries.lastBefore(at), at, notice: await noticeAt(at) };
     if (!known && from === at) return { position, frames: opening };
     return { position, frames: opening + gapFrame(idOf(cursors, position, grant), from, at) };
   }
@@ -225,7 +239,7 @@ export class EventStreams {
   }
 
   #readShared(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
-    const key = `${streamOf(owner)} ${from.seq}`;
+    const key = `${streamOf(owner)} ${from.seq} ${from.notice}`;
     let read = this.#reads.get(key);
     if (!read) {
       if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
@@ -245,10 +259,15 @@ export class EventStreams {
         from.seq,
         userId,
       );
+      // A notice is for the application itself, not for its users.
+      const notices =
+        userId === null && isAll ? await store.notices.behind(applicationId, from.notice, noticesAtOnce) : [];
       const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
       // Only when retention removed deliveries that the reader had not reached.
       const gap = lost > 0 ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
-      return { owner, deliveries, gap, position: { seq: upTo, at }, isAll, signed: new Map() };
+      const position = { seq: upTo, at, notice: notices.at(-1)?.seq ?? from.notice };
+      const isEnd = isAll && notices.length < noticesAtOnce;
+      return { owner, from, deliveries, notices, gap, position, isAll: isEnd, signed: new Map() };
     } catch (error) {
       log.error("stream_failed", { application_id: applicationId, ...errorFields(error) });
       throw error;
@@ -256,17 +275,24 @@ export class EventStreams {
   }
 
   /** The signed frames of a read; null when there are none. */
-  #signed({ owner, deliveries, gap, signed }: StreamRead, application: Application): Uint8Array | null {
-    if (deliveries.length === 0 && !gap) return null;
+  #signed(
+    { owner, from, deliveries, notices, gap, position, signed }: StreamRead,
+    application: Application,
+  ): Uint8Array | null {
+    if (deliveries.length === 0 && notices.length === 0 && !gap) return null;
     const { cursors, signingKey, now: clock } = this.#options;
     const now = clock();
     const secrets = webhookSecrets(application, now).join(" ");
     const known = signed.get(secrets);
     if (known) return known;
+    const by = { application, signingKey: signingKey(), now };
     const frames = deliveries.map((delivery) => {
-      const id = idOf(cursors, { seq: delivery.seq, at: delivery.published_at }, owner);
-      return deliveryFrame(id, delivery, { application, signingKey: signingKey(), now });
+      const at = { seq: delivery.seq, at: delivery.published_at, notice: from.notice };
+      return deliveryFrame(idOf(cursors, at, owner), delivery, by);
     });
+    for (const notice of notices) {
+      frames.push(noticeFrame(idOf(cursors, { ...position, notice: notice.seq }, owner), notice, by));
+    }
     if (gap) frames.unshift(gapFrame(idOf(cursors, gap.from, owner), gap.from.at, gap.to));
     const bytes = encoder.encode(frames.join(""));
     signed.set(secrets, bytes);

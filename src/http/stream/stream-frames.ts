@@ -1,8 +1,10 @@
 import type { KeyObject } from "node:crypto";
-import type { Application } from "../../domain/applications.ts";
+import { type Application, webhookSecrets } from "../../domain/applications.ts";
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
+import type { Notice } from "../../domain/operations/notices.ts";
 import { isoTime } from "../../domain/time.ts";
 import { signedHeaders } from "../../webhooks/attempt.ts";
+import { signedNoticeHeaders } from "../../webhooks/notices/notice.ts";
 
 /*
  * The frames of the event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). A blank line ends a
@@ -35,6 +37,16 @@ export function deliveryFrame(
   const headers = signedHeaders(delivery, application, signingKey, now);
   const data = { headers, body: delivery.event.body };
   return `id: ${id}\nevent: ${delivery.event.name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** A notice as a frame, of the same form and signed in the same way, without what only a delivery has. */
+export function noticeFrame(
+  id: string,
+  notice: Notice,
+  { application, signingKey, now }: { application: Application; signingKey: KeyObject; now: number },
+): string {
+  const headers = signedNoticeHeaders(notice, webhookSecrets(application, now), signingKey, now);
+  return `id: ${id}\nevent: ${notice.type}\ndata: ${JSON.stringify({ headers, body: notice.body })}\n\n`;
 }
 
 /** A frame that states that deliveries of this range of time can no longer be read. */

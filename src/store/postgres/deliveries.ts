@@ -1,5 +1,6 @@
+import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
-import type { Postgres } from "./database/pool.ts";
+import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
 import type { HandedOut } from "./deliveries/handed-out.ts";
 import { deliveryLog } from "./deliveries/log.ts";
@@ -7,6 +8,8 @@ import type { EndpointOwnership } from "./deliveries/ownership.ts";
 import { recordAttempts } from "./deliveries/record.ts";
 import { retryDelivery } from "./deliveries/requeue.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
+import { isKeptState } from "./endpoints.ts";
+import { addNotice } from "./operations/notices.ts";
 
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(
@@ -18,8 +21,20 @@ export function deliveryStore(
   return {
     ...deliveryClaims(pool, handedOut, ownership),
     ...deliveryStream(pool),
-    async record(results, endpoints) {
-      await recordAttempts(pool, ownership, handedOut.applicationOf, results, endpoints);
+    async record(results, endpoints, notices = []) {
+      const record = (queries: Queries) =>
+        recordAttempts(queries, ownership, handedOut.applicationOf, results, endpoints);
+      if (notices.length === 0) await record(pool);
+      else {
+        await pool.transact(async (transaction) => {
+          await record(transaction);
+          const stateOf = ({ application_id: id }: NewNotice) =>
+            endpoints.find(({ application_id }) => application_id === id);
+          for (const notice of notices) {
+            if (await isKeptState(transaction, stateOf(notice))) await addNotice(transaction, notice);
+          }
+        });
+      }
       handedOut.end(results.map(({ seq }) => seq));
     },
     page,

@@ -1,5 +1,5 @@
 import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
-import { enabledAgain } from "../../domain/endpoints.ts";
+import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
 import { once } from "../../domain/lazily.ts";
 import type { EndpointStore } from "../endpoints.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
@@ -27,6 +27,15 @@ function known({ orm }: Queries) {
     .select({ ...getTableColumns(endpoints), generation: applications.endpoint_generation })
     .from(endpoints)
     .innerJoin(applications, eq(applications.id, endpoints.application_id));
+}
+
+/** Whether this is the stored state of an endpoint: that of an earlier generation is not stored. */
+export async function isKeptState({ orm }: Queries, endpoint: Endpoint | undefined): Promise<boolean> {
+  if (!endpoint) return false;
+  const isIt = eq(endpoints.application_id, endpoint.application_id);
+  const [kept] = await orm.select().from(endpoints).where(isIt);
+  const { generation: _, ...state } = endpoint;
+  return kept !== undefined && Bun.deepEquals(kept, state);
 }
 
 /**

@@ -19,6 +19,7 @@ import { eventTypeStore } from "./event-types.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
+import { noticeStore } from "./operations/notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
@@ -69,6 +70,7 @@ function storeOn(db: Postgres, onFault: NoteFault = () => {}): Store {
     deliveries: () => deliveryStore(db, handedOut, ownership),
     replays: () => replayStore(db),
     endpoints: () => endpointStore(db),
+    notices: () => noticeStore(db),
     retention: () => retentionStore(db),
     idempotency: () => idempotencyStore(db),
     operatorKeys: () => operatorKeyStore(db),

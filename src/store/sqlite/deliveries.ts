@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Endpoint } from "../../domain/endpoints.ts";
+import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
@@ -14,7 +15,8 @@ export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  keepEndpoint: (endpoint: Endpoint) => void,
+  keepEndpoint: (endpoint: Endpoint) => boolean,
+  addNotice: (notice: NewNotice) => void,
 ): DeliveryStore {
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
@@ -23,10 +25,11 @@ export function deliveryStore(
   return {
     ...claims,
     ...deliveryStream(db, orm),
-    async record(results, endpoints) {
+    async record(results, endpoints, notices = []) {
       await commit(() => {
         record(results);
-        endpoints.forEach(keepEndpoint);
+        const kept = new Set(endpoints.filter(keepEndpoint).map(({ application_id }) => application_id));
+        for (const notice of notices) if (kept.has(notice.application_id ?? "")) addNotice(notice);
       });
       await claims.release(results.map(({ seq }) => seq));
     },

@@ -36,9 +36,9 @@ function endpointFinder(orm: BunSQLiteDatabase): (applicationId: string) => Endp
 
 /**
  * Keeps the state of an endpoint, inside a transaction. The state of an earlier generation is not kept, nor that of an
- * application that is gone.
+ * application that is gone. Gives whether it was kept.
  */
-export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => void {
+export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => boolean {
   const generationOf = orm
     .select({ generation: applications.endpoint_generation })
     .from(applications)
@@ -52,7 +52,9 @@ export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => 
     .prepare();
   return (endpoint) => {
     const current = generationOf.get({ id: endpoint.application_id })?.generation;
-    if (endpoint.generation === current) put.run({ ...endpoint });
+    const isKept = endpoint.generation === current;
+    if (isKept) put.run({ ...endpoint });
+    return isKept;
   };
 }
 

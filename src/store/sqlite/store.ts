@@ -21,6 +21,7 @@ import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
+import { noticeAdder, noticeStore } from "./operations/notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
@@ -96,9 +97,10 @@ function storeOn(
     subscriptions: () => subscriptionStore(orm, commit, snapshots),
     events: () => eventStore(db, orm, commit, modes),
     eventTypes: () => eventTypeStore(orm, commit),
-    deliveries: () => deliveryStore(db, orm, commit, keepEndpoint),
+    deliveries: () => deliveryStore(db, orm, commit, keepEndpoint, noticeAdder(orm)),
     replays: () => replayStore(db, orm, commit),
     endpoints: () => endpointStore(orm, commit),
+    notices: () => noticeStore(orm, commit),
     retention: () => retentionStore(orm, commit),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),

@@ -1,10 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Application } from "../../../domain/applications.ts";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../../domain/endpoints.ts";
-import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
+import { isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
+import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { answerOf, pageOf } from "../../answers.ts";
 import { IsoTimestamp, noOtherFields } from "../../fields.ts";
-import { LastFailure } from "../../public/health.ts";
+import { LastFailure, shownFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication, existing } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -27,6 +29,10 @@ export const EndpointSchema = Type.Object(
     failures: Type.Integer({ description: "Failed attempts since the last success." }),
     last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
     last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
+    summary: Type.String({ description: "The state in one sentence. Its words may change." }),
+    advice: nullable(Type.String(), {
+      description: "What its developer can do next; null where nothing is to do. Its words may change.",
+    }),
   },
   { $id: "Endpoint", description: "The webhook of an application and its state.", ...noOtherFields },
 );
@@ -39,7 +45,10 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   failing_since: "2026-01-14T16:08:06.123Z",
   failures: 214,
   last_success_at: "2026-01-14T16:01:12.000Z",
-  last_failure: { at: "2026-01-15T16:08:06.123Z", status: 503, error: "The answer was 503." },
+  last_failure: { at: "2026-01-15T16:08:06.123Z", status: 404, error: "The answer was 404." },
+  summary: "Disabled since 2026-01-15T16:08:06.123Z: everything failed for 24 hours. The answer was 404.",
+  advice:
+    "It answered 404: is the path of the webhook URL right? Mend that, then enable the endpoint. What is published meanwhile is kept for 3 days.",
 };
 
 const Endpoints = pageOf(EndpointSchema, {
@@ -60,11 +69,18 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
     disabled_at: null,
     failing_since: null,
     failures: 0,
+    summary: "It takes what is sent to it, the last time at 2026-01-14T16:01:12.000Z.",
+    advice: null,
   },
 });
 
-function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
-  const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
+/** An endpoint with the application that it belongs to. */
+interface Known {
+  readonly endpoint: Endpoint;
+  readonly application: Application;
+}
+
+function shown({ endpoint, application }: Known): Static<typeof EndpointSchema> {
   return {
     app_id: endpoint.application_id,
     status: endpointStatus(endpoint),
@@ -73,22 +89,35 @@ function shown(endpoint: Endpoint): Static<typeof EndpointSchema> {
     failing_since: isoTimeOrNull(endpoint.failing_since),
     failures: endpoint.failures,
     last_success_at: isoTimeOrNull(endpoint.last_success_at),
-    last_failure: last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error },
+    last_failure: shownFailure(endpoint),
+    ...endpointSummary(application, endpoint),
   };
 }
 
 /** Endpoints that are failing or disabled: list, get and enable. */
 export function endpointRoutes(app: AdminListener, { store, engine, cursors }: AdminDeps): void {
   const list = idList("endpoints", cursors);
-  const failing = async (after: string) =>
-    (await store.endpoints.failing())
+  const failing = async (after: string, limit: number): Promise<Known[]> => {
+    const found = (await store.endpoints.failing())
       .filter(({ application_id }) => application_id > after)
-      .sort((a, b) => (a.application_id < b.application_id ? -1 : 1));
-  const endpointOf = async (id: string) => shown((await store.endpoints.find(id)) ?? newEndpoint(id));
+      .sort((a, b) => (a.application_id < b.application_id ? -1 : 1))
+      .slice(0, limit);
+    const known = await Promise.all(
+      found.map(async (endpoint) => ({
+        endpoint,
+        application: await store.applications.find(endpoint.application_id),
+      })),
+    );
+    return known.flatMap(({ endpoint, application }) => (application ? [{ endpoint, application }] : []));
+  };
+  const endpointOf = async (application: Application) => {
+    const { id } = application;
+    return shown({ endpoint: (await store.endpoints.find(id)) ?? newEndpoint(id), application });
+  };
 
   app.get(
     "/admin/v1/endpoints",
-    ({ query }) => list.page(query, { read: failing, idOf: ({ application_id }) => application_id, shown }),
+    ({ query }) => list.page(query, { read: failing, idOf: ({ application }) => application.id, shown }),
     {
       roles: readers,
       query: list.query,
@@ -106,10 +135,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
 
   app.get(
     "/admin/v1/applications/:id/endpoint",
-    async ({ params }) => {
-      const { id } = existing(await store.applications.find(params.id));
-      return endpointOf(id);
-    },
+    async ({ params: { id } }) => endpointOf(existing(await store.applications.find(id))),
     {
       roles: operators,
       params: ApplicationParams,
@@ -127,10 +153,10 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
 
   app.post(
     "/admin/v1/applications/:id/endpoint/enable",
-    async ({ params }) => {
-      const { id } = existing(await store.applications.find(params.id));
+    async ({ params: { id } }) => {
+      const application = existing(await store.applications.find(id));
       await engine.enable(id);
-      return endpointOf(id);
+      return endpointOf(application);
     },
     {
       roles: operators,

@@ -6,6 +6,7 @@ import {
   eventTypeOf,
   type RegisteredEventType,
 } from "../../../domain/events/registered.ts";
+import { endpointNotices } from "../../../domain/operations/notices.ts";
 import { day, second } from "../../../domain/time.ts";
 import { about, nullable, oneLine } from "../../../domain/validation/fields.ts";
 import { answer, listOf, noContent } from "../../answers.ts";
@@ -180,6 +181,9 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
 function refuseBuiltIn(name: string): void {
   if (builtInEventTypes.some((type) => type.name === name)) {
     throw new DomainError("conflict", `${name} is built in`);
+  }
+  if (endpointNotices.some((notice) => notice === name)) {
+    throw new DomainError("conflict", `${name} is what a notice of the event stream is called`);
   }
 }
 

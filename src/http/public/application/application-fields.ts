@@ -5,15 +5,17 @@ import {
   lockableFields,
   type SecretInForce,
   usesOnlyStream,
-} from "../../domain/applications.ts";
-import type { Endpoint } from "../../domain/endpoints.ts";
-import { exampleUser } from "../../domain/examples.ts";
-import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
-import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
-import { endpointSummary } from "../../webhooks/endpoint-summary.ts";
-import { IsoTimestamp, noOtherFields, otherFieldsIgnored, Ulid } from "../fields.ts";
-import type { RateLimitState } from "../rate-limit.ts";
-import { DisabledReason, healthOf, LastFailure, shownFailure } from "./health.ts";
+} from "../../../domain/applications.ts";
+import type { Endpoint } from "../../../domain/endpoints.ts";
+import { exampleUser } from "../../../domain/examples.ts";
+import type { Notice } from "../../../domain/operations/notices.ts";
+import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
+import { about, Id, nullable, oneOf } from "../../../domain/validation/fields.ts";
+import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
+import { IsoTimestamp, noOtherFields, otherFieldsIgnored, Ulid } from "../../fields.ts";
+import type { RateLimitState } from "../../rate-limit.ts";
+import { DisabledReason, healthOf, LastFailure, shownFailure } from "../health.ts";
+import { NoticeSchema, shownNotice } from "./notice-fields.ts";
 import { receivingFields } from "./receiving-fields.ts";
 
 /*
@@ -87,6 +89,9 @@ export const OwnApplicationSchema = Type.Object(
       { $id: "SubscriptionBudget", description: "The budget of subscriptions.", ...noOtherFields },
     ),
     endpoint: EndpointState,
+    notices: Type.Array(NoticeSchema, {
+      description: "The newest five notices about the endpoint; Get Notices has more.",
+    }),
     secrets: Type.Array(Secret, { description: "The newest of each kind first." }),
     created_at: about(IsoTimestamp, "When it was made."),
     updated_at: about(IsoTimestamp, "When it was last changed."),
@@ -125,6 +130,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
     advice:
       "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves.",
   },
+  notices: [],
   secrets: [
     {
       kind: "client_secret",
@@ -146,6 +152,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
 /** What is known of an application beside itself. */
 interface Circumstances {
   readonly endpoint: Endpoint;
+  readonly notices: readonly Notice[];
   readonly secrets: readonly SecretInForce[];
   readonly subscriptions: { readonly used: number; readonly limit: number };
   /** null: unlimited. */
@@ -155,7 +162,7 @@ interface Circumstances {
 /** An application as its own developer sees it: nothing of what operators keep for themselves, and no secret. */
 export function shownOwn(
   application: Application,
-  { endpoint, secrets, subscriptions, rateLimit }: Circumstances,
+  { endpoint, notices, secrets, subscriptions, rateLimit }: Circumstances,
 ): Static<typeof OwnApplicationSchema> {
   const { id, name, client_type, scopes, webhook_url, delivery } = application;
   const { redirect_uris, locked, owner_user_id, created_at, updated_at } = application;
@@ -173,6 +180,7 @@ export function shownOwn(
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,
     endpoint: shownEndpoint(application, endpoint),
+    notices: notices.map(shownNotice),
     secrets: secrets.map(({ kind, prefix, created_at, expires_at }) => ({
       kind,
       prefix,

@@ -1,22 +1,22 @@
 import { Type } from "@sinclair/typebox";
-import type { Application, LockableField } from "../../domain/applications.ts";
-import { lockableFields } from "../../domain/applications.ts";
-import { newEndpoint } from "../../domain/endpoints.ts";
-import { DomainError, invalidFields, ownerGone } from "../../domain/errors.ts";
-import type { Engine } from "../../engine/engine.ts";
-import { newWebhookSecret } from "../../webhooks/signature.ts";
-import { answer } from "../answers.ts";
-import { rateLimited } from "../auth.ts";
-import { Message, otherFieldsIgnored } from "../fields.ts";
-import type { RateLimiter } from "../rate-limit.ts";
-import type { RequestContext } from "../request-context.ts";
+import type { Application, LockableField } from "../../../domain/applications.ts";
+import { lockableFields } from "../../../domain/applications.ts";
+import { newEndpoint } from "../../../domain/endpoints.ts";
+import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import { newWebhookSecret } from "../../../webhooks/signature.ts";
+import { answer } from "../../answers.ts";
+import { rateLimited } from "../../auth.ts";
+import { Message, otherFieldsIgnored } from "../../fields.ts";
+import type { RateLimiter } from "../../rate-limit.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   exampleOwnApplication,
   OwnApplicationSchema,
   OwnChangesInput,
   shownOwn,
 } from "./application-fields.ts";
-import type { PublicDeps, TokenListener } from "./base.ts";
 import { addressProblems } from "./receiving-fields.ts";
 import { OverlapUntil, overlapEnd, rotationFields, rotationOf } from "./secret-rotation.ts";
 
@@ -24,6 +24,9 @@ const path = "/public/v1/application";
 
 /** Changes that an application may make to itself in a minute: each writes, and some make thousands of retries due. */
 const changesPerMinute = 30;
+
+/** Notices that are shown with the application. */
+const shownNotices = 5;
 
 const OwnApplication = answer(
   { data: OwnApplicationSchema, message: Message },
@@ -68,13 +71,14 @@ export function applicationRoutes(
 ): void {
   const shown = async (application: Application, { rateLimit }: RequestContext) => {
     const { id, subscription_limit } = application;
-    const [endpoint, secrets, used] = await Promise.all([
+    const [endpoint, notices, secrets, used] = await Promise.all([
       store.endpoints.find(id),
+      store.notices.page(id, null, shownNotices),
       store.applications.secretsInForce(id, now()),
       store.subscriptions.count(id),
     ]);
     const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit };
-    const known = { endpoint: endpoint ?? newEndpoint(id), secrets, subscriptions, rateLimit };
+    const known = { endpoint: endpoint ?? newEndpoint(id), notices, secrets, subscriptions, rateLimit };
     return { data: shownOwn(application, known), message: "OK" };
   };
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { type Rotation, rotationLimits } from "../../domain/applications.ts";
-import { isoTime, second } from "../../domain/time.ts";
-import { IsoTimestamp } from "../fields.ts";
+import { type Rotation, rotationLimits } from "../../../domain/applications.ts";
+import { isoTime, second } from "../../../domain/time.ts";
+import { IsoTimestamp } from "../../fields.ts";
 
 /*
  * What both APIs say about the rotation of a secret.

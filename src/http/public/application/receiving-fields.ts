@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { type ClientType, deliveryModes } from "../../domain/applications.ts";
-import type { FieldProblem } from "../../domain/errors.ts";
-import { redirectUriProblem } from "../../domain/redirect-uris.ts";
-import { nullable, oneOf } from "../../domain/validation/fields.ts";
-import { checkWebhookUrl } from "../../webhooks/address.ts";
+import { type ClientType, deliveryModes } from "../../../domain/applications.ts";
+import type { FieldProblem } from "../../../domain/errors.ts";
+import { redirectUriProblem } from "../../../domain/redirect-uris.ts";
+import { nullable, oneOf } from "../../../domain/validation/fields.ts";
+import { checkWebhookUrl } from "../../../webhooks/address.ts";
 
 /*
  * The fields of an application that operators set, and that its developer sets unless they are locked.

@@ -1,0 +1,49 @@
+/** Notices about the endpoint of an application, for its developer and for the operator. */
+export const endpointNotices = ["endpoint.failing", "endpoint.disabled", "endpoint.recovered"] as const;
+export type EndpointNotice = (typeof endpointNotices)[number];
+
+/** Notices about the server, for the operator alone. */
+export const serverNotices = [
+  "storage.failing",
+  "storage.recovered",
+  "backup.failed",
+  "deliveries.stuck",
+  "deliveries.resumed",
+] as const;
+export type ServerNotice = (typeof serverNotices)[number];
+
+export type NoticeType = EndpointNotice | ServerNotice;
+
+/** A notice before it is stored. */
+export interface NewNotice {
+  /** Its `webhook-id`, the same on every attempt, and on the event stream. */
+  readonly id: string;
+  readonly type: NoticeType;
+  /** null for a notice about the server. */
+  readonly application_id: string | null;
+  /** The exact text that is sent. */
+  readonly body: string;
+  /** Milliseconds since the epoch. */
+  readonly created_at: number;
+  /** Whether it is sent to the operator's notify URL. */
+  readonly sending: NoticeSending;
+}
+
+/** What became of sending a notice to the operator. */
+export interface NoticeSending {
+  /** `unsent`: there is no notify URL. */
+  readonly status: "unsent" | "pending" | "delivered" | "failed";
+  readonly attempts: number;
+  /** While pending: when the next attempt is due, in milliseconds since the epoch. */
+  readonly next_attempt_at: number | null;
+  /** Why the last attempt failed. */
+  readonly error: string | null;
+}
+
+export interface Notice extends NewNotice {
+  /** The order in which notices were stored. */
+  readonly seq: number;
+}
+
+/** The bounds of what is stored: notices of an application, and all of them. */
+export const noticeLimits = { ofApplication: 100, all: 10_000, keepMs: 30 * 24 * 3_600_000 } as const;

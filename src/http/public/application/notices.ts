@@ -1,0 +1,37 @@
+import { Type } from "@sinclair/typebox";
+import { pageOf } from "../../answers.ts";
+import { type Cursors, newestFirst } from "../../cursors.ts";
+import type { PublicDeps, TokenListener } from "../base.ts";
+import { exampleNotice, NoticeSchema, shownNotice } from "./notice-fields.ts";
+
+const NoticePage = pageOf(NoticeSchema, {
+  order: "The newest first.",
+  name: "NoticePage",
+  description: "A page of notices.",
+  example: exampleNotice,
+});
+
+/** Get Notices: what the developer was told about the endpoint, for programs that read no event stream. */
+export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
+  const list = newestFirst(cursors, "notices");
+  app.get(
+    "/public/v1/application/notices",
+    ({ query, caller: { application } }) => {
+      const read = (below: number | null, limit: number) => store.notices.page(application.id, below, limit);
+      return list.page(query, { read, shown: shownNotice, filter: application.id });
+    },
+    {
+      application: "reads",
+      query: Type.Object(list.query),
+      response: { 200: NoticePage },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getNotices",
+        tags: ["Application"],
+        summary: "Get Notices",
+        description:
+          "What was noticed about the endpoint of your application: that it fails, was disabled, has recovered. The newest hundred of the last 30 days. The event stream has the same notices as events of their `type`, under the same ids.",
+      },
+    },
+  );
+}

@@ -1,0 +1,65 @@
+import { minute } from "../../domain/time.ts";
+import type { Store } from "../../store/store.ts";
+import { repeating, type Service } from "../../supervisor.ts";
+import type { Dispatcher } from "../dispatcher.ts";
+import type { ServerNoticeData } from "./notice.ts";
+
+/** Deliveries are stuck when none was attempted for this long although some are due. */
+const stuckAfterMs = 10 * minute;
+
+interface StuckWatchOptions {
+  readonly store: Pick<Store, "deliveries">;
+  readonly dispatcher: Pick<Dispatcher, "stats" | "isHeldUp">;
+  readonly now: () => number;
+  readonly announce: (type: "deliveries.stuck" | "deliveries.resumed", data: ServerNoticeData) => void;
+}
+
+/** Notices that nothing is delivered any more although something is due, and that it is delivered again. */
+export function stuckWatch({ store, dispatcher, now, announce }: StuckWatchOptions) {
+  let attempts = -1;
+  let since = now();
+  let isStuck = false;
+
+  /** How many applications have deliveries that are due and could be sent. */
+  const waiting = async (): Promise<number> => {
+    const pending = await store.deliveries.pending();
+    return pending.filter(
+      ({ application_id, due_at }) => due_at <= since && !dispatcher.isHeldUp(application_id),
+    ).length;
+  };
+
+  const look = async (): Promise<void> => {
+    const { counts } = dispatcher.stats;
+    const made = Object.values(counts.attempts).reduce((sum, many) => sum + many, 0);
+    const at = now();
+    if (made !== attempts) {
+      attempts = made;
+      since = at;
+      if (isStuck) {
+        announce("deliveries.resumed", { summary: "Deliveries are attempted again.", advice: null });
+      }
+      isStuck = false;
+      return;
+    }
+    if (isStuck || at - since < stuckAfterMs) return;
+    const applications = await waiting();
+    if (applications === 0) {
+      since = at;
+      return;
+    }
+    isStuck = true;
+    const minutes = Math.floor((at - since) / minute);
+    announce("deliveries.stuck", {
+      summary: `Nothing was attempted for ${minutes} minutes, although deliveries of ${applications} applications are due.`,
+      advice: "Look at /readyz, the log and onair doctor; if the storage is well, start the server again.",
+      applications,
+    });
+  };
+  return { look };
+}
+
+/** The service that looks every minute. */
+export function watchingForStuck(options: StuckWatchOptions): Service {
+  const { look } = stuckWatch(options);
+  return repeating("stuck deliveries", minute, look);
+}

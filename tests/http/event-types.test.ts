@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { publish } from "../support/publishing.ts";
+import { event as eventOf, publish, settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { json, startServer, type TestServer, temporaryDirectory, testServer } from "../support/server.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const schema = {
   type: "object",
@@ -57,16 +57,11 @@ async function subscribe(token: string, name: string, version: number): Promise<
   return data[0] ?? {};
 }
 
-const event = (name: string, version: number, data: unknown) => ({
-  name,
-  version,
-  broadcaster_user_id: 1001,
-  data,
-});
+const event = (name: string, version: number, data: unknown) => eventOf(name, { version, data });
 
 describe("a registered event type", () => {
   test("is listed, subscribed to, published, checked and delivered like one that is built in", async () => {
-    const receiver = new Receiver();
+    const receiver = ownReceiver();
     const app = await server.application({ webhook_url: receiver.url });
     expect(await subscribe(app.token, "raffle.won", 1)).toMatchObject({ error: expect.any(String) });
     expect((await publish(server, event("raffle.won", 1, raffle.example))).status).toBe(400);
@@ -101,7 +96,6 @@ describe("a registered event type", () => {
       200,
       expect.stringContaining("ninja_fox"),
     ]);
-    await receiver.stop();
   });
 
   test.each<[string, unknown, [field: string, message: string][]]>([
@@ -140,7 +134,7 @@ describe("a registered event type", () => {
   });
 
   test("versions stand beside each other, each with its own schema and subscriptions", async () => {
-    const receiver = new Receiver();
+    const receiver = ownReceiver();
     const app = await server.application({ webhook_url: receiver.url });
     const second = { type: "object", required: ["winners"] };
     await put("raffle.two", raffle);
@@ -155,47 +149,34 @@ describe("a registered event type", () => {
     expect(done.body).toMatchObject({ deliveries: 1 });
     const [sent] = await receiver.arrived(1);
     expect(sent?.headers["onair-event-version"]).toBe("2");
-    await receiver.stop();
     const missing = await publish(server, event("raffle.two", 3, {}));
     expect(missing.body).toMatchObject({ errors: [{ field: "version" }] });
   });
 
   test("its time to live is that of its deliveries", async () => {
     await put("raffle.short", { ...raffle, time_to_live_seconds: 1 });
-    const receiver = new Receiver(() => new Response(null, { status: 500 }));
+    const receiver = ownReceiver(() => new Response(null, { status: 500 }));
     const app = await server.application({ webhook_url: receiver.url });
     await subscribe(app.token, "raffle.short", 1);
     await publish(server, event("raffle.short", 1, raffle.example));
     await receiver.arrived(1);
-    await receiver.stop();
+    await settled(server);
     // It would be tried again in 5 seconds, when it is no longer worth it.
-    const { pending } = await pendingOf(server);
-    expect(pending).not.toContain(app.id);
+    const pending = await server.app.store.deliveries.pending();
+    expect(pending.map(({ application_id }) => application_id)).not.toContain(app.id);
   });
 
   test("is known to the next server, and its checks with it", async () => {
-    const data = temporaryDirectory();
-    const first = await startServer({ data: data.path });
+    const data = ownDirectory();
+    const first = await ownServer({ data });
     await put("raffle.kept", raffle, first);
     await first.stop();
-    const second = await startServer({ data: data.path });
-    await second.load("users", users);
+    const second = await ownServer({ data, users });
     expect((await listed(second)).some(({ name }) => name === "raffle.kept")).toBe(true);
     expect((await publish(second, event("raffle.kept", 1, {}))).status).toBe(400);
     expect((await publish(second, event("raffle.kept", 1, raffle.example))).status).toBe(202);
-    await second.stop();
-    data.remove();
   });
 });
-
-async function pendingOf({ app }: TestServer) {
-  for (;;) {
-    const pending = (await app.store.deliveries.pending()).map(({ application_id }) => application_id);
-    const { inFlight, queued, unrecorded } = await app.engine.stats();
-    if (inFlight + queued + unrecorded === 0) return { pending };
-    await Bun.sleep(1);
-  }
-}
 
 describe("what receivers rely on does not change", () => {
   test("description, example and time to live of a version may change", async () => {

@@ -1,32 +1,7 @@
 import { didYouMean } from "./arguments.ts";
-import type { Command } from "./cli/command.ts";
 import { ok, runCommand, wrongUsage } from "./cli/command.ts";
+import { commands } from "./cli/commands.ts";
 import { version } from "./version.ts";
-
-/** Each command is loaded on demand, to keep the others out of the server's start. */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import("./cli/serve.ts")).serve,
-  dev: async () => (await import("./cli/dev.ts")).dev,
-  import: async () => (await import("./cli/import.ts")).importCommand,
-  export: async () => (await import("./cli/export.ts")).exportCommand,
-  apps: async () => (await import("./cli/apps.ts")).apps,
-  tokens: async () => (await import("./cli/tokens.ts")).tokens,
-  "admin-key": async () => (await import("./cli/admin-key.ts")).adminKey,
-  login: async () => (await import("./cli/application/login.ts")).login,
-  logout: async () => (await import("./cli/application/logout.ts")).logout,
-  app: async () => (await import("./cli/application/app.ts")).app,
-  subscriptions: async () => (await import("./cli/application/subscriptions.ts")).subscriptions,
-  test: async () => (await import("./cli/application/test.ts")).testCommand,
-  listen: async () => (await import("./cli/listen.ts")).listen,
-  events: async () => (await import("./cli/events.ts")).events,
-  trigger: async () => (await import("./cli/trigger/trigger.ts")).trigger,
-  deliveries: async () => (await import("./cli/deliveries.ts")).deliveries,
-  backup: async () => (await import("./cli/backup.ts")).backup,
-  restore: async () => (await import("./cli/restore.ts")).restore,
-  migrate: async () => (await import("./cli/migrate.ts")).migrate,
-  doctor: async () => (await import("./cli/doctor.ts")).doctor,
-  openapi: async () => (await import("./cli/openapi.ts")).openapi,
-};
 
 const versionSummary = "print the version; --json adds the runtime and platform";
 

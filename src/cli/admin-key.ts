@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
-import { newOperatorKey } from "../domain/operator-keys.ts";
+import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Keys } from "../http/admin/keys.ts";
 import type { Environment } from "../read-config.ts";
@@ -57,6 +57,8 @@ const path = "/admin/v1/keys";
 export const adminKey: Command = {
   summary: "list, make and revoke keys of the admin API",
   help,
+  options,
+  words: { first: actions, values: { role: roles } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;

@@ -1,3 +1,5 @@
+import { deliveryModes } from "../domain/applications.ts";
+import { scopes } from "../domain/tokens.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
@@ -92,6 +94,8 @@ type Action = keyof typeof actions;
 export const apps: Command = {
   summary: "list, make, change and delete applications, rotate their secrets",
   help,
+  options,
+  words: { first: Object.keys(actions), values: { delivery: deliveryModes, scope: scopes } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;

@@ -40,6 +40,7 @@ type Backup = Static<typeof BackupSchema>;
 export const backup: Command = {
   summary: "make a backup of the whole database",
   help,
+  options,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [file = null, ...more] = positionals;

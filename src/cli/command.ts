@@ -1,3 +1,4 @@
+import type { ParseArgsOptionsConfig } from "node:util";
 import { ConfigError, type Environment } from "../read-config.ts";
 
 /** Exit codes. */
@@ -7,12 +8,27 @@ export const wrongUsage = 2;
 /** A shell's exit code for a program that wrote to a closed pipe, such as that to `head`. */
 const outputClosed = 141;
 
+/** Words that the shell can complete; a function reads them from this machine. */
+export type Candidates = readonly string[] | ((env: Environment) => readonly string[]);
+
+/** What the words of a command can be, besides its options. */
+interface Words {
+  /** The first word: the action, or what the command is about. */
+  readonly first?: Candidates;
+  /** The words after this action. */
+  readonly next?: Readonly<Record<string, Candidates>>;
+  /** The values of options. */
+  readonly values?: Readonly<Record<string, Candidates>>;
+}
+
 /** A subcommand of the executable. */
 export interface Command {
   /** A short description for the list of commands. */
   readonly summary: string;
   /** The output of `--help`. */
   readonly help: string;
+  readonly options: ParseArgsOptionsConfig;
+  readonly words?: Words;
   /** Returns the exit code; throws `UsageError` or `ConfigError` for wrong usage, anything else for a failure. */
   run(args: readonly string[], env: Environment): Promise<number>;
 }

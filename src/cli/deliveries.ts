@@ -1,4 +1,5 @@
 import { isoTime } from "../domain/time.ts";
+import { deliveryStatuses } from "../http/public/delivery-fields.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readWord, refuseMisplaced } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
@@ -6,6 +7,7 @@ import { allDeliveries, type DeliveriesApi, ownDeliveries } from "./client/deliv
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./client/public-api.ts";
 import { readTarget, targetOptions } from "./client/target.ts";
 import { type Command, failed, ok, UsageError } from "./command.ts";
+import { eventNames, profileNames } from "./completion/words.ts";
 import { readDuration } from "./duration.ts";
 import { followDeliveries } from "./follow-deliveries.ts";
 import { deliveryCells, deliveryColumns, printDelivery } from "./output/deliveries.ts";
@@ -95,6 +97,11 @@ const taken: Readonly<Record<Action, readonly string[]>> = {
 export const deliveries: Command = {
   summary: "show what was sent, and send it again",
   help,
+  options,
+  words: {
+    first: actions,
+    values: { status: deliveryStatuses, type: eventNames, profile: profileNames },
+  },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;

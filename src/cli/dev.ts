@@ -8,7 +8,14 @@ import { devLog } from "../dev/log.ts";
 import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
-import { type Environment, readConfig, settingsHelp, unknownVariables } from "../read-config.ts";
+import { logLevels } from "../log.ts";
+import {
+  type Environment,
+  readConfig,
+  settingOptions,
+  settingsHelp,
+  unknownVariables,
+} from "../read-config.ts";
 import { onSignals, onTermination } from "../signals.ts";
 import { type Command, UsageError } from "./command.ts";
 
@@ -18,6 +25,10 @@ const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {
   summary: "run a platform to develop against, with sample data",
+  get options() {
+    return settingOptions(ownOptions);
+  },
+  words: { values: { "log-level": logLevels } },
   get help() {
     return `Usage: onair dev [options]
 

@@ -2,6 +2,7 @@ import { databaseCheckProgram } from "../app.ts";
 import { checkArguments } from "../arguments.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { logLevels } from "../log.ts";
 import { checkConfig, type Environment, settingOptions, settingsHelp } from "../read-config.ts";
 import { version } from "../version.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -18,6 +19,10 @@ const ownOptions = {
 
 export const doctor: Command = {
   summary: "check settings, data directory and server",
+  get options() {
+    return settingOptions(ownOptions);
+  },
+  words: { values: { "log-level": logLevels } },
   get help() {
     return `Usage: onair doctor [options]
 

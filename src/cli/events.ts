@@ -7,6 +7,7 @@ import { noMore, readArguments, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
+import { eventNames } from "./completion/words.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { stopwatch } from "./output/format.ts";
 import { print, screen, table } from "./output/print.ts";
@@ -43,6 +44,8 @@ const actions = ["publish", "types"] as const;
 export const events: Command = {
   summary: "publish events, list their types",
   help,
+  options,
+  words: { first: actions, next: { types: eventNames } },
   async run(args: readonly string[], env: Environment) {
     // A former name of "onair trigger".
     if (args[0] === "trigger") return trigger.run(args.slice(1), env);

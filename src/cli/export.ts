@@ -28,6 +28,8 @@ const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "b
 export const exportCommand: Command = {
   summary: "write the platform's data to a file",
   help,
+  options,
+  words: { first: dataKinds },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, file = "-", ...more] = positionals;

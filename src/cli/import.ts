@@ -39,6 +39,8 @@ usage,
 ${stoppedExitCode} when it was stopped.
 `;
 
+const options = { ...targetOptions, snapshot: { type: "boolean" }, json: { type: "boolean" } } as const;
+
 interface Options {
   readonly kind: DataKind;
   readonly file: string;
@@ -50,9 +52,11 @@ interface Options {
 export const importCommand: Command = {
   summary: "take the platform's data from a file",
   help,
+  options,
+  words: { first: dataKinds },
   async run(args: readonly string[], env: Environment) {
-    const options = readOptions(args, env);
-    const progress = { bytes: 0, totalBytes: sizeOf(options.file), rows: 0 };
+    const given = readOptions(args, env);
+    const progress = { bytes: 0, totalBytes: sizeOf(given.file), rows: 0 };
     const stopped = new AbortController();
     onTermination().then(() => {
       const newLine = process.stderr.isTTY ? "\n" : "";
@@ -61,16 +65,16 @@ export const importCommand: Command = {
       );
       stopped.abort();
     });
-    const lines = counted(untilSignal(streamOf(options.file), stopped.signal, maxLineBytes), progress);
-    const input = options.snapshot ? whole(lines, stopped.signal) : lines;
+    const lines = counted(untilSignal(streamOf(given.file), stopped.signal, maxLineBytes), progress);
+    const input = given.snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
-    const display = isTyped(options.file) ? { end() {} } : showProgress(progress);
+    const display = isTyped(given.file) ? { end() {} } : showProgress(progress);
     try {
-      const report = await (options.target.server
-        ? importThrough(options, progress, input)
-        : importInto(options, input));
+      const report = await (given.target.server
+        ? importThrough(given, progress, input)
+        : importInto(given, input));
       display.end();
-      await printReport(report, { json: options.json, interrupted: stopped.signal.aborted, took: took() });
+      await printReport(report, { json: given.json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedExitCode;
       return report.rejected === 0 ? 0 : 1;
     } catch (error) {
@@ -83,11 +87,7 @@ export const importCommand: Command = {
 };
 
 function readOptions(args: readonly string[], env: Environment): Options {
-  const { values, positionals } = readArguments(args, {
-    ...targetOptions,
-    snapshot: { type: "boolean" },
-    json: { type: "boolean" },
-  });
+  const { values, positionals } = readArguments(args, options);
   const [word, file, ...more] = positionals;
   const { snapshot = false, json = false } = values;
   const mistakes: string[] = [];

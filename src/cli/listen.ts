@@ -19,6 +19,7 @@ import {
   withPublicApi,
 } from "./client/public-api.ts";
 import { type Command, UsageError } from "./command.ts";
+import { profileNames } from "./completion/words.ts";
 import { print } from "./output/print.ts";
 
 const help = `Usage: onair listen [options]
@@ -60,6 +61,8 @@ interface Settings {
 export const listen: Command = {
   summary: "receive events over the stream, print them, forward them to a local program",
   help,
+  options,
+  words: { values: { profile: profileNames } },
   async run(args: readonly string[], env: Environment) {
     const settings = readSettings(args, env);
     const { target, forwardUrl, secret, from, json } = settings;

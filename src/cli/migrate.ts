@@ -46,6 +46,7 @@ const options = {
 export const migrate: Command = {
   summary: "bring the database to the form of this version",
   help,
+  options,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;

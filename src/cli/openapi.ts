@@ -41,6 +41,7 @@ const options = { ...addressOptions, admin: { type: "boolean" }, out: { type: "s
 export const openapi: Command = {
   summary: "print the OpenAPI document",
   help,
+  options,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const { admin = false, out = "-" } = values;

@@ -26,6 +26,7 @@ const options = { data: { type: "string" }, json: { type: "boolean" } } as const
 export const restore: Command = {
   summary: "make a backup the database of a data directory",
   help,
+  options,
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [file, ...more] = positionals;

@@ -1,12 +1,13 @@
 import { startApp } from "../app.ts";
 import type { Config } from "../config.ts";
-import { createLog, errorFields, type Log } from "../log.ts";
+import { createLog, errorFields, type Log, logLevels } from "../log.ts";
 import { fileLines } from "../log-file.ts";
 import { LogOutput } from "../log-output.ts";
 import { isThisMachineAlone } from "../proxies.ts";
 import {
   type Environment,
   readConfig,
+  settingOptions,
   settingsHelp,
   shownSettings,
   unknownVariables,
@@ -17,7 +18,11 @@ import type { Command } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
-  // Built on demand to keep it out of the start.
+  words: { values: { "log-level": logLevels } },
+  // Built on demand to keep them out of the start.
+  get options() {
+    return settingOptions();
+  },
   get help() {
     return `Usage: onair serve [options]
 

@@ -1,4 +1,5 @@
 import type { Static } from "@sinclair/typebox";
+import { scopes } from "../domain/tokens.ts";
 import type { Tokens } from "../http/admin/tokens.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
@@ -39,6 +40,8 @@ type Action = keyof typeof actions;
 export const tokens: Command = {
   summary: "make, list and revoke access tokens of an application",
   help,
+  options,
+  words: { first: Object.keys(actions), values: { scope: scopes } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { commands as table } from "../../src/cli/commands.ts";
 import { helpColumns } from "../../src/help-text.ts";
 import { run } from "../support/process.ts";
 
-const source = await Bun.file(join(import.meta.dir, "../../src/main.ts")).text();
-const commands = [...source.matchAll(/^ {2}"?([a-z-]+)"?: async/gm)].map(([, name]) => name ?? "");
+const commands = Object.keys(table);
 
 test("there are commands", () => expect(commands).toContain("serve"));
 
@@ -15,6 +14,15 @@ describe.each(commands)("onair %s", (command) => {
     expect(asCommand).toEqual(asOption);
     const wide = asOption.stdout.split("\n").filter((line) => Bun.stringWidth(line) > helpColumns);
     expect(wide).toEqual([]);
+  });
+
+  test("the options that completion offers are those of the help, and no other", async () => {
+    const { help, options } = (await table[command]?.()) ?? { help: "", options: {} };
+    const described = new Set([...help.matchAll(/(?<![\w-])--([a-z][a-z-]+)/g)].map(([, name]) => name));
+    const missing = Object.keys(options).filter((name) => !described.has(name));
+    expect(missing).toEqual([]);
+    const own = [...help.matchAll(/^ {2}--([a-z][a-z-]+)/gm)].map(([, name = ""]) => name);
+    expect(own.filter((name) => !Object.hasOwn(options, name))).toEqual([]);
   });
 
   test("an unknown option is repeated", async () => {

@@ -1,8 +1,10 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
+import { deliveryModes } from "../../domain/applications.ts";
 import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";
+import { profileNames } from "../completion/words.ts";
 import { counted } from "../output/format.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen, table } from "../output/print.ts";
@@ -54,6 +56,8 @@ type OwnApplication = AnswerOf<typeof path, "get">["data"];
 export const app: Command = {
   summary: "show and change your application, rotate its secret, enable its endpoint",
   help,
+  options,
+  words: { first: Object.keys(actions), values: { delivery: deliveryModes, profile: profileNames } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, ...more] = positionals;

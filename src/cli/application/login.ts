@@ -1,10 +1,12 @@
 import type { Session } from "../../client/tokens.ts";
 import { requestToken } from "../../client/tokens.ts";
+import { scopes } from "../../domain/tokens.ts";
 import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "../client/profiles.ts";
 import { explained, throughRequest } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";
+import { profileNames } from "../completion/words.ts";
 import { print } from "../output/print.ts";
 import { redirectUriOf, signInByBrowser } from "./browser-login.ts";
 import { askFor, askForSecret, secretIn } from "./secret.ts";
@@ -47,6 +49,8 @@ const options = {
 export const login: Command = {
   summary: "keep who you are at a platform, as a profile",
   help,
+  options,
+  words: { values: { profile: profileNames, scope: scopes } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const { browser = false, scope: scopes, "secret-file": file } = values;

@@ -5,6 +5,7 @@ import { describeError } from "../client/faults.ts";
 import { request } from "../client/http.ts";
 import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
 import { type Command, UsageError } from "../command.ts";
+import { profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
 import { print } from "../output/print.ts";
 
@@ -23,6 +24,8 @@ const options = { profile: { type: "string" }, all: { type: "boolean" } } as con
 export const logout: Command = {
   summary: "remove a profile and end its tokens",
   help,
+  options,
+  words: { values: { profile: profileNames } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const mistakes: string[] = [];

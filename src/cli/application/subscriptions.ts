@@ -5,6 +5,7 @@ import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
+import { eventNames, profileNames } from "../completion/words.ts";
 import { countOf } from "../output/format.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen, table } from "../output/print.ts";
@@ -49,6 +50,12 @@ const mostDeleted = 50;
 export const subscriptions: Command = {
   summary: "list, make and delete the event subscriptions of your application",
   help,
+  options,
+  words: {
+    first: Object.keys(actions),
+    next: { create: eventNames },
+    values: { profile: profileNames },
+  },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, ...words] = positionals;

@@ -3,6 +3,7 @@ import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readNumber } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
+import { eventNames, profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen } from "../output/print.ts";
 
@@ -24,6 +25,8 @@ const options = { ...publicOptions, version: { type: "string" }, json: { type: "
 export const testCommand: Command = {
   summary: "have a signed sample sent to your webhook URL, and see the exchange",
   help,
+  options,
+  words: { first: eventNames, values: { profile: profileNames } },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [event, ...more] = positionals;

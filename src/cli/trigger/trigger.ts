@@ -4,6 +4,7 @@ import { isWebhookSecret } from "../../webhooks/signature.ts";
 import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { type Command, UsageError } from "../command.ts";
+import { eventNames } from "../completion/words.ts";
 import { checkReceiver, sendSample } from "./check-receiver.ts";
 import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts";
 import { readAssignment, withAssignments } from "./set-path.ts";
@@ -52,6 +53,8 @@ type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 export const trigger: Command = {
   summary: "make a sample event: check a local receiver with it, or publish it",
   help,
+  options,
+  words: { first: eventNames },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [name, ...more] = positionals;

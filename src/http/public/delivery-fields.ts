@@ -19,10 +19,10 @@ import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from 
  * Schemas of deliveries, for the public and the admin API.
  */
 
-const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
+export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 
 export const DeliveryStatus = Type.Union(
-  statuses.map((status) => Type.Literal(status)),
+  deliveryStatuses.map((status) => Type.Literal(status)),
   { $id: "DeliveryStatus", description: "The state of a delivery; all but `pending` are final." },
 );
 
@@ -104,8 +104,8 @@ export const deliveryFilters = {
     TextParameter({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
   ),
   status: Type.Optional(
-    ChoiceParameter(statuses, {
-      description: `Only in this state: ${statuses.join(", ")}.`,
+    ChoiceParameter(deliveryStatuses, {
+      description: `Only in this state: ${deliveryStatuses.join(", ")}.`,
       examples: ["failed"],
     }),
   ),

@@ -1,0 +1,94 @@
+import type { Environment } from "../../read-config.ts";
+import type { Candidates, Command } from "../command.ts";
+import { commands } from "../commands.ts";
+
+/** A word that the shell offers. */
+interface Candidate {
+  readonly word: string;
+  /** "" when nothing is said about it. */
+  readonly meaning: string;
+}
+
+/**
+ * What can stand in place of the last of these words, which may be its beginning or "", after `onair`. Empty where a
+ * file or a text of the user's own is expected.
+ */
+export async function candidatesFor(words: readonly string[], env: Environment): Promise<Candidate[]> {
+  const prefix = words.at(-1) ?? "";
+  const found = await possibilities(words.slice(0, -1), prefix, env);
+  return found.filter(({ word }) => word.startsWith(prefix));
+}
+
+async function possibilities(
+  before: readonly string[],
+  prefix: string,
+  env: Environment,
+): Promise<Candidate[]> {
+  const [name, ...rest] = before;
+  if (name === undefined) return namesOfCommands(true);
+  if (name === "help") return rest.length === 0 ? namesOfCommands(false) : [];
+  if (name === "version") return [{ word: "--json", meaning: "" }];
+  const command = Object.hasOwn(commands, name) ? await commands[name]?.() : undefined;
+  if (!command || rest.includes("--")) return [];
+  return ofCommand(command, rest, prefix, env);
+}
+
+async function namesOfCommands(withHelp: boolean): Promise<Candidate[]> {
+  const own = Object.entries(commands).map(async ([word, load]) => ({
+    word,
+    meaning: (await load()).summary,
+  }));
+  const more = [
+    { word: "version", meaning: "print the version" },
+    { word: "help", meaning: "explain a command" },
+  ];
+  return [...(await Promise.all(own)), ...(withHelp ? more : more.slice(0, 1))];
+}
+
+function ofCommand(
+  command: Command,
+  before: readonly string[],
+  prefix: string,
+  env: Environment,
+): Candidate[] {
+  const { first, next = {}, values = {} } = command.words ?? {};
+  const shown = (candidates: Candidates | undefined) =>
+    read(candidates, env).map((word) => ({ word, meaning: meaningOf(word, command) }));
+  const option = optionNamed(before.at(-1), command);
+  if (option?.takesValue) return shown(values[option.name]);
+  if (prefix.startsWith("-")) return optionsOf(command);
+  const [action] = positionalsOf(before, command);
+  const candidates = action === undefined ? first : next[action];
+  if (candidates !== undefined) return shown(candidates);
+  const takesFile = /[<[]file[>\]]/.test(command.help);
+  return takesFile ? [] : optionsOf(command);
+}
+
+const read = (candidates: Candidates = [], env: Environment): readonly string[] =>
+  typeof candidates === "function" ? candidates(env) : candidates;
+
+function optionsOf(command: Command): Candidate[] {
+  return [...Object.keys(command.options), "help"].map((name) => {
+    const word = `--${name}`;
+    return { word, meaning: meaningOf(word, command) };
+  });
+}
+
+function optionNamed(word: string | undefined, { options }: Command) {
+  const name = word?.startsWith("--") ? word.slice(2) : "";
+  const option = Object.hasOwn(options, name) ? options[name] : undefined;
+  return option && { name, takesValue: option.type === "string" };
+}
+
+/** The words that are neither options nor their values. */
+function positionalsOf(words: readonly string[], command: Command): string[] {
+  return words.filter((word, i) => {
+    return !word.startsWith("-") && !optionNamed(words[i - 1], command)?.takesValue;
+  });
+}
+
+/** What the help says about a word, on the line that it begins; "" when it says nothing there. */
+function meaningOf(word: string, { help }: Command): string {
+  const line = help.split("\n").find((one) => new RegExp(`^ {2}${word}(?![\\w-])`).test(one)) ?? "";
+  return /\S {2,}(\S.*)$/.exec(line)?.[1] ?? "";
+}

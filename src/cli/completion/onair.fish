@@ -1,0 +1,7 @@
+# fish completion for onair. Where onair offers nothing, files are completed.
+function __onair_words
+    set -l before (commandline --tokenize --cut-at-cursor --current-process)
+    set -l current (commandline --current-token --cut-at-cursor)
+    $before[1] completion words -- $before[2..-1] "$current" 2>/dev/null
+end
+complete --command onair --condition 'count (__onair_words) >/dev/null' --no-files --arguments '(__onair_words)'

@@ -1,0 +1,11 @@
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import type { Environment } from "../../read-config.ts";
+import { Profiles } from "../client/profiles.ts";
+
+/** The names of the built-in event types. */
+export const eventNames: readonly string[] = builtInEventTypes.map(({ name }) => name);
+
+/** The profiles that `onair login` keeps. */
+export function profileNames(env: Environment): readonly string[] {
+  return new Profiles(env).names();
+}

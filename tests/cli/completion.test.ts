@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { candidatesFor } from "../../src/cli/completion/candidates.ts";
+import { program, run } from "../support/process.ts";
+import { testDirectory } from "../support/server.ts";
+
+const directory = testDirectory();
+const profiles = join(directory, "onair", "profiles");
+mkdirSync(profiles, { recursive: true });
+for (const name of ["default", "staging"]) writeFileSync(join(profiles, `${name}.json`), "{}");
+const env = { XDG_CONFIG_HOME: directory };
+
+const words = async (...typed: string[]) => (await candidatesFor(typed, env)).map(({ word }) => word);
+
+describe("what is offered", () => {
+  test.each<[string[], string[]]>([
+    [["de"], ["dev", "deliveries"]],
+    [["vers"], ["version"]],
+    [["help", "se"], ["serve"]],
+    [
+      ["deliveries", ""],
+      ["list", "show", "retry", "replay"],
+    ],
+    [
+      ["deliveries", "re"],
+      ["retry", "replay"],
+    ],
+    [["deliveries", "list", "--st"], ["--status"]],
+    [["deliveries", "list", "--status", "f"], ["failed"]],
+    [["deliveries", "--status", "failed", "l"], ["list"]],
+    [["deliveries", "list", "--type", "kicks"], ["kicks.gifted"]],
+    [
+      ["listen", "--profile", ""],
+      ["default", "staging"],
+    ],
+    [["trigger", "chat"], ["chat.message.sent"]],
+    [["subscriptions", "create", "kicks"], ["kicks.gifted"]],
+    [["app", "change", "--delivery", "b"], ["both"]],
+    [["import", "us"], ["users"]],
+    [["serve", "--log-l"], ["--log-level"]],
+    [["serve", "--log-level", "w"], ["warn"]],
+    [["serve", "--admin-k"], []],
+    [
+      ["completion", ""],
+      ["bash", "zsh", "fish"],
+    ],
+  ])("%j", async (typed, offered) => {
+    expect(await words(...typed)).toEqual(offered);
+  });
+
+  test("the options of an action, where nothing else can follow", async () => {
+    expect(await words("apps", "list", "")).toContain("--cursor");
+    expect(await words("listen", "")).toContain("--forward");
+  });
+
+  test.each([
+    [["import", "users", ""]],
+    [["restore", ""]],
+    [["openapi", "--out", ""]],
+    [["no-such-command", ""]],
+    [["constructor", ""]],
+    [["listen", "--", ""]],
+  ])("%j: nothing, so that the shell completes files", async (typed) => {
+    expect(await words(...typed)).toEqual([]);
+  });
+
+  test("commands, actions and options have the meaning that the help gives them", async () => {
+    const meaning = async (...typed: string[]) => (await candidatesFor(typed, env))[0]?.meaning;
+    expect(await meaning("backu")).toBe("make a backup of the whole database");
+    expect(await meaning("deliveries", "sho")).toStartWith("one delivery: its attempts");
+    expect(await meaning("trigger", "--onc")).toStartWith("with --forward: sends the event");
+  });
+});
+
+describe("in the shell itself", () => {
+  const bin = join(directory, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "onair"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`);
+  chmodSync(join(bin, "onair"), 0o755);
+  const shell = async (command: string[], script: string) => {
+    const child = Bun.spawn([...command, script], {
+      env: { PATH: `${bin}:${process.env["PATH"]}`, HOME: directory, ...env },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    expect(stderr).toBe("");
+    return stdout.trimEnd().split("\n").sort();
+  };
+  const offered = ["replay", "retry"];
+
+  test("bash", async () => {
+    const script = `source <(onair completion bash); COMP_WORDS=(onair deliveries re); COMP_CWORD=2; _onair
+      printf '%s\\n' "\${COMPREPLY[@]}"; complete -p onair`;
+    expect(await shell(["bash", "-c"], script)).toEqual(["complete -o default -F _onair onair", ...offered]);
+  });
+
+  test.skipIf(!Bun.which("zsh"))("zsh", async () => {
+    const script = `compdef() { print -- "compdef $*" }; _describe() { print -l -- "\${(P@)2%%:*}" }
+      source <(onair completion zsh); words=(onair deliveries re); CURRENT=3; _onair`;
+    expect(await shell(["zsh", "-fc"], script)).toEqual(["compdef _onair onair", ...offered]);
+  });
+
+  test.skipIf(!Bun.which("fish"))("fish", async () => {
+    const script = `source (onair completion fish | psub); complete --do-complete "onair deliveries re"`;
+    const lines = await shell(["fish", "--no-config", "-c"], script);
+    expect(lines.map((line) => line.split("\t")[0] ?? "")).toEqual(offered);
+  });
+});
+
+test.each([
+  [[], "the shell must be one of bash, zsh, fish"],
+  [["bsah"], "Did you mean bash?"],
+  [["bash", "zsh"], '"zsh" is not expected here'],
+])("onair completion %j is wrong usage", async (args, message) => {
+  const { code, stdout, stderr } = await run(["completion", ...args]);
+  expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
+});

@@ -505,6 +505,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/public/v1/application/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Notices
+         * @description What was noticed about the endpoint of your application: that it fails, was disabled, has recovered. The newest hundred of the last 30 days. The event stream has the same notices as events of their `type`, under the same ids.
+         */
+        get: operations["getNotices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "chat.message.sent": {
@@ -960,6 +980,31 @@ export interface components {
          * @enum {string}
          */
         DisabledReason: "gone" | "failing" | "no_webhook_url";
+        /** @description The state of an endpoint at a time. */
+        EndpointNoticeData: {
+            /** @description What happened, in one sentence. Its words may change. */
+            summary: string;
+            /** @description What to do next; null where nothing is to do. Its words may change. */
+            advice: string | null;
+            /** @description The application whose endpoint it is. */
+            application_id: string;
+            /**
+             * @description The state of the endpoint then.
+             * @enum {string}
+             */
+            status: "enabled" | "failing" | "disabled";
+            /** @description null where it was not disabled. */
+            disabled_reason: ("gone" | "failing") | null;
+            /**
+             * Format: date-time
+             * @description When it began to fail or was disabled.
+             */
+            since: string | null;
+            /** @description Failed attempts since the last success. */
+            failures: number;
+            /** @description null where it had not failed. */
+            last_failure: components["schemas"]["LastFailure"] | null;
+        };
         /** @description The receiver behind the webhook URL. */
         EndpointState: {
             /**
@@ -1097,6 +1142,33 @@ export interface components {
              */
             message: string;
         };
+        /** @description A notice about the endpoint of the application. */
+        Notice: {
+            /** @description Its `webhook-id` on the event stream. */
+            id: string;
+            /**
+             * @description Whether the endpoint fails for half an hour, was disabled, or has recovered from either.
+             * @enum {string}
+             */
+            type: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered";
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            data: components["schemas"]["EndpointNoticeData"];
+        };
+        /** @description A page of notices. */
+        NoticePage: {
+            /** @description The newest first. */
+            data: components["schemas"]["Notice"][];
+            pagination: components["schemas"]["Pagination"];
+            /**
+             * @description A human-readable status.
+             * @example OK
+             */
+            message: string;
+        };
         /** @description The fields of RFC 6749, section 5.2, beside those of every error. */
         OAuthError: {
             /**
@@ -1149,6 +1221,8 @@ export interface components {
             rate_limit: components["schemas"]["RateLimit"];
             subscriptions: components["schemas"]["SubscriptionBudget"];
             endpoint: components["schemas"]["EndpointState"];
+            /** @description The newest five notices about the endpoint; Get Notices has more. */
+            notices: components["schemas"]["Notice"][];
             /** @description The newest of each kind first. */
             secrets: components["schemas"]["SecretInForce"][];
             /**
@@ -4174,6 +4248,7 @@ export interface operations {
                      *           "summary": "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
                      *           "advice": "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves."
                      *         },
+                     *         "notices": [],
                      *         "secrets": [
                      *           {
                      *             "kind": "client_secret",
@@ -4270,6 +4345,7 @@ export interface operations {
                      *           "summary": "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
                      *           "advice": "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves."
                      *         },
+                     *         "notices": [],
                      *         "secrets": [
                      *           {
                      *             "kind": "client_secret",
@@ -4411,6 +4487,7 @@ export interface operations {
                      *           "summary": "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
                      *           "advice": "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves."
                      *         },
+                     *         "notices": [],
                      *         "secrets": [
                      *           {
                      *             "kind": "client_secret",
@@ -4437,6 +4514,74 @@ export interface operations {
             401: components["responses"]["MissingTokenOrInvalidToken"];
             403: components["responses"]["InsufficientScope"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getNotices: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many notices to return.
+                 * @example 25
+                 */
+                limit?: number;
+                /** @description `pagination.cursor` of the previous page; empty for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of notices. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
+                     *           "type": "endpoint.failing",
+                     *           "created_at": "2026-01-14T16:43:12.117Z",
+                     *           "data": {
+                     *             "summary": "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
+                     *             "advice": "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves.",
+                     *             "application_id": "01KATHZX5M9S3E6R8B2D4F7G1H",
+                     *             "status": "failing",
+                     *             "disabled_reason": null,
+                     *             "since": "2026-01-14T16:08:11.402Z",
+                     *             "failures": 3,
+                     *             "last_failure": {
+                     *               "at": "2026-01-14T16:43:12.117Z",
+                     *               "status": 404,
+                     *               "error": "The answer was 404."
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "cursor": "",
+                     *         "has_more": false
+                     *       },
+                     *       "message": "OK"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NoticePage"];
+                };
+            };
+            400: components["responses"]["InvalidParameterOrInvalidCursor"];
+            401: components["responses"]["MissingTokenOrInvalidToken"];
+            403: components["responses"]["InsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

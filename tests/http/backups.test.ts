@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -16,21 +16,17 @@ import {
   sha256,
 } from "../support/backups.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, refusal, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { Clock, json, ownDirectory, ownServer, refusal, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let data: string;
 let server: TestServer;
 const admin: Admin = (method, path) => server.admin(method, path);
-const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
-  fetch(server.app.adminUrl + path, {
-    method,
-    headers: { authorization: "Bearer test-operator-key", ...headers },
-  });
-const start = async (args: string[] = [], clock?: Clock) => {
-  server = await startServer({ data: directory.path, args, ...(clock && { clock }) });
+/** In a test: a server on the directory of the test. */
+const start = async (args: string[] = []) => {
+  server = await ownServer({ data, args });
 };
-const file = (name: string) => join(directory.path, "backups", name);
+const file = (name: string) => join(data, "backups", name);
 const list = async (query = "") =>
   json<{ data: ShownBackup[]; pagination: { cursor: string; has_more: boolean } }>(
     await admin("GET", backupsPath + query),
@@ -53,16 +49,11 @@ describe.each([
 ])("a backup with the engine %s", (_, clock) => {
   let begun: ShownBackup;
   let backup: ShownBackup;
-  beforeAll(async () => {
-    directory = temporaryDirectory();
-    await start([], clock);
-    await server.load("users", users);
+  beforeEach(async () => {
+    data = ownDirectory();
+    server = await ownServer({ data, users, ...(clock && { clock }) });
     begun = await beginBackup(admin);
     backup = await endOfBackup(admin, begun.id);
-  });
-  afterAll(async () => {
-    await server.stop();
-    directory.remove();
   });
 
   test("runs at first, and is then done, with exactly these fields", () => {
@@ -93,11 +84,11 @@ describe.each([
   });
 
   test("is a whole database with everything in it, for its owner alone", async () => {
-    const names = backupFiles(directory.path);
+    const names = backupFiles(data);
     expect(names).toEqual([`${backup.id}.${backup.sha256}.db`]);
     const path = file(names[0] ?? "");
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(join(directory.path, "backups")).mode & 0o777).toBe(0o700);
+    expect(statSync(join(data, "backups")).mode & 0o777).toBe(0o700);
     expect(statSync(path).size).toBe(backup.size_bytes);
     expect(sha256(readFileSync(path))).toBe(backup.sha256 ?? "");
     const count = inDatabase(path, (db) => db.query("SELECT count(*) AS n FROM users").get());
@@ -105,149 +96,10 @@ describe.each([
   });
 });
 
-describe("with a backup that is done", () => {
-  let backup: ShownBackup;
-  let bytes: Buffer;
-  let path: string;
-  beforeAll(async () => {
-    directory = temporaryDirectory();
-    await start();
-    await server.load("users", users);
-    backup = await madeBackup(admin);
-    bytes = readFileSync(file(backupFiles(directory.path)[0] ?? ""));
-    path = `${backupsPath}/${backup.id}/content`;
-  });
-  afterAll(async () => {
-    await server.stop();
-    directory.remove();
-  });
-
-  test("its content is downloaded with its hash", async () => {
-    const answer = await get(path);
-    expect([answer.status, Object.fromEntries(answer.headers)]).toEqual([
-      200,
-      {
-        "content-type": "application/vnd.sqlite3",
-        "content-disposition": `attachment; filename="onair-${backup.id}.db"`,
-        etag: `"${backup.sha256}"`,
-        "repr-digest": `sha-256=:${Buffer.from(backup.sha256 ?? "", "hex").toString("base64")}:`,
-        "accept-ranges": "bytes",
-        "cache-control": "no-store",
-        "transfer-encoding": "chunked",
-        "x-request-id": expect.any(String),
-        date: expect.any(String),
-      },
-    ]);
-    expect(Buffer.compare(Buffer.from(await answer.bytes()), bytes)).toBe(0);
-  });
-
-  test("HEAD tells its length and sends nothing", async () => {
-    const answer = await get(path, {}, "HEAD");
-    expect([answer.status, await answer.text()]).toEqual([200, ""]);
-    expect(answer.headers.get("content-length")).toBe(String(backup.size_bytes));
-    expect(answer.headers.get("etag")).toBe(`"${backup.sha256}"`);
-  });
-
-  // `size` stands for the size of the file.
-  test.each<[string, Record<string, string>, number, [number, string] | null]>([
-    ["the first bytes", { range: "bytes=0-15" }, 206, [0, "15"]],
-    ["some in between", { range: "bytes=100-4999" }, 206, [100, "4999"]],
-    ["one byte", { range: "bytes=7-7" }, 206, [7, "7"]],
-    ["the rest", { range: "bytes=4096-" }, 206, [4096, "size-1"]],
-    ["the last bytes", { range: "bytes=-10" }, 206, [-10, "size-1"]],
-    ["more than there is", { range: "bytes=4096-999999999999" }, 206, [4096, "size-1"]],
-    ["more of the end than there is", { range: "bytes=-999999999999" }, 206, [0, "size-1"]],
-    ["a range of the same file", { range: "bytes=0-15", "if-range": "etag" }, 206, [0, "15"]],
-    ["a range of another file", { range: "bytes=0-15", "if-range": '"another"' }, 200, null],
-    ["a range by date", { range: "bytes=0-15", "if-range": "Wed, 14 Jan 2026 16:00:00 GMT" }, 200, null],
-    ["several ranges, which may be ignored", { range: "bytes=0-1,4-5" }, 200, null],
-    ["another unit", { range: "lines=0-1" }, 200, null],
-    ["no range at all", { range: "bytes=" }, 200, null],
-    ["no number", { range: "bytes=a-b" }, 200, null],
-    ["a range backwards", { range: "bytes=5-4" }, 200, null],
-    ["beyond the end", { range: "bytes=size-" }, 416, null],
-    ["far beyond the end", { range: "bytes=99999999999999999999-" }, 416, null],
-    ["the last none", { range: "bytes=-0" }, 416, null],
-  ])("a range: %s", async (_, asked, status, expected) => {
-    const size = bytes.length;
-    const headers = Object.fromEntries(
-      Object.entries(asked).map(([name, value]) => [
-        name,
-        value.replace("size", String(size)).replace(/^etag$/, `"${backup.sha256}"`),
-      ]),
-    );
-    const answer = await get(path, headers);
-    expect(answer.status).toBe(status);
-    if (status === 416) {
-      expect(answer.headers.get("content-range")).toBe(`bytes */${size}`);
-      expect(await json<object>(answer)).toMatchObject({ code: "range_not_satisfiable", errors: [] });
-      return;
-    }
-    const from = expected ? (expected[0] + size) % size : 0;
-    const to = expected ? Number(expected[1].replace("size-1", String(size - 1))) : size - 1;
-    expect(answer.headers.get("content-range")).toBe(expected ? `bytes ${from}-${to}/${size}` : null);
-    const got = Buffer.from(await answer.bytes());
-    expect([got.length, Buffer.compare(got, bytes.subarray(from, to + 1))]).toEqual([to - from + 1, 0]);
-  });
-
-  test("an id reaches that backup and no other file", async () => {
-    const database = readFileSync(join(directory.path, "onair.pid"), "utf8");
-    const name = backupFiles(directory.path)[0] ?? "";
-    for (const id of [
-      "x",
-      name,
-      `${backup.id}.`,
-      backup.id.toLowerCase(),
-      "..%2Fonair.pid",
-      "%2E%2E%2Fonair.pid",
-      "..%5Conair.pid",
-      "%2Fetc%2Fpasswd",
-      `..%2Fbackups%2F${name}`,
-      `${backup.id}%00`,
-      "%",
-      "x".repeat(10_000),
-    ]) {
-      for (const [method, rest] of [
-        ["GET", ""],
-        ["GET", "/content"],
-        ["DELETE", ""],
-      ] as const) {
-        const answer = await get(`${backupsPath}/${id}${rest}`, {}, method);
-        expect([id, [400, 404].includes(answer.status)]).toEqual([id, true]);
-        expect(await answer.text()).not.toContain(database);
-      }
-    }
-    expect(backupFiles(directory.path)).toEqual([name]);
-  });
-
-  test("none of it is had without the operator key", async () => {
-    for (const authorization of ["", "Bearer wrong"]) {
-      for (const [method, rest] of [
-        ["POST", ""],
-        ["GET", ""],
-        ["GET", `/${backup.id}`],
-        ["GET", `/${backup.id}/content`],
-        ["HEAD", `/${backup.id}/content`],
-        ["DELETE", `/${backup.id}`],
-      ] as const) {
-        const answer = await get(backupsPath + rest, { authorization }, method);
-        expect([method, rest, answer.status]).toEqual([method, rest, 401]);
-        expect((await answer.bytes()).length).toBeLessThan(1_000);
-      }
-    }
-    expect((await list()).data).toEqual([backup]);
-    expect((await fetch(server.app.publicUrl + path)).status).toBe(404);
-  });
-});
-
 describe("several backups", () => {
   beforeEach(async () => {
-    directory = temporaryDirectory();
+    data = ownDirectory();
     await start();
-  });
-  afterEach(async () => {
-    await server.stop();
-    directory.remove();
   });
 
   test("are listed with the newest first, page by page, across restarts", async () => {
@@ -301,7 +153,7 @@ describe("several backups", () => {
       expect([answer.status, await json<object>(answer)]).toMatchObject([404, { code: "not_found" }]);
     }
     expect((await list()).data).toEqual([kept]);
-    expect(backupFiles(directory.path)).toHaveLength(1);
+    expect(backupFiles(data)).toHaveLength(1);
   });
 
   test("the newest are kept; older ones go when a new one is whole, and nothing else does", async () => {
@@ -313,7 +165,7 @@ describe("several backups", () => {
     mkdirSync(file(`01KEYN5Z9V5Z8N1F4T7Y0XW3CD.${"0".repeat(64)}.db`));
     for (let n = 0; n < 3; n++) made.unshift(await madeBackup(admin));
     expect((await list()).data).toEqual(made.slice(0, 2));
-    const names = backupFiles(directory.path);
+    const names = backupFiles(data);
     expect(names.filter((name) => !name.startsWith("01KEYN") && name !== "notes.txt")).toHaveLength(2);
     for (const name of strange) expect(readFileSync(file(name), "utf8")).toBe("mine");
   });
@@ -329,15 +181,11 @@ async function followed(id: string): Promise<ShownBackup[]> {
 
 describe("of a large database", () => {
   beforeEach(async () => {
-    directory = temporaryDirectory();
+    data = ownDirectory();
     await start();
     await server.stop();
-    addBallast(directory.path, 60);
+    addBallast(data, 60);
     await start();
-  });
-  afterEach(async () => {
-    await server.stop();
-    directory.remove();
   });
 
   test("it shows how far it is, and can be neither downloaded nor deleted", async () => {
@@ -354,7 +202,7 @@ describe("of a large database", () => {
     const seen = await followed(id);
     expect(seen.at(-1)).toMatchObject({ status: "done", progress: 1 });
     expect(seen.map(({ progress }) => progress)).toEqual(seen.map(({ progress }) => progress).sort());
-    await downloadBackup(admin, seen.at(-1) as ShownBackup, join(directory.path, "copy.db"));
+    await downloadBackup(admin, seen.at(-1) as ShownBackup, join(data, "copy.db"));
     // On a busy machine one may be over between two looks.
     const onTheWay = ({ status, progress }: ShownBackup) =>
       status === "running" && progress > 0 && progress < 1;
@@ -369,7 +217,9 @@ describe("of a large database", () => {
     const { id } = await madeBackup(admin);
     const open = () => openFiles().filter((path) => path.includes(id)).length;
     const readers = await Promise.all(
-      Array.from({ length: 8 }, async () => (await get(`${backupsPath}/${id}/content`)).body?.getReader()),
+      Array.from({ length: 8 }, async () =>
+        (await admin("GET", `${backupsPath}/${id}/content`)).body?.getReader(),
+      ),
     );
     for (const reader of readers) expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
     expect(open()).toBe(8);
@@ -383,7 +233,7 @@ describe("of a large database", () => {
     await server.stop();
     expect(performance.now() - stopping).toBeLessThan(4_000);
     await start();
-    expect(backupFiles(directory.path)).toEqual([]);
+    expect(backupFiles(data)).toEqual([]);
     expect((await admin("GET", `${backupsPath}/${id}`)).status).toBe(404);
     expect((await madeBackup(admin)).size_bytes).toBeGreaterThan(60e6);
   });
@@ -415,22 +265,18 @@ test.each<[string, (path: string) => void]>([
     },
   ],
 ])("damaged is %s: that is told, and no backup of it shows up as done", async (_, damage) => {
-  directory = temporaryDirectory();
-  await start();
-  await server.load("users", users);
-  await server.stop();
-  addBallast(directory.path, 4);
-  damage(join(directory.path, "onair.db"));
+  data = ownDirectory();
+  await (await ownServer({ data, users })).stop();
+  addBallast(data, 4);
+  damage(join(data, "onair.db"));
   await start();
   const { id } = await beginBackup(admin);
   const failed = await endOfBackup(admin, id);
   expect(failed).toMatchObject({ status: "failed", sha256: null, error: expect.stringContaining("damaged") });
   expect(failed.finished_at).not.toBeNull();
-  expect(backupFiles(directory.path)).toEqual([]);
+  expect(backupFiles(data)).toEqual([]);
   expect((await list()).data).toEqual([failed]);
   expect((await admin("GET", `${backupsPath}/${id}/content`)).status).toBe(409);
   expect((await admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);
   expect((await list()).data).toEqual([]);
-  await server.stop();
-  directory.remove();
 });

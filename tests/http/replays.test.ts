@@ -1,22 +1,17 @@
-import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, isoTime, minute } from "../../src/domain/time.ts";
-import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { event, publish, publishAll, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
-import { testReceiver } from "../support/receiver.ts";
-import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";
+import { deliveryLog } from "../support/delivery-log.ts";
+import { userTokens } from "../support/oauth.ts";
+import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { json } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const path = "/public/v1/events/replays";
-const clock = new Clock();
-const data = testDirectory();
-let app: TestApplication;
-let subscriptions: string[];
-let status = 204;
 /** While it is set, the receiver does not answer. */
 let gate: PromiseWithResolvers<void> | null = null;
+const log = await deliveryLog(() => gate?.promise);
+const { server, clock, receiver, sent, change } = log;
 
 interface Replay {
   id: string;
@@ -35,58 +30,28 @@ interface Answer {
 }
 const noSkips = { body_not_kept: 0, subscription_deleted: 0, attempts_used_up: 0 };
 
-const receiver = testReceiver(async () => {
-  await gate?.promise;
-  return new Response(null, { status });
-});
-const server = await testServer({ clock, data, args: ["--login-url", loginUrl], users });
-beforeEach(async () => {
-  status = 204;
+beforeEach(() => {
   gate = null;
   clock.advance(day);
-  app = await server.application({ webhook_url: receiver.url, redirect_uris: [redirectUri] });
-  subscriptions = await subscribe(server, app, ["kicks.gifted", "channel.followed"]);
   receiver.received.length = 0;
 });
-afterEach(async () => {
-  gate?.resolve();
-  await server.admin("DELETE", `/admin/v1/applications/${app.id}`);
-  await settled(server);
-});
+afterEach(() => gate?.resolve());
 
-async function sent(count: number, name = "kicks.gifted", more: object = {}): Promise<void> {
-  await publishAll(
-    server,
-    Array.from({ length: count }, () => event(name, more)),
-  );
-  await settled(server);
-}
 /** The hour around now. */
 const range = () => ({ from: isoTime(clock.ms - hour), to: isoTime(clock.ms + hour) });
-async function create(body: object = {}, token = app.token) {
+async function create(body: object = {}, token = log.app.token) {
   const response = await server.post(path, { ...range(), ...body }, token);
   return { status: response.status, ...(await json<Answer>(response)) };
 }
 async function get(id: string): Promise<Replay> {
-  return (await json<Answer>(await server.get(`${path}/${id}`, app.token))).data;
+  return (await json<Answer>(await server.get(`${path}/${id}`, log.app.token))).data;
 }
 async function ended(id: string): Promise<Replay> {
-  for (;;) {
-    const replay = await get(id);
-    if (replay.state !== "running") return replay;
-    await Bun.sleep(10);
-  }
+  await until(async () => (await get(id)).state !== "running");
+  return get(id);
 }
-async function queued(id: string, count: number): Promise<void> {
-  while ((await get(id)).queued < count) await Bun.sleep(10);
-}
+const queued = (id: string, count: number) => until(async () => (await get(id)).queued >= count);
 const ids = () => receiver.received.map(({ headers }) => headers["webhook-id"] ?? "");
-const change = (sql: string, ...values: (string | number)[]) => {
-  const db = new Database(join(data, "onair.db"));
-  db.run(sql, values);
-  db.close();
-};
-
 describe("a replay", () => {
   test("sends the range again with the same ids and bodies, and says how far it is", async () => {
     await sent(10);
@@ -122,7 +87,7 @@ describe("a replay", () => {
     await sent(2);
     clock.advance(minute);
     await sent(1, "channel.followed");
-    status = 500;
+    log.status = 500;
     await sent(1, "channel.followed");
     const counts = async (body: object) => (await create({ dry_run: true, ...body })).data.matched;
     const at = isoTime(clock.ms);
@@ -130,7 +95,7 @@ describe("a replay", () => {
       [{}, 4],
       [{ from: at }, 2],
       [{ to: at }, 2],
-      [{ subscription_id: subscriptions[0] }, 2],
+      [{ subscription_id: log.subscriptions[0] }, 2],
       [{ type: "channel.followed" }, 2],
       [{ type: "channel.followed", status: "delivered" }, 1],
       [{ status: "pending" }, 1],
@@ -142,10 +107,10 @@ describe("a replay", () => {
   });
 
   test("of what failed sends only that", async () => {
-    status = 410;
+    log.status = 410;
     await sent(1);
-    await server.app.engine.enable(app.id);
-    status = 204;
+    await server.app.engine.enable(log.app.id);
+    log.status = 204;
     await sent(3);
     const failed = ids()[0] ?? "";
     const { data: made } = await create({ status: "failed" });
@@ -160,7 +125,7 @@ describe("a replay", () => {
     const [one = "", two = ""] = ids();
     change("UPDATE events SET body = NULL WHERE seq = (SELECT event_seq FROM deliveries WHERE id = ?)", one);
     change("UPDATE deliveries SET attempts = 100 WHERE id = ?", two);
-    await server.get(`${subscriptionsPath}?id=${subscriptions[1]}`, app.token, { method: "DELETE" });
+    await server.get(`${subscriptionsPath}?id=${log.subscriptions[1]}`, log.app.token, { method: "DELETE" });
     const { data: made } = await create();
     expect(await ended(made.id)).toMatchObject({
       matched: 4,
@@ -187,10 +152,12 @@ describe("a replay", () => {
     await queued(made.id, 64);
     await Bun.sleep(300); // longer than the pause between two looks
     expect(await get(made.id)).toMatchObject({ state: "running", queued: 64 });
-    await publish(server, event("kicks.gifted", { id: `new-${app.id}` }));
+    await publish(server, event("kicks.gifted", { id: `new-${log.app.id}` }));
     gate.resolve();
     await receiver.arrived(200 + 200 + 1);
-    const place = receiver.received.findIndex(({ headers }) => headers["onair-event-id"] === `new-${app.id}`);
+    const place = receiver.received.findIndex(
+      ({ headers }) => headers["onair-event-id"] === `new-${log.app.id}`,
+    );
     expect(place).toBeLessThanOrEqual(200 + 64);
     expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 200 });
   });
@@ -200,7 +167,7 @@ describe("a replay", () => {
     gate = Promise.withResolvers();
     const { data: made } = await create();
     await queued(made.id, 64);
-    const cancel = () => server.get(`${path}/${made.id}`, app.token, { method: "DELETE" });
+    const cancel = () => server.get(`${path}/${made.id}`, log.app.token, { method: "DELETE" });
     const canceled = await cancel();
     expect([canceled.status, await canceled.text()]).toEqual([204, ""]);
     gate.resolve();
@@ -220,15 +187,15 @@ test("a replay waits for an endpoint that was disabled meanwhile, goes on when i
   gate = Promise.withResolvers();
   const { data: made } = await create();
   await queued(made.id, 64);
-  status = 410;
+  log.status = 410;
   gate.resolve();
   await settled(server);
   await Bun.sleep(300);
   const waiting = await get(made.id);
   expect(waiting.state).toBe("running");
   expect(waiting.queued).toBeLessThan(150);
-  status = 204;
-  await server.app.engine.enable(app.id);
+  log.status = 204;
+  await server.app.engine.enable(log.app.id);
   expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 150 });
   await settled(server);
 
@@ -256,9 +223,9 @@ describe("is refused", () => {
   test("one beside another that could send the same, which it names; others and dry runs may run", async () => {
     await sent(100);
     gate = Promise.withResolvers();
-    const { data: first } = await create({ subscription_id: subscriptions[0] });
+    const { data: first } = await create({ subscription_id: log.subscriptions[0] });
     await queued(first.id, 64);
-    for (const body of [{}, { subscription_id: subscriptions[0] }, { type: "channel.followed" }]) {
+    for (const body of [{}, { subscription_id: log.subscriptions[0] }, { type: "channel.followed" }]) {
       const { status: code, code: error, message } = await create(body);
       expect([code, error]).toEqual([409, "conflict"]);
       expect(message).toContain(first.id);
@@ -284,7 +251,7 @@ describe("is refused", () => {
   });
 
   test("one to an endpoint that is disabled; a dry run is not", async () => {
-    status = 410;
+    log.status = 410;
     await sent(1);
     const { status: code, message } = await create();
     expect([code, message]).toEqual([409, expect.stringContaining("endpoint is disabled")]);
@@ -304,21 +271,21 @@ describe("nobody else", () => {
     const { data: theirs } = await create({}, other.token);
     const seen = await server.get(`${path}/${theirs.id}`, other.token);
     expect((await json<Answer>(seen)).data.matched).toBe(0);
-    expect((await create({ subscription_id: subscriptions[0] }, other.token)).status).toBe(400);
+    expect((await create({ subscription_id: log.subscriptions[0] }, other.token)).status).toBe(400);
   });
 
   test("with the token of a user replays only events of that user", async () => {
-    await subscribe(server, app, ["kicks.gifted"], 1002);
+    await subscribe(server, log.app, ["kicks.gifted"], 1002);
     await sent(2);
     await sent(1, "kicks.gifted", { broadcaster_user_id: 1002 });
-    const { access_token } = await userTokens(server, app, { userId: 1002 });
+    const { access_token } = await userTokens(server, log.app, { userId: 1002 });
     const { data: made } = await create({}, access_token);
     expect(await ended(made.id)).toMatchObject({ matched: 1 });
     const listed = async (token: string) =>
       (await json<{ data: Replay[] }>(await server.get(path, token))).data.map(({ id }) => id);
     await create({ dry_run: true });
     expect(await listed(access_token)).toEqual([made.id]);
-    expect(await listed(app.token)).toHaveLength(2);
-    expect((await create({ subscription_id: subscriptions[0] }, access_token)).status).toBe(400);
+    expect(await listed(log.app.token)).toHaveLength(2);
+    expect((await create({ subscription_id: log.subscriptions[0] }, access_token)).status).toBe(400);
   });
 });

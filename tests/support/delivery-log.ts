@@ -1,0 +1,100 @@
+import { Database } from "bun:sqlite";
+import { beforeEach } from "bun:test";
+import { join } from "node:path";
+import { hour } from "../../src/domain/time.ts";
+import { afterThisTest } from "./after-tests.ts";
+import { loginUrl, redirectUri } from "./oauth.ts";
+import { event, publishAll, settled, subscribe } from "./publishing.ts";
+import { users } from "./real-data.ts";
+import { testReceiver } from "./receiver.ts";
+import { Clock, json, type TestApplication, testDirectory, testServer } from "./server.ts";
+
+export const deliveriesPath = "/public/v1/events/deliveries";
+
+export interface Attempt {
+  at: string;
+  outcome: string;
+  status: number | null;
+  error: string | null;
+  response: string;
+  duration_ms: number;
+  timings: Record<string, number | null>;
+}
+export interface Delivery {
+  id: string;
+  status: string;
+  type: string;
+  event_id: string;
+  subscription_id: string;
+  created_at: string;
+  next_attempt_at: string | null;
+  attempts: Attempt[];
+  request?: { method: string; headers: Record<string, string>; body: string | null } | null;
+}
+export interface List {
+  data: Delivery[];
+  pagination: { cursor: string; has_more: boolean };
+  message: string;
+  code?: string;
+  errors?: { field: string; message: string }[];
+}
+
+/**
+ * At the top of a file: a server on a clock, a receiver that answers as the test says, and for each test an application
+ * with two subscriptions.
+ *
+ * @param answering what the receiver waits for before it answers
+ */
+export async function deliveryLog(answering: () => Promise<void> | undefined = () => undefined) {
+  const clock = new Clock();
+  const data = testDirectory();
+  const now = {
+    /** What the receiver answers. */
+    status: 204,
+    app: undefined as unknown as TestApplication,
+    /** To `kicks.gifted` and `channel.followed` of broadcaster 1001. */
+    subscriptions: [] as string[],
+  };
+  const receiver = testReceiver(async () => {
+    await answering();
+    return new Response("what the receiver says", { status: now.status });
+  });
+  const server = await testServer({ clock, data, args: ["--login-url", loginUrl], users });
+  beforeEach(async () => {
+    now.status = 204;
+    now.app = await server.application({ webhook_url: receiver.url, redirect_uris: [redirectUri] });
+    afterThisTest(() => server.admin("DELETE", `/admin/v1/applications/${now.app.id}`));
+    now.subscriptions = await subscribe(server, now.app, ["kicks.gifted", "channel.followed"]);
+    clock.advance(hour);
+  });
+  const list = async (query = "", token = now.app.token): Promise<List & { status: number }> => {
+    const response = await server.get(`${deliveriesPath}${query}`, token);
+    return { status: response.status, ...(await json<List>(response)) };
+  };
+  return Object.assign(now, {
+    clock,
+    server,
+    receiver,
+    list,
+    /** Publishes events of broadcaster 1001, whatever the answers, and waits until they were attempted. */
+    async sent(count: number, name = "kicks.gifted", more: object = {}): Promise<void> {
+      const events = Array.from({ length: count }, () => event(name, more));
+      await publishAll(server, events);
+      await settled(server);
+    },
+    async first(query = ""): Promise<Delivery> {
+      const found = (await list(query)).data[0];
+      if (!found) throw new Error("there is no delivery");
+      return found;
+    },
+    get: (id: string, token = now.app.token) => server.get(`${deliveriesPath}/${id}`, token),
+    retry: (id: string, token = now.app.token) =>
+      server.get(`${deliveriesPath}/${id}/retry`, token, { method: "POST" }),
+    /** Changes what is stored. */
+    change(sql: string, ...values: (string | number)[]): void {
+      const db = new Database(join(data, "onair.db"));
+      db.run(sql, values);
+      db.close();
+    },
+  });
+}

@@ -1,176 +1,238 @@
-import { Database } from "bun:sqlite";
-import { beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import type { DeliveryFilter, DeliveryRecord } from "../../src/domain/delivery-log.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
+import { type DeliveryFilter, everything } from "../../src/domain/delivery-log.ts";
+import { isoTime, second } from "../../src/domain/time.ts";
+import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
-import { afterTests } from "../support/after-tests.ts";
-import { writeDeliveries } from "../support/delivery-rows.ts";
-import { testDirectory } from "../support/server.ts";
+import { loggedDeliveries, storedApplication, stores, wholeLog } from "../support/store.ts";
 
 /*
- * A log of some ten regions of the index, with an application that has half of it, one that has some, and one that has
- * three deliveries far apart.
+ * An application that is subscribed to everything, one to the half of it, and one that had three events; some of it failed,
+ * and a part is pending.
  */
 
-const directory = testDirectory();
-const total = 40_000;
-const from = Date.parse("2026-01-14T16:00:00Z");
-let store: Store;
-let db: Database;
+const start = Date.parse("2026-01-14T16:00:00Z");
+const types = ["chat.message.sent", "channel.followed", "kicks.gifted"] as const;
+const [broadcasters, total, rareEvery] = [10, 4_500, 1_500];
 
-beforeAll(async () => {
-  await openStore(directory).close();
-  db = new Database(join(directory, "onair.db"));
-  const random = seededRandom(1);
-  const rare = new Set([5, 20_000, 39_990]);
-  let n = 0;
-  const receiver = () => {
-    n++;
-    const application_id = rare.has(n) ? "rare" : random() < 0.5 ? "large" : `small-${n % 20}`;
-    return { application_id, subscription_id: `${application_id}-${n % 3}` };
-  };
-  writeDeliveries(db, { deliveries: total, perEvent: 10, from, everyMs: 100, receiver, random });
-  store = openStore(directory);
-});
-afterTests(async () => {
-  await store.close();
-  db.close();
-});
+interface Expected {
+  readonly seq: number;
+  readonly application_id: string;
+  readonly subscription_id: string;
+  readonly type: string;
+  readonly broadcaster_user_id: number;
+  readonly published_at: number;
+  readonly status: string;
+}
 
-const all: DeliveryFilter = {
-  application_id: null,
-  broadcaster_user_id: null,
-  subscription_id: null,
-  status: "delivered",
-  type: null,
-  after: null,
-  before: null,
-};
+describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
+  let store: Store;
+  let [large, half, rare, none] = ["", "", "", ""];
+  /** What was published and recorded, oldest first. */
+  const log: Expected[] = [];
 
-/** Every delivery that a walk from page to page gives, and how many pages it took. */
-async function walk(filter: Partial<DeliveryFilter>, limit = 100) {
-  const found: DeliveryRecord[] = [];
-  let pages = 0;
-  for (let below: number | null = null; ; ) {
-    const { deliveries, next } = await store.deliveries.page(
-      { ...all, status: null, ...filter },
-      below,
-      limit,
+  let close: () => unknown;
+  afterAll(() => close());
+  beforeAll(async () => {
+    ({ store } = await empty((undo) => {
+      close = undo;
+    }));
+    const users = Array.from({ length: broadcasters + 1 }, (_, i) =>
+      userFrom({ id: i + 1, username: `user_${i + 1}` }),
     );
-    found.push(...deliveries);
-    pages++;
-    expect(deliveries.length).toBeLessThanOrEqual(limit);
-    if (next === null) return { found, pages };
-    if (below !== null) expect(next).toBeLessThan(below);
-    below = next;
-  }
-}
+    await store.users.upsert(users, isoTime(start));
+    [large, half, rare, none] = await Promise.all([
+      storedApplication(store, { id: "large" }),
+      storedApplication(store, { id: "half" }),
+      storedApplication(store, { id: "rare" }),
+      storedApplication(store, { id: "none" }),
+    ]);
+    const subscribe = (app_id: string, users: readonly number[]) =>
+      store.subscriptions.subscribe(
+        users.flatMap((id) => types.map((event) => ({ app_id, broadcaster_user_id: id, event, version: 1 }))),
+        1_000,
+        start,
+      );
+    const all = users.map(({ id }) => id);
+    await subscribe(large, all);
+    await subscribe(half, all.slice(0, broadcasters / 2));
+    await subscribe(rare, all.slice(broadcasters));
+    await store.deliveries.releaseAll();
+    const random = seededRandom(1);
+    const events = Array.from({ length: total }, (_, i) => ({
+      id: `e${i}`,
+      name: types[i % types.length] ?? types[0],
+      version: 1,
+      broadcaster_user_id: i % rareEvery === 7 ? broadcasters + 1 : 1 + Math.floor(random() * broadcasters),
+      body: "{}",
+      fingerprint: Buffer.from(`${i}`),
+      published_at: start + i * second,
+      expires_at: null,
+    }));
+    const byId = new Map(events.map((event) => [event.id, event]));
+    for (let i = 0; i < total; i += 500) {
+      const { taken } = await store.events.publishAll(events.slice(i, i + 500), () => true);
+      const results = taken.map((one) => resultOf(one, random(), start + i * second));
+      for (const [n, { seq, application_id, subscription_id, event }] of taken.entries()) {
+        const { name: type, broadcaster_user_id, published_at } = byId.get(event.id) ?? events[0] ?? never();
+        const status = results[n]?.status ?? "";
+        log.push({ seq, application_id, subscription_id, type, broadcaster_user_id, published_at, status });
+      }
+      await store.deliveries.record(results, []);
+    }
+  });
 
-/** The same by one obvious question. */
-function expected(where: string, ...values: (string | number)[]): number[] {
-  const sql = `SELECT d.seq FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE ${where} ORDER BY d.seq DESC`;
-  return db
-    .query<{ seq: number }, (string | number)[]>(sql)
-    .all(...values)
-    .map(({ seq }) => seq);
-}
+  const subscriptionOf = (application: string) =>
+    log.find(({ application_id }) => application_id === application)?.subscription_id ?? "";
+  const middle = start + (total / 2) * second;
 
-describe("a walk gives exactly what matches, newest first, each once", () => {
-  const later = from + 150_000;
-  test.each<[string, Partial<DeliveryFilter>, string, (string | number)[]]>([
-    ["of a large application", { application_id: "large" }, "application_id = ?", ["large"]],
-    ["of a small one", { application_id: "small-7" }, "application_id = ?", ["small-7"]],
-    ["of a rare one", { application_id: "rare" }, "application_id = ?", ["rare"]],
-    ["of one that has none", { application_id: "none" }, "application_id = ?", ["none"]],
+  test.each<[string, () => Partial<DeliveryFilter>, (one: Expected) => boolean]>([
+    ["of a large application", () => ({ application_id: large }), (d) => d.application_id === large],
+    ["of a smaller one", () => ({ application_id: half }), (d) => d.application_id === half],
+    ["of a rare one", () => ({ application_id: rare }), (d) => d.application_id === rare],
+    ["of one that has none", () => ({ application_id: none }), () => false],
     [
       "of a subscription",
-      { application_id: "large", subscription_id: "large-1" },
-      "subscription_id = ?",
-      ["large-1"],
+      () => ({ application_id: half, subscription_id: subscriptionOf(half) }),
+      (d) => d.subscription_id === subscriptionOf(half),
     ],
     [
       "that failed",
-      { application_id: "large", status: "failed" },
-      "application_id = ? AND status = 'failed'",
-      ["large"],
+      () => ({ application_id: large, status: "failed" }),
+      (d) => d.application_id === large && d.status === "failed",
     ],
-    ["that expired", { application_id: "large", status: "expired" }, "status = 'expired'", []],
-    [
-      "that failed, of a subscription and type",
-      { application_id: "large", subscription_id: "large-2", status: "failed", type: "kicks.gifted" },
-      "subscription_id = ? AND status = 'failed' AND e.name = 'kicks.gifted'",
-      ["large-2"],
-    ],
+    ["that is pending", () => ({ status: "pending" }), (d) => d.status === "pending"],
+    ["that expired, which nothing did", () => ({ application_id: large, status: "expired" }), () => false],
     [
       "delivered, of a type",
-      { application_id: "small-3", status: "delivered", type: "channel.followed" },
-      "application_id = ? AND status = 'delivered' AND e.name = 'channel.followed'",
-      ["small-3"],
+      () => ({ application_id: half, status: "delivered", type: types[1] }),
+      (d) => d.application_id === half && d.status === "delivered" && d.type === types[1],
     ],
     [
       "since a time",
-      { application_id: "large", after: later },
-      "application_id = ? AND published_at >= ?",
-      ["large", later],
+      () => ({ application_id: large, after: middle }),
+      (d) => d.application_id === large && d.published_at >= middle,
     ],
     [
       "before a time",
-      { application_id: "small-1", before: later },
-      "application_id = ? AND published_at < ?",
-      ["small-1", later],
+      () => ({ application_id: half, before: middle }),
+      (d) => d.application_id === half && d.published_at < middle,
     ],
-    ["of all, that failed", { status: "failed" }, "status = 'failed'", []],
-    ["of a broadcaster who has none", { application_id: "large", broadcaster_user_id: 2 }, "1 = 0", []],
-  ])("%s", async (_, filter, where, values) => {
-    const { found } = await walk(filter);
-    expect(found.map(({ seq }) => seq)).toEqual(expected(where, ...values));
+    ["of all, that failed", () => ({ status: "failed" }), (d) => d.status === "failed"],
+    [
+      "of a broadcaster",
+      () => ({ application_id: large, broadcaster_user_id: 3 }),
+      (d) => d.application_id === large && d.broadcaster_user_id === 3,
+    ],
+  ])("a walk gives exactly what matches, in order, each once: %s", async (_, filter, isExpected) => {
+    const found = await loggedDeliveries(store, filter());
+    expect(found.map(({ seq }) => seq)).toEqual(log.filter(isExpected).map(({ seq }) => seq));
   });
-});
 
-test("one page looks only at a part of the log, and says where it goes on", async () => {
-  const none = { ...all, application_id: "large", broadcaster_user_id: 2 };
-  const page = await store.deliveries.page(none, null, 25);
-  expect(page.deliveries).toEqual([]);
-  expect(page.next).toBeGreaterThan(total / 2);
-  expect((await walk(none)).pages).toBeGreaterThan(5);
-});
+  test("the end is known: a full last page has nothing behind it", async () => {
+    const pageOf = (limit: number) =>
+      store.deliveries.page({ ...wholeLog, application_id: rare }, null, limit);
+    expect([(await pageOf(3)).deliveries.length, (await pageOf(3)).next]).toEqual([3, null]);
+    const part = await pageOf(2);
+    expect([part.deliveries.length, part.next === null]).toEqual([2, false]);
+  });
 
-test("the end is known: a full last page has nothing behind it", async () => {
-  const page = await store.deliveries.page({ ...all, application_id: "rare", status: null }, null, 3);
-  expect([page.deliveries.length, page.next]).toEqual([3, null]);
-  const part = await store.deliveries.page({ ...all, application_id: "rare", status: null }, null, 2);
-  expect([part.deliveries.length, part.next === null]).toEqual([2, false]);
-});
+  test("one page looks only at a part of the log, and says where it goes on", async () => {
+    const filter = { ...wholeLog, application_id: large, broadcaster_user_id: broadcasters + 2 };
+    const page = await store.deliveries.page(filter, null, 25);
+    expect(page.deliveries).toEqual([]);
+    expect(page.next).not.toBeNull();
+    expect(page.next).toBeLessThan(log.at(-1)?.seq ?? 0);
+  });
 
-describe("what waits is counted", () => {
-  test("for one subscription, and where there is more than is counted, at least its newest", async () => {
-    db.run("BEGIN");
-    db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 5 WHERE application_id = 'large'");
-    db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 0 WHERE application_id = 'small-3'");
-    for (const id of ["large-1", "small-3-0"]) {
-      db.run(
-        `INSERT INTO applications (id, name, client_secret_hash, webhook_secret, scopes, redirect_uris, created_at, updated_at)
-         VALUES (?, '', zeroblob(32), '', '[]', '[]', '', '')`,
-        [`app-${id}`],
-      );
-      db.run(
-        `INSERT INTO subscriptions (id, app_id, event, version, created_at, updated_at) VALUES (?, ?, '', 1, '', '')`,
-        [id, `app-${id}`],
-      );
+  test("shows an attempt as it was, and one delivery only to those who may see it", async () => {
+    const failed = log.find(({ status, application_id }) => status === "failed" && application_id === half);
+    const [shown] = (await loggedDeliveries(store, { application_id: half, status: "failed" })).slice(0, 1);
+    expect(shown).toMatchObject({ seq: failed?.seq, status: "failed", next_attempt_at: null });
+    expect(shown?.attempts).toEqual([attempt(500, shown?.finished_at ?? 0)]);
+    const id = shown?.id ?? "";
+    const { broadcaster_user_id: user } = failed ?? never();
+    const scopes = [
+      everything,
+      { application_id: half, broadcaster_user_id: null },
+      { application_id: half, broadcaster_user_id: user },
+      { application_id: large, broadcaster_user_id: null },
+      { application_id: null, broadcaster_user_id: user + 1 },
+    ];
+    const found = await Promise.all(scopes.map((scope) => store.deliveries.find(scope, id)));
+    expect(found.map((one) => one?.body ?? null)).toEqual(["{}", "{}", "{}", null, null]);
+    expect(await store.deliveries.find(everything, "unknown")).toBeNull();
+  });
+
+  test("what waits is counted for one subscription, with its oldest", async () => {
+    for (const application of [large, half]) {
+      const subscription = subscriptionOf(application);
+      const waiting = log.filter((d) => d.subscription_id === subscription && d.status === "pending");
+      expect(waiting.length).toBeGreaterThan(0);
+      expect(await store.deliveries.backlog(application, subscription)).toEqual({
+        pending: waiting.length,
+        oldest_pending_at: waiting[0]?.published_at ?? 0,
+      });
     }
-    db.run("COMMIT");
-    const counted = expected("subscription_id = 'small-3-0'").length;
-    const oldest =
-      from + Math.floor(((expected("subscription_id = 'small-3-0'").at(-1) ?? 0) - 1) / 10) * 100;
-    expect(await store.deliveries.backlog("small-3", "small-3-0")).toEqual({
-      pending: counted,
-      oldest_pending_at: oldest,
+    expect(await store.deliveries.backlog(large, "none")).toEqual({ pending: 0, oldest_pending_at: null });
+    expect(await store.deliveries.backlog(half, subscriptionOf(large))).toEqual({
+      pending: 0,
+      oldest_pending_at: null,
     });
-    const { pending, oldest_pending_at } = await store.deliveries.backlog("large", "large-1");
-    expect(pending).toBeGreaterThan(1_000);
-    expect(oldest_pending_at).toBeNumber();
-    expect(await store.deliveries.backlog("large", "none")).toEqual({ pending: 0, oldest_pending_at: null });
+  });
+
+  test("a stream gives all of an application, or of one broadcaster, in order, from any number on", async () => {
+    const read = async (application: string, after: number, user: number | null) => {
+      const found: number[] = [];
+      for (let from = after; ; ) {
+        const { deliveries, upTo, isAll } = await store.deliveries.streamed(application, from, user);
+        found.push(...deliveries.map(({ seq }) => seq));
+        expect(upTo).toBeGreaterThanOrEqual(deliveries.at(-1)?.seq ?? from);
+        if (isAll) return found;
+        from = upTo;
+      }
+    };
+    const seqsOf = (isExpected: (d: Expected) => boolean) => log.filter(isExpected).map(({ seq }) => seq);
+    expect(await read(large, 0, null)).toEqual(seqsOf((d) => d.application_id === large));
+    expect(await read(rare, 0, null)).toEqual(seqsOf((d) => d.application_id === rare));
+    const from = log[5_000]?.seq ?? 0;
+    expect(await read(half, from, 2)).toEqual(
+      seqsOf((d) => d.application_id === half && d.seq > from && d.broadcaster_user_id === 2),
+    );
+    const last = await store.deliveries.last();
+    expect(last).toBe(log.at(-1)?.seq ?? 0);
+    expect(await read(large, last, null)).toEqual([]);
+  });
+
+  test("the number of the last delivery before a time", async () => {
+    for (const time of [start, start + 1, middle, middle + 1, start + total * second]) {
+      const before = log.filter(({ published_at }) => published_at < time);
+      const after = log.find(({ published_at }) => published_at >= time);
+      const last = await store.deliveries.lastBefore(time);
+      // Where numbers have gaps, one of those between the two.
+      expect(last).toBeGreaterThanOrEqual(before.at(-1)?.seq ?? 0);
+      if (after) expect(last).toBeLessThan(after.seq);
+    }
   });
 });
+
+function attempt(status: number, at: number) {
+  const timings = { dnsMs: 0.5, connectMs: null, tlsMs: null, firstByteMs: 11.25 };
+  const response = 'a \0 and "quotes"\\';
+  const outcome = status < 300 ? "ok" : "status";
+  return { at, outcome, status, duration_ms: 12, timings, error: null, response };
+}
+
+function resultOf({ seq }: DueDelivery, chance: number, at: number): AttemptResult {
+  const rest = { seq, at, attempts: 1, extra_attempts: 0, generation: 0, resume_at: null };
+  if (chance < 0.02) {
+    return { ...rest, attempt: attempt(503, at), status: "pending", next_attempt_at: at + 5 * second };
+  }
+  const status = chance < 0.04 ? "failed" : "delivered";
+  return { ...rest, attempt: attempt(status === "failed" ? 500 : 204, at), status, next_attempt_at: null };
+}
+
+function never(): never {
+  throw new Error("this cannot be");
+}

@@ -20,24 +20,24 @@ export interface TestStore {
 
 interface StoreKind {
   readonly name: string;
-  /** In `beforeEach` or a test: an empty store. */
-  empty(): Promise<TestStore>;
+  /** In `beforeEach` or a test: an empty store; elsewhere, `after` is given what undoes it. */
+  empty(after?: (undo: () => Promise<unknown>) => void): Promise<TestStore>;
 }
 
 const sqlite: StoreKind = {
   name: "SQLite",
-  empty() {
+  empty(after = onTestFinished) {
     const { path, remove } = temporaryDirectory();
-    return opened({ open: async () => openStore(path), read: async () => openReader(path), remove });
+    return opened({ open: async () => openStore(path), read: async () => openReader(path), remove, after });
   },
 };
 
 const postgres: StoreKind = {
   name: "PostgreSQL",
-  async empty() {
+  async empty(after = onTestFinished) {
     const { url, drop: remove } = await emptyDatabase();
     const open = () => openPostgresStore(readConnectionUrl(url), { connections: 4 });
-    return opened({ open, read: open, remove });
+    return opened({ open, read: open, remove, after });
   },
 };
 
@@ -45,12 +45,13 @@ interface Opening {
   open(): Promise<Store>;
   read(): Promise<Store>;
   remove(): unknown;
+  after(undo: () => Promise<unknown>): void;
 }
 
-async function opened({ open, read, remove }: Opening): Promise<TestStore> {
+async function opened({ open, read, remove, after }: Opening): Promise<TestStore> {
   let store = await open();
   const readers: Store[] = [];
-  onTestFinished(async () => {
+  after(async () => {
     for (const one of [...readers, store]) await one.close();
     await remove();
   });

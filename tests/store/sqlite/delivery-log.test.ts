@@ -1,0 +1,176 @@
+import { Database } from "bun:sqlite";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { DeliveryFilter, DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { seededRandom } from "../../bench/support/random.ts";
+import { afterTests } from "../../support/after-tests.ts";
+import { writeDeliveries } from "../../support/delivery-rows.ts";
+import { testDirectory } from "../../support/server.ts";
+
+/*
+ * A log of some ten regions of the index, with an application that has half of it, one that has some, and one that has
+ * three deliveries far apart.
+ */
+
+const directory = testDirectory();
+const total = 40_000;
+const from = Date.parse("2026-01-14T16:00:00Z");
+let store: Store;
+let db: Database;
+
+beforeAll(async () => {
+  await openStore(directory).close();
+  db = new Database(join(directory, "onair.db"));
+  const random = seededRandom(1);
+  const rare = new Set([5, 20_000, 39_990]);
+  let n = 0;
+  const receiver = () => {
+    n++;
+    const application_id = rare.has(n) ? "rare" : random() < 0.5 ? "large" : `small-${n % 20}`;
+    return { application_id, subscription_id: `${application_id}-${n % 3}` };
+  };
+  writeDeliveries(db, { deliveries: total, perEvent: 10, from, everyMs: 100, receiver, random });
+  store = openStore(directory);
+});
+afterTests(async () => {
+  await store.close();
+  db.close();
+});
+
+const all: DeliveryFilter = {
+  application_id: null,
+  broadcaster_user_id: null,
+  subscription_id: null,
+  status: "delivered",
+  type: null,
+  after: null,
+  before: null,
+};
+
+/** Every delivery that a walk from page to page gives, and how many pages it took. */
+async function walk(filter: Partial<DeliveryFilter>, limit = 100) {
+  const found: DeliveryRecord[] = [];
+  let pages = 0;
+  for (let below: number | null = null; ; ) {
+    const { deliveries, next } = await store.deliveries.page(
+      { ...all, status: null, ...filter },
+      below,
+      limit,
+    );
+    found.push(...deliveries);
+    pages++;
+    expect(deliveries.length).toBeLessThanOrEqual(limit);
+    if (next === null) return { found, pages };
+    if (below !== null) expect(next).toBeLessThan(below);
+    below = next;
+  }
+}
+
+/** The same by one obvious question. */
+function expected(where: string, ...values: (string | number)[]): number[] {
+  const sql = `SELECT d.seq FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE ${where} ORDER BY d.seq DESC`;
+  return db
+    .query<{ seq: number }, (string | number)[]>(sql)
+    .all(...values)
+    .map(({ seq }) => seq);
+}
+
+describe("a walk gives exactly what matches, newest first, each once", () => {
+  const later = from + 150_000;
+  test.each<[string, Partial<DeliveryFilter>, string, (string | number)[]]>([
+    ["of a large application", { application_id: "large" }, "application_id = ?", ["large"]],
+    ["of a small one", { application_id: "small-7" }, "application_id = ?", ["small-7"]],
+    ["of a rare one", { application_id: "rare" }, "application_id = ?", ["rare"]],
+    ["of one that has none", { application_id: "none" }, "application_id = ?", ["none"]],
+    [
+      "of a subscription",
+      { application_id: "large", subscription_id: "large-1" },
+      "subscription_id = ?",
+      ["large-1"],
+    ],
+    [
+      "that failed",
+      { application_id: "large", status: "failed" },
+      "application_id = ? AND status = 'failed'",
+      ["large"],
+    ],
+    ["that expired", { application_id: "large", status: "expired" }, "status = 'expired'", []],
+    [
+      "that failed, of a subscription and type",
+      { application_id: "large", subscription_id: "large-2", status: "failed", type: "kicks.gifted" },
+      "subscription_id = ? AND status = 'failed' AND e.name = 'kicks.gifted'",
+      ["large-2"],
+    ],
+    [
+      "delivered, of a type",
+      { application_id: "small-3", status: "delivered", type: "channel.followed" },
+      "application_id = ? AND status = 'delivered' AND e.name = 'channel.followed'",
+      ["small-3"],
+    ],
+    [
+      "since a time",
+      { application_id: "large", after: later },
+      "application_id = ? AND published_at >= ?",
+      ["large", later],
+    ],
+    [
+      "before a time",
+      { application_id: "small-1", before: later },
+      "application_id = ? AND published_at < ?",
+      ["small-1", later],
+    ],
+    ["of all, that failed", { status: "failed" }, "status = 'failed'", []],
+    ["of a broadcaster who has none", { application_id: "large", broadcaster_user_id: 2 }, "1 = 0", []],
+  ])("%s", async (_, filter, where, values) => {
+    const { found } = await walk(filter);
+    expect(found.map(({ seq }) => seq)).toEqual(expected(where, ...values));
+  });
+});
+
+test("one page looks only at a part of the log, and says where it goes on", async () => {
+  const none = { ...all, application_id: "large", broadcaster_user_id: 2 };
+  const page = await store.deliveries.page(none, null, 25);
+  expect(page.deliveries).toEqual([]);
+  expect(page.next).toBeGreaterThan(total / 2);
+  expect((await walk(none)).pages).toBeGreaterThan(5);
+});
+
+test("the end is known: a full last page has nothing behind it", async () => {
+  const page = await store.deliveries.page({ ...all, application_id: "rare", status: null }, null, 3);
+  expect([page.deliveries.length, page.next]).toEqual([3, null]);
+  const part = await store.deliveries.page({ ...all, application_id: "rare", status: null }, null, 2);
+  expect([part.deliveries.length, part.next === null]).toEqual([2, false]);
+});
+
+describe("what waits is counted", () => {
+  test("for one subscription, and where there is more than is counted, at least its newest", async () => {
+    db.run("BEGIN");
+    db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 5 WHERE application_id = 'large'");
+    db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 0 WHERE application_id = 'small-3'");
+    for (const id of ["large-1", "small-3-0"]) {
+      db.run(
+        `INSERT INTO applications (id, name, client_secret_hash, webhook_secret, scopes, redirect_uris, created_at, updated_at)
+         VALUES (?, '', zeroblob(32), '', '[]', '[]', '', '')`,
+        [`app-${id}`],
+      );
+      db.run(
+        `INSERT INTO subscriptions (id, app_id, event, version, created_at, updated_at) VALUES (?, ?, '', 1, '', '')`,
+        [id, `app-${id}`],
+      );
+    }
+    db.run("COMMIT");
+    const counted = expected("subscription_id = 'small-3-0'").length;
+    const oldest =
+      from + Math.floor(((expected("subscription_id = 'small-3-0'").at(-1) ?? 0) - 1) / 10) * 100;
+    expect(await store.deliveries.backlog("small-3", "small-3-0")).toEqual({
+      pending: counted,
+      oldest_pending_at: oldest,
+    });
+    const { pending, oldest_pending_at } = await store.deliveries.backlog("large", "large-1");
+    expect(pending).toBeGreaterThan(1_000);
+    expect(oldest_pending_at).toBeNumber();
+    expect(await store.deliveries.backlog("large", "none")).toEqual({ pending: 0, oldest_pending_at: null });
+  });
+});

@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { StreamClient, streamPath } from "../support/event-stream.ts";
-import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { redirectUri, signInServer } from "../support/oauth.ts";
 import { event, publish, subscribe, subscriptionsPath } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import {
-  Clock,
-  json,
-  startServer,
-  type TestApplication,
-  type TestServer,
-  testServer,
-} from "../support/server.ts";
+import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -25,7 +17,7 @@ const followed = "channel.followed";
 const receivers: Receiver[] = [];
 const clients: StreamClient[] = [];
 
-const server = await testServer({ args: ["--login-url", loginUrl], users });
+const { server, userTokens } = await signInServer();
 afterAll(async () => {
   for (const client of clients) client.close();
   for (const receiver of receivers) await receiver.stop();
@@ -41,7 +33,7 @@ async function inUse() {
     webhook_url: receiver.url,
     redirect_uris: [redirectUri],
   });
-  const { access_token: userToken } = await userTokens(server, app);
+  const { access_token: userToken } = await userTokens(app);
   await subscribe(server, app, [followed]);
   const streams = [
     new StreamClient(server, app.token, [followed]),

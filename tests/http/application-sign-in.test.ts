@@ -1,41 +1,27 @@
 import { describe, expect, test } from "bun:test";
 import { hour } from "../../src/domain/time.ts";
-import {
-  authorizationRequest,
-  Browser,
-  codeFor,
-  credentials,
-  form,
-  loginUrl,
-  redeem,
-  redirectUri,
-  refresh,
-  userTokens,
-} from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, refusal, type TestApplication, testServer } from "../support/server.ts";
+import { authorizationRequest, Browser, credentials, signInServer } from "../support/oauth.ts";
+import { Clock, json, refusal, type TestApplication } from "../support/server.ts";
 
 const clock = new Clock();
 
 /** What a change of an application means for those who sign in to it. */
-const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
+const { server, codeFor, form, newApp, redeem, refresh, userTokens, works } = await signInServer({ clock });
 
-const newApp = (fields: object = {}) => server.application({ redirect_uris: [redirectUri], ...fields });
 const change = (app: TestApplication, fields: object) =>
   server.admin("PATCH", `/admin/v1/applications/${app.id}`, fields);
-const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
 const open = (app: TestApplication) => new Browser(server).open(authorizationRequest(app.client_id));
 
 describe.each(["confidential", "public"])("a %s application that is disabled", (client_type) => {
   test("can neither sign anybody in nor use what it has, until it is enabled again", async () => {
     const app = await newApp({ client_type });
-    const [code, tokens] = [await codeFor(server, app), await userTokens(server, app)];
+    const [code, tokens] = [await codeFor(app), await userTokens(app)];
     expect(await works(tokens.access_token)).toBe(true);
     expect((await change(app, { disabled: true })).status).toBe(200);
 
     expect(await open(app)).toMatchObject({ status: 400, location: "" });
     expect(await works(tokens.access_token)).toBe(false);
-    const refusals = [await redeem(server, app, code), await refresh(server, app, tokens.refresh_token)];
+    const refusals = [await redeem(app, code), await refresh(app, tokens.refresh_token)];
     expect(refusals.map(({ status, body }) => [status, body.error])).toEqual([
       [401, "invalid_client"],
       [401, "invalid_client"],
@@ -43,51 +29,51 @@ describe.each(["confidential", "public"])("a %s application that is disabled", (
 
     await change(app, { disabled: false });
     expect(await works(tokens.access_token)).toBe(true);
-    expect((await redeem(server, app, code)).status).toBe(200);
-    expect((await refresh(server, app, tokens.refresh_token)).status).toBe(200);
+    expect((await redeem(app, code)).status).toBe(200);
+    expect((await refresh(app, tokens.refresh_token)).status).toBe(200);
   });
 });
 
 test("an application that is deleted takes along codes and tokens", async () => {
   const [app, other] = [await newApp(), await newApp()];
-  const [code, tokens] = [await codeFor(server, app), await userTokens(server, app)];
+  const [code, tokens] = [await codeFor(app), await userTokens(app)];
   expect(await works(tokens.access_token)).toBe(true);
   expect((await server.admin("DELETE", `/admin/v1/applications/${app.id}`)).status).toBe(204);
   expect(await works(tokens.access_token)).toBe(false);
-  expect((await redeem(server, app, code)).status).toBe(401);
-  expect((await redeem(server, other, code)).body.error).toBe("invalid_grant");
-  expect((await refresh(server, other, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  expect((await redeem(app, code)).status).toBe(401);
+  expect((await redeem(other, code)).body.error).toBe("invalid_grant");
+  expect((await refresh(other, tokens.refresh_token)).body.error).toBe("invalid_grant");
 });
 
 test("a user who is deleted takes along codes, tokens and consents", async () => {
   await server.load("users", [{ id: 77, username: "leaving" }]);
   const app = await newApp();
-  const code = await codeFor(server, app, { userId: 77 });
-  const tokens = await userTokens(server, app, { userId: 77 });
+  const code = await codeFor(app, { userId: 77 });
+  const tokens = await userTokens(app, { userId: 77 });
   expect(await works(tokens.access_token)).toBe(true);
   await server.admin("DELETE", "/admin/v1/users/77");
   expect(await works(tokens.access_token)).toBe(false);
-  expect((await redeem(server, app, code)).body.error).toBe("invalid_grant");
-  expect((await refresh(server, app, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  expect((await redeem(app, code)).body.error).toBe("invalid_grant");
+  expect((await refresh(app, tokens.refresh_token)).body.error).toBe("invalid_grant");
 });
 
 test("revoking all tokens of an application ends codes and refresh tokens, too", async () => {
   const [app, other] = [await newApp(), await newApp()];
-  const [code, tokens] = [await codeFor(server, app), await userTokens(server, app)];
-  const bystander = await userTokens(server, other);
+  const [code, tokens] = [await codeFor(app), await userTokens(app)];
+  const bystander = await userTokens(other);
   await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
   expect(await works(tokens.access_token)).toBe(false);
-  expect((await refresh(server, app, tokens.refresh_token)).body.error).toBe("invalid_grant");
-  expect((await redeem(server, app, code)).body.error).toBe("invalid_grant");
-  expect((await refresh(server, other, bystander.refresh_token)).status).toBe(200);
+  expect((await refresh(app, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  expect((await redeem(app, code)).body.error).toBe("invalid_grant");
+  expect((await refresh(other, bystander.refresh_token)).status).toBe(200);
 });
 
 test("scopes that are taken from an application are taken from the tokens of its users", async () => {
   const app = await newApp();
-  const tokens = await userTokens(server, app);
+  const tokens = await userTokens(app);
   await change(app, { scopes: ["events:subscribe"] });
   expect((await server.get("/public/v1/users/xqcow", tokens.access_token)).status).toBe(403);
-  const { body } = await refresh(server, app, tokens.refresh_token);
+  const { body } = await refresh(app, tokens.refresh_token);
   expect((await server.get("/public/v1/users/xqcow", body.access_token)).status).toBe(403);
 });
 
@@ -99,7 +85,7 @@ test("RFC 6749, section 2.3.1: both client secrets are good while a rotation ove
   const { client_secret } = await json<{ client_secret: string }>(rotated);
   const status = async (secret: string) => {
     const fields = { grant_type: "client_credentials", ...credentials(app), client_secret: secret };
-    return (await form(server, "/oauth/token", fields)).status;
+    return (await form("/oauth/token", fields)).status;
   };
   expect([await status(app.client_secret), await status(client_secret)]).toEqual([200, 200]);
   clock.advance(hour);
@@ -112,7 +98,7 @@ describe("a public application", () => {
     expect(await refusal(server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {}))).toEqual(
       [409, "conflict"],
     );
-    expect((await refresh(server, app, (await userTokens(server, app)).refresh_token)).status).toBe(200);
+    expect((await refresh(app, (await userTokens(app)).refresh_token)).status).toBe(200);
   });
 
   test("stays what it is, and its redirect URIs are checked by that", async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { redirectUri, signInServer } from "../support/oauth.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -13,7 +12,7 @@ import { until } from "../support/until.ts";
 
 const path = "/public/v1/application";
 const clock = new Clock();
-const server = await testServer({ clock, args: ["--login-url", loginUrl, "--rate-limit", "100000"], users });
+const { server, userTokens } = await signInServer({ clock, args: ["--rate-limit", "100000"] });
 
 /** Answers with these statuses in turn, and then with 204. */
 const receiver = (...statuses: readonly number[]) =>
@@ -171,7 +170,7 @@ describe("who may call it", () => {
       redirect_uris: [redirectUri],
       webhook_url: "https://bot.example/hook",
     });
-    const { access_token } = await userTokens(server, app);
+    const { access_token } = await userTokens(app);
     const answer = await call(method, to, body, access_token);
     expect(answer.status).toBe(403);
     expect(await json<Problem>(answer)).toMatchObject({

@@ -1,27 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
-import {
-  accept,
-  authorizationRequest,
-  Browser,
-  challengeFor,
-  codeFor,
-  loginUrl,
-  redeem,
-  redirectUri,
-  refresh,
-  userTokens,
-} from "../support/oauth.ts";
+import { authorizationRequest, Browser, challengeFor, redirectUri, signInServer } from "../support/oauth.ts";
 import { settled } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
+import { Clock, json, type TestApplication } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
+const { server, accept, codeFor, redeem, refresh, userTokens, works } = await signInServer({ clock });
 
 const newApp = () => server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/" });
-const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
 const subscriptionsPath = "/public/v1/events/subscriptions";
 const listed = async (userId: number) =>
   (await json<{ data: object[] }>(await server.admin("GET", `/admin/v1/users/${userId}/consents`))).data;
@@ -37,10 +24,10 @@ async function subscribers(application: TestApplication): Promise<unknown[]> {
 test("a user's consents are listed, with what was granted over time", async () => {
   const [first, second] = [await newApp(), await newApp()];
   const created_at = isoTime(clock.ms);
-  await codeFor(server, first, { userId: 1003, consent: { scopes: ["users:read"] } });
-  await codeFor(server, second, { userId: 1003 });
+  await codeFor(first, { userId: 1003, consent: { scopes: ["users:read"] } });
+  await codeFor(second, { userId: 1003 });
   clock.advance(minute);
-  await codeFor(server, first, { userId: 1003, consent: { scopes: ["events:subscribe"] } });
+  await codeFor(first, { userId: 1003, consent: { scopes: ["events:subscribe"] } });
   const scopes = ["users:read", "events:subscribe"];
   expect(await listed(1003)).toEqual([
     { application_id: first.id, application_name: "Test", scopes, created_at, updated_at: isoTime(clock.ms) },
@@ -53,11 +40,11 @@ test("a consent counts from when the browser is back, and one that shall not be 
   const app = await newApp();
   const browser = new Browser(server);
   const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-  const back = await accept(server, challenge, { user_id: 1029 });
+  const back = await accept(challenge, { user_id: 1029 });
   expect(await listed(1029)).toEqual([]);
   await browser.open(back);
   expect(await listed(1029)).toHaveLength(1);
-  await codeFor(server, app, { userId: 1121, consent: { remember: false } });
+  await codeFor(app, { userId: 1121, consent: { remember: false } });
   expect(await listed(1121)).toEqual([]);
 });
 
@@ -70,9 +57,9 @@ test("an unknown user is 404, and an id that is none 400", async () => {
 describe("revoking a consent", () => {
   test("ends the application's tokens and subscriptions for that user at once, and nothing else", async () => {
     const [app, bystander] = [await newApp(), await newApp()];
-    const theirs = await userTokens(server, app, { userId: 1001 });
-    const others = await userTokens(server, app, { userId: 1002 });
-    const elsewhere = await userTokens(server, bystander, { userId: 1001 });
+    const theirs = await userTokens(app, { userId: 1001 });
+    const others = await userTokens(app, { userId: 1002 });
+    const elsewhere = await userTokens(bystander, { userId: 1001 });
     const events = [{ name: "channel.followed", version: 1 }];
     for (const { access_token } of [theirs, others, elsewhere]) {
       expect((await server.post(subscriptionsPath, { events }, access_token)).status).toBe(200);
@@ -81,7 +68,7 @@ describe("revoking a consent", () => {
 
     expect((await revoke(1001, app)).status).toBe(204);
     expect(await works(theirs.access_token)).toBe(false);
-    expect((await refresh(server, app, theirs.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(app, theirs.refresh_token)).body.error).toBe("invalid_grant");
     expect(await subscribers(app)).toEqual([1002]);
     expect(await listed(1001)).not.toContainEqual(expect.objectContaining({ application_id: app.id }));
 
@@ -93,7 +80,7 @@ describe("revoking a consent", () => {
 
   test("cancels the deliveries that are pending", async () => {
     const app = await newApp();
-    const { access_token } = await userTokens(server, app, { userId: 1001 });
+    const { access_token } = await userTokens(app, { userId: 1001 });
     await server.post(
       subscriptionsPath,
       { events: [{ name: "channel.followed", version: 1 }] },
@@ -119,18 +106,18 @@ describe("revoking a consent", () => {
 
   test("ends a code that was not used yet, and a login that was accepted", async () => {
     const app = await newApp();
-    const code = await codeFor(server, app);
+    const code = await codeFor(app);
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-    const back = await accept(server, challenge, { user_id: 1001 });
+    const back = await accept(challenge, { user_id: 1001 });
     await revoke(1001, app);
-    expect((await redeem(server, app, code)).body.error).toBe("invalid_grant");
+    expect((await redeem(app, code)).body.error).toBe("invalid_grant");
     expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
   });
 
   test("of tokens whose consent was not remembered works as well", async () => {
     const app = await newApp();
-    const { access_token } = await userTokens(server, app, { consent: { remember: false } });
+    const { access_token } = await userTokens(app, { consent: { remember: false } });
     expect(await works(access_token)).toBe(true);
     await revoke(1001, app);
     expect(await works(access_token)).toBe(false);

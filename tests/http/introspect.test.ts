@@ -1,26 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { hour, minute } from "../../src/domain/time.ts";
-import {
-  codeFor,
-  credentials,
-  type Fields,
-  form,
-  loginUrl,
-  redirectUri,
-  refresh,
-  userTokens,
-} from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, testServer } from "../support/server.ts";
+import { credentials, type Fields, redirectUri, signInServer } from "../support/oauth.ts";
+import { Clock } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
-const app = await server.application({ redirect_uris: [redirectUri] });
-const other = await server.application({ redirect_uris: [redirectUri] });
+const { server, codeFor, form, newApp, refresh, userTokens } = await signInServer({ clock });
+const app = await newApp();
+const other = await newApp();
 
 const introspect = (token: string | null, application = app, fields: Fields = {}) =>
-  form(server, "/oauth/introspect", { ...credentials(application), token, ...fields });
+  form("/oauth/introspect", { ...credentials(application), token, ...fields });
 
 describe("RFC 7662, section 2.2: the answer", () => {
   test("tells what a token of the application is good for", async () => {
@@ -38,7 +28,7 @@ describe("RFC 7662, section 2.2: the answer", () => {
   });
 
   test("tells the user of a token that has one, and knows refresh tokens", async () => {
-    const { access_token, refresh_token } = await userTokens(server, app);
+    const { access_token, refresh_token } = await userTokens(app);
     const common = {
       active: true,
       scope: "users:read events:subscribe",
@@ -58,19 +48,19 @@ describe("RFC 7662, section 2.2: the answer", () => {
   test.each<[string, () => Promise<string>]>([
     ["an unknown token", async () => "unknown"],
     ["a token of another application", async () => other.token],
-    ["a code", () => codeFor(server, app)],
+    ["a code", () => codeFor(app)],
     [
       "a revoked token",
       async () => {
-        const { access_token } = await userTokens(server, app);
-        await form(server, "/oauth/revoke", { ...credentials(app), token: access_token });
+        const { access_token } = await userTokens(app);
+        await form("/oauth/revoke", { ...credentials(app), token: access_token });
         return access_token;
       },
     ],
     [
       "an expired token",
       async () => {
-        const { access_token } = await userTokens(server, app);
+        const { access_token } = await userTokens(app);
         clock.advance(2 * hour);
         return access_token;
       },
@@ -78,8 +68,8 @@ describe("RFC 7662, section 2.2: the answer", () => {
     [
       "a refresh token whose grace is over",
       async () => {
-        const { refresh_token } = await userTokens(server, app);
-        await refresh(server, app, refresh_token);
+        const { refresh_token } = await userTokens(app);
+        await refresh(app, refresh_token);
         clock.advance(minute);
         return refresh_token;
       },
@@ -102,7 +92,7 @@ describe("RFC 7662, section 2.1 and 2.3: is refused", () => {
 
   test("to a public client, which cannot authenticate", async () => {
     const publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
-    const { access_token } = await userTokens(server, publicClient);
+    const { access_token } = await userTokens(publicClient);
     const { status, body } = await introspect(access_token, publicClient);
     expect([status, body.error]).toEqual([401, "invalid_client"]);
   });
@@ -110,7 +100,7 @@ describe("RFC 7662, section 2.1 and 2.3: is refused", () => {
 
 test("a bearer token beside the client's credentials is ignored", async () => {
   const fields = { ...credentials(app), token: app.token };
-  const { status, body } = await form(server, "/oauth/introspect", fields, {
+  const { status, body } = await form("/oauth/introspect", fields, {
     authorization: `Bearer ${app.token}`,
   });
   expect([status, body as object]).toEqual([200, expect.objectContaining({ active: true })]);
@@ -118,16 +108,16 @@ test("a bearer token beside the client's credentials is ignored", async () => {
 
 test("scopes are shown in the spelling in which they were asked for", async () => {
   const fields = { grant_type: "client_credentials", ...credentials(app), scope: "user:read" };
-  const { access_token } = (await form(server, "/oauth/token", fields)).body;
+  const { access_token } = (await form("/oauth/token", fields)).body;
   expect((await introspect(access_token)).body.scope).toBe("user:read");
-  const tokens = await userTokens(server, app, { fields: { scope: "events:subscribe user:read" } });
+  const tokens = await userTokens(app, { fields: { scope: "events:subscribe user:read" } });
   expect((await introspect(tokens.access_token)).body.scope).toBe("events:subscribe user:read");
   expect((await introspect(tokens.refresh_token)).body.scope).toBe("events:subscribe user:read");
 });
 
 test("a scope that the application has lost is not shown, and is again once it is back", async () => {
-  const changing = await server.application({ redirect_uris: [redirectUri] });
-  const tokens = await userTokens(server, changing, { fields: { scope: "user:read events:subscribe" } });
+  const changing = await newApp();
+  const tokens = await userTokens(changing, { fields: { scope: "user:read events:subscribe" } });
   const change = (scopes: string[]) =>
     server.admin("PATCH", `/admin/v1/applications/${changing.id}`, { scopes });
   const shown = async () => {
@@ -138,7 +128,7 @@ test("a scope that the application has lost is not shown, and is again once it i
   };
   await change(["users:read"]);
   expect(await shown()).toEqual(["users:read", "user:read", "user:read"]);
-  const refreshed = await refresh(server, changing, tokens.refresh_token);
+  const refreshed = await refresh(changing, tokens.refresh_token);
   expect(refreshed.body.scope).toBe("user:read");
   await change([]);
   expect(await shown()).toEqual([undefined, undefined, undefined] as never);

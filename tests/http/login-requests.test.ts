@@ -1,22 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
 import {
-  accept,
   authorizationRequest,
   Browser,
   challengeFor,
-  codeFor,
   type Fields,
-  loginUrl,
   parameter,
   redirectUri,
+  signInServer,
 } from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, testServer } from "../support/server.ts";
+import { Clock, json } from "../support/server.ts";
 
 const clock = new Clock();
 
-const server = await testServer({ clock, args: ["--login-url", loginUrl], users });
+const { server, accept, codeFor, newApp } = await signInServer({ clock });
 const app = await server.application({ name: "Chat bot", redirect_uris: [redirectUri] });
 
 const path = (challenge: string, rest = "") => `/admin/v1/login-requests/${challenge}${rest}`;
@@ -51,14 +48,14 @@ describe("GET", () => {
   });
 
   test("with a user_id also tells what that user has allowed before", async () => {
-    const bot = await server.application({ redirect_uris: [redirectUri] });
+    const bot = await newApp();
     const remembered = async (userId: number) =>
       (await call("GET", path(await newChallenge({}, bot), `?user_id=${userId}`))).body.remembered_scopes;
     expect(await remembered(1001)).toEqual([]);
-    await codeFor(server, bot, { consent: { scopes: ["users:read"] } });
+    await codeFor(bot, { consent: { scopes: ["users:read"] } });
     expect(await remembered(1001)).toEqual(["users:read"]);
     expect(await remembered(1002)).toEqual([]);
-    await codeFor(server, bot, { consent: { scopes: ["events:subscribe"] } });
+    await codeFor(bot, { consent: { scopes: ["events:subscribe"] } });
     expect(await remembered(1001)).toEqual(["users:read", "events:subscribe"]);
   });
 
@@ -68,7 +65,7 @@ describe("GET", () => {
       redirect_uris: [redirect_uri, redirectUri],
       client_type: "public",
     });
-    await codeFor(server, bot, { fields: { redirect_uri: "http://127.0.0.1:5123/callback" } });
+    await codeFor(bot, { fields: { redirect_uri: "http://127.0.0.1:5123/callback" } });
     for (const [uri, scopes] of [
       [redirect_uri, []],
       [redirectUri, ["users:read", "events:subscribe"]],
@@ -80,8 +77,8 @@ describe("GET", () => {
   });
 
   test("a consent that was not to be remembered is not", async () => {
-    const bot = await server.application({ redirect_uris: [redirectUri] });
-    await codeFor(server, bot, { consent: { remember: false } });
+    const bot = await newApp();
+    await codeFor(bot, { consent: { remember: false } });
     const { body } = await call("GET", path(await newChallenge({}, bot), "?user_id=1001"));
     expect(body.remembered_scopes).toEqual([]);
   });
@@ -91,7 +88,7 @@ describe("PUT …/accept", () => {
   test("may grant fewer scopes than were asked for", async () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-    const back = await accept(server, challenge, { user_id: 1001, scopes: ["user:read"] });
+    const back = await accept(challenge, { user_id: 1001, scopes: ["user:read"] });
     expect(parameter((await browser.open(back)).location, "code")).not.toBe("");
   });
 
@@ -145,7 +142,7 @@ describe("a challenge", () => {
   test.each(actions)("of a browser that has been back: %s%s is 404", async (method, rest, body) => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-    await browser.open(await accept(server, challenge, { user_id: 1001 }));
+    await browser.open(await accept(challenge, { user_id: 1001 }));
     expect((await call(method, path(challenge, rest), body)).status).toBe(404);
   });
 

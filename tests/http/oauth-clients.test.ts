@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as oauth from "oauth4webapi";
-import { accept, Browser, loginUrl, parameter } from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { type TestApplication, testServer } from "../support/server.ts";
+import { Browser, parameter, signInServer } from "../support/oauth.ts";
+import type { TestApplication } from "../support/server.ts";
 
 /*
  * The library oauth4webapi, as it is, against a running server. It checks each answer itself and throws where one is
@@ -13,7 +12,7 @@ const http = { [oauth.allowInsecureRequests]: true };
 const web = "https://app.example/callback";
 const native = "http://127.0.0.1:51234/callback";
 
-const server = await testServer({ args: ["--login-url", loginUrl], users });
+const { server, accept } = await signInServer();
 const url = new URL(server.app.publicUrl);
 const found = await oauth.discoveryRequest(url, { ...http, algorithm: "oauth2" });
 const issuer = await oauth.processDiscoveryResponse(url, found);
@@ -57,7 +56,7 @@ async function authorize(client: oauth.Client, redirectUri: string, answer: "acc
   const browser = new Browser(server);
   const challenge = parameter((await browser.open(url.href)).location, "login_challenge");
   let back: string;
-  if (answer === "accept") back = await accept(server, challenge, { user_id: 1001 });
+  if (answer === "accept") back = await accept(challenge, { user_id: 1001 });
   else {
     const rejected = await server.admin("PUT", `/admin/v1/login-requests/${challenge}/reject`, {});
     back = ((await rejected.json()) as { redirect_to: string }).redirect_to;

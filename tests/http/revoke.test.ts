@@ -1,23 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import {
-  credentials,
-  type Fields,
-  form,
-  loginUrl,
-  redirectUri,
-  refresh,
-  userTokens,
-} from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { testServer } from "../support/server.ts";
+import { credentials, type Fields, redirectUri, signInServer } from "../support/oauth.ts";
 
-const server = await testServer({ args: ["--login-url", loginUrl], users });
-const app = await server.application({ redirect_uris: [redirectUri] });
+const { server, form, newApp, refresh, userTokens, works } = await signInServer();
+const app = await newApp();
 const publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
 
-const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
 const revoke = (token: string | null, application = app, fields: Fields = {}) =>
-  form(server, "/oauth/revoke", { ...credentials(application), token, ...fields });
+  form("/oauth/revoke", { ...credentials(application), token, ...fields });
 
 describe("RFC 7009, section 2.1: revoking", () => {
   test("an access token of an application ends it at once, and only it", async () => {
@@ -33,29 +22,29 @@ describe("RFC 7009, section 2.1: revoking", () => {
   });
 
   test("an access token of a user leaves its refresh token", async () => {
-    const { access_token, refresh_token } = await userTokens(server, app);
+    const { access_token, refresh_token } = await userTokens(app);
     expect(await works(access_token)).toBe(true);
     expect((await revoke(access_token)).status).toBe(200);
     expect(await works(access_token)).toBe(false);
-    expect((await refresh(server, app, refresh_token)).status).toBe(200);
+    expect((await refresh(app, refresh_token)).status).toBe(200);
   });
 
   test.each(["a confidential", "a public"])("a refresh token of %s client ends its family", async (which) => {
     const application = which === "a public" ? publicClient : app;
-    const first = await userTokens(server, application);
-    const { body } = await refresh(server, application, first.refresh_token);
-    const other = await userTokens(server, application);
+    const first = await userTokens(application);
+    const { body } = await refresh(application, first.refresh_token);
+    const other = await userTokens(application);
     expect(await works(body.access_token)).toBe(true);
     expect((await revoke(body.refresh_token, application)).status).toBe(200);
     expect([await works(first.access_token), await works(body.access_token)]).toEqual([false, false]);
-    expect((await refresh(server, application, first.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(application, first.refresh_token)).body.error).toBe("invalid_grant");
     expect(await works(other.access_token)).toBe(true);
   });
 
   test.each(["access_token", "refresh_token", "no_such_hint"])(
     "token_type_hint %s is only a hint",
     async (hint) => {
-      const { access_token } = await userTokens(server, app);
+      const { access_token } = await userTokens(app);
       expect((await revoke(access_token, app, { token_type_hint: hint })).status).toBe(200);
       expect(await works(access_token)).toBe(false);
     },
@@ -64,19 +53,19 @@ describe("RFC 7009, section 2.1: revoking", () => {
 
 describe("RFC 7009, section 2.2", () => {
   test("a token that is unknown or revoked already is no error", async () => {
-    const { refresh_token } = await userTokens(server, app);
+    const { refresh_token } = await userTokens(app);
     for (const token of ["unknown", refresh_token, refresh_token])
       expect((await revoke(token)).status).toBe(200);
   });
 
   test("a token of another client is refused and stays good", async () => {
-    const { access_token, refresh_token } = await userTokens(server, app);
+    const { access_token, refresh_token } = await userTokens(app);
     for (const token of [access_token, refresh_token]) {
       const { status, body } = await revoke(token, publicClient);
       expect([status, body.error]).toEqual([400, "invalid_grant"]);
     }
     expect(await works(access_token)).toBe(true);
-    expect((await refresh(server, app, refresh_token)).status).toBe(200);
+    expect((await refresh(app, refresh_token)).status).toBe(200);
   });
 });
 
@@ -87,7 +76,7 @@ describe("RFC 7009, section 2.2.1: is refused", () => {
     ["without the secret", { client_secret: null }, 401, "invalid_client"],
     ["without a client", { client_id: null, client_secret: null }, 401, "invalid_client"],
   ])("%s, and the token stays good", async (_, fields, status, error) => {
-    const { access_token } = await userTokens(server, app);
+    const { access_token } = await userTokens(app);
     const answer = await revoke(access_token, app, fields);
     expect([answer.status, answer.body.error]).toEqual([status, error]);
     expect(await works(access_token)).toBe(true);
@@ -103,6 +92,6 @@ test("a bearer token beside the client's credentials is ignored", async () => {
   const { client_id, client_secret, token } = await server.application();
   const fields = { client_id, client_secret, token };
   const authorization = `Bearer ${token}`;
-  expect((await form(server, "/oauth/revoke", fields, { authorization })).status).toBe(200);
+  expect((await form("/oauth/revoke", fields, { authorization })).status).toBe(200);
   expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(401);
 });

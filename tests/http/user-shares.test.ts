@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { streamPath } from "../support/event-stream.ts";
-import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { redirectUri, signInServer } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { Clock, json, testServer } from "../support/server.ts";
+import { Clock, json } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -15,7 +15,7 @@ const clock = new Clock();
 const tokens: string[] = [];
 
 // A share of 2 for each user, of 30 for all of them, and of 30 for the application.
-const server = await testServer({ clock, args: ["--stream-limit", "30", "--login-url", loginUrl], users });
+const { server, userTokens } = await signInServer({ clock, args: ["--stream-limit", "30"] });
 const receiver = testReceiver();
 const app = await server.application({
   delivery: "both",
@@ -23,7 +23,7 @@ const app = await server.application({
   redirect_uris: [redirectUri],
 });
 for (const user of users.slice(0, 20)) {
-  tokens.push((await userTokens(server, app, { userId: user.id })).access_token);
+  tokens.push((await userTokens(app, { userId: user.id })).access_token);
 }
 beforeEach(() => clock.advance(60_000));
 

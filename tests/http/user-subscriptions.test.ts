@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { json, type TestApplication, testServer } from "../support/server.ts";
+import { redirectUri, signInServer } from "../support/oauth.ts";
+import { json, type TestApplication } from "../support/server.ts";
 
 let app: TestApplication;
 let token: string;
@@ -9,7 +8,7 @@ const path = "/public/v1/events/subscriptions";
 const follow = { name: "channel.followed", version: 1 };
 
 /** Event subscriptions with the token of a user: section 4.3 of the public document, "authenticated user". */
-const server = await testServer({ args: ["--login-url", loginUrl], users });
+const { server, newApp, userTokens } = await signInServer();
 
 interface Row {
   readonly id: string;
@@ -31,7 +30,7 @@ const remove = (ids: string[], as: string) =>
 /** An application that has subscribed to user 1002 by itself and has a token of user 1001. */
 async function setUp(): Promise<{ own: string; others: string }> {
   app = await server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/hook" });
-  token = (await userTokens(server, app)).access_token;
+  token = (await userTokens(app)).access_token;
   const others = (await subscribe({ broadcaster_user_id: 1002 }, app.token)).id;
   return { own: (await subscribe({})).id, others };
 }
@@ -66,7 +65,7 @@ describe("POST", () => {
 
   test("needs the scope events:subscribe from the user", async () => {
     await setUp();
-    const reader = await userTokens(server, app, { consent: { scopes: ["users:read"] } });
+    const reader = await userTokens(app, { consent: { scopes: ["users:read"] } });
     const refused = await server.post(path, { events: [follow] }, reader.access_token);
     expect(refused.status).toBe(403);
     expect((await server.get(path, reader.access_token)).status).toBe(403);
@@ -79,8 +78,8 @@ test("GET shows the subscriptions of the user; the application sees them all", a
     [own, 1001],
   ]);
   expect((await listed(app.token)).map(({ id }) => id)).toEqual([others, own]);
-  const elsewhere = await server.application({ redirect_uris: [redirectUri] });
-  expect(await listed((await userTokens(server, elsewhere)).access_token)).toEqual([]);
+  const elsewhere = await newApp();
+  expect(await listed((await userTokens(elsewhere)).access_token)).toEqual([]);
 });
 
 describe("DELETE", () => {

@@ -7,30 +7,25 @@ import {
   authorizationRequest,
   Browser,
   challengeFor,
-  codeFor,
   codeVerifier,
   credentials,
   type Fields,
-  form,
-  loginUrl,
-  redeem,
   redirectUri,
-  refresh,
-  userTokens,
+  signInServer,
 } from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, testDirectory, testServer } from "../support/server.ts";
+import { Clock, json, testDirectory } from "../support/server.ts";
 
 const clock = new Clock();
 const data = testDirectory();
 
-const server = await testServer({ clock, data, args: ["--login-url", loginUrl], users });
-const redirect_uris = [redirectUri];
-const confidential = await server.application({ redirect_uris });
-const publicClient = await server.application({ redirect_uris, client_type: "public" });
-const other = await server.application({ redirect_uris });
+const { server, codeFor, form, newApp, redeem, refresh, userTokens, works } = await signInServer({
+  clock,
+  data,
+});
+const confidential = await newApp();
+const publicClient = await newApp({ client_type: "public" });
+const other = await newApp();
 
-const works = async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200;
 const applications = [
   ["a confidential client", () => confidential],
   ["a public client", () => publicClient],
@@ -38,11 +33,7 @@ const applications = [
 
 describe.each(applications)("RFC 6749, section 4.1.3 and 4.1.4: %s", (_, application) => {
   test("gets tokens of the user for a code", async () => {
-    const { status, headers, body } = await redeem(
-      server,
-      application(),
-      await codeFor(server, application()),
-    );
+    const { status, headers, body } = await redeem(application(), await codeFor(application()));
     expect(status).toBe(200);
     expect(body).toEqual({
       access_token: expect.stringMatching(/^onair_at_[A-Za-z0-9_-]{43}$/),
@@ -58,8 +49,8 @@ describe.each(applications)("RFC 6749, section 4.1.3 and 4.1.4: %s", (_, applica
   });
 
   test("needs no redirect_uri beside the verifier", async () => {
-    const code = await codeFor(server, application());
-    expect((await redeem(server, application(), code, { redirect_uri: null })).status).toBe(200);
+    const code = await codeFor(application());
+    expect((await redeem(application(), code, { redirect_uri: null })).status).toBe(200);
   });
 
   test.each<[string, Fields, string]>([
@@ -70,51 +61,51 @@ describe.each(applications)("RFC 6749, section 4.1.3 and 4.1.4: %s", (_, applica
     ["an unknown code", { code: `onair_ac_${"A".repeat(43)}` }, "invalid_grant"],
     ["no code", { code: null }, "invalid_request"],
   ])("gets nothing for %s, and the code stays good", async (_, fields, error) => {
-    const code = await codeFor(server, application());
-    const refused = await redeem(server, application(), code, fields);
+    const code = await codeFor(application());
+    const refused = await redeem(application(), code, fields);
     expect([refused.status, refused.body.error]).toEqual([400, error]);
     expect(refused.body.access_token).toBeUndefined();
-    expect((await redeem(server, application(), code)).status).toBe(200);
+    expect((await redeem(application(), code)).status).toBe(200);
   });
 
   test("gets nothing for the code of another client, whose code stays good", async () => {
-    const code = await codeFor(server, other);
-    const refused = await redeem(server, application(), code);
+    const code = await codeFor(other);
+    const refused = await redeem(application(), code);
     expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);
-    expect((await redeem(server, other, code)).status).toBe(200);
+    expect((await redeem(other, code)).status).toBe(200);
   });
 
   test("gets nothing after 10 minutes", async () => {
-    const [early, late] = [await codeFor(server, application()), await codeFor(server, application())];
+    const [early, late] = [await codeFor(application()), await codeFor(application())];
     clock.advance(10 * minute - 1);
-    expect((await redeem(server, application(), early)).status).toBe(200);
+    expect((await redeem(application(), early)).status).toBe(200);
     clock.advance(1);
-    expect((await redeem(server, application(), late)).body.error).toBe("invalid_grant");
+    expect((await redeem(application(), late)).body.error).toBe("invalid_grant");
   });
 });
 
 describe("RFC 6749, section 4.1.2: a code is good once", () => {
   test("used twice, it gives nothing, and its tokens end at once", async () => {
-    const code = await codeFor(server, confidential);
-    const { body } = await redeem(server, confidential, code);
+    const code = await codeFor(confidential);
+    const { body } = await redeem(confidential, code);
     expect(await works(body.access_token)).toBe(true);
-    const again = await redeem(server, confidential, code);
+    const again = await redeem(confidential, code);
     expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
     expect(await works(body.access_token)).toBe(false);
-    expect((await refresh(server, confidential, body.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(confidential, body.refresh_token)).body.error).toBe("invalid_grant");
   });
 
   test("used twice without its verifier or by another client, it ends nothing", async () => {
-    const code = await codeFor(server, confidential);
-    const { body } = await redeem(server, confidential, code);
-    await redeem(server, confidential, code, { code_verifier: "stolen" });
-    await redeem(server, other, code);
+    const code = await codeFor(confidential);
+    const { body } = await redeem(confidential, code);
+    await redeem(confidential, code, { code_verifier: "stolen" });
+    await redeem(other, code);
     expect(await works(body.access_token)).toBe(true);
   });
 
   test("used many times at once, it gives tokens to one at most", async () => {
-    const code = await codeFor(server, publicClient);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(server, publicClient, code)));
+    const code = await codeFor(publicClient);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(publicClient, code)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 });
@@ -123,17 +114,17 @@ describe("RFC 6749, section 2.1 and 4.4: a public client", () => {
   test("has no secret and gets no token of its own", async () => {
     expect(publicClient.client_secret).toBe("");
     const fields = { grant_type: "client_credentials", client_id: publicClient.client_id };
-    const { status, body } = await form(server, "/oauth/token", fields);
+    const { status, body } = await form("/oauth/token", fields);
     expect([status, body.error]).toEqual([400, "unauthorized_client"]);
   });
 
   test("may name itself by Basic with an empty password, and not with a secret", async () => {
-    const { refresh_token } = await userTokens(server, publicClient);
+    const { refresh_token } = await userTokens(publicClient);
     const fields = { grant_type: "refresh_token", refresh_token };
     const authorization = `Basic ${btoa(`${publicClient.client_id}:`)}`;
-    expect((await form(server, "/oauth/token", fields, { authorization })).status).toBe(200);
+    expect((await form("/oauth/token", fields, { authorization })).status).toBe(200);
     const secret = { client_id: publicClient.client_id, client_secret: "anything" };
-    expect((await form(server, "/oauth/token", { ...fields, ...secret })).body.error).toBe("invalid_client");
+    expect((await form("/oauth/token", { ...fields, ...secret })).body.error).toBe("invalid_client");
   });
 });
 
@@ -142,18 +133,18 @@ test("wrong secrets are slowed down, and the right one is taken all the same", a
   const fields = { grant_type: "client_credentials", ...credentials(app) };
   const statuses: number[] = [];
   for (let i = 0; i < 100; i++) {
-    statuses.push((await form(server, "/oauth/token", { ...fields, client_secret: `wrong${i}` })).status);
+    statuses.push((await form("/oauth/token", { ...fields, client_secret: `wrong${i}` })).status);
   }
   expect(new Set(statuses)).toEqual(new Set([401, 429]));
   expect(statuses.slice(-30)).toEqual(Array(30).fill(429));
-  expect((await form(server, "/oauth/token", fields)).status).toBe(200);
+  expect((await form("/oauth/token", fields)).status).toBe(200);
   clock.advance(minute);
-  expect((await form(server, "/oauth/token", { ...fields, client_secret: "wrong" })).status).toBe(401);
+  expect((await form("/oauth/token", { ...fields, client_secret: "wrong" })).status).toBe(401);
 });
 
 test("no code, token, challenge, verifier or cookie is stored readable", async () => {
-  const { access_token, refresh_token } = await userTokens(server, confidential);
-  const code = await codeFor(server, confidential);
+  const { access_token, refresh_token } = await userTokens(confidential);
+  const code = await codeFor(confidential);
   const db = new Database(join(data, "onair.db"), { readonly: true });
   const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const rows = tables.map(({ name }) => JSON.stringify(db.query(`SELECT * FROM "${name}"`).all())).join();
@@ -167,8 +158,8 @@ test("no code, token, challenge, verifier or cookie is stored readable", async (
 describe("RFC 7636, section 4.1: a code_verifier", () => {
   const exchange = async (verifier: string) => {
     const fields = { code_challenge: codeChallenge(verifier) };
-    const code = await codeFor(server, publicClient, { fields });
-    const { status, body } = await redeem(server, publicClient, code, { code_verifier: verifier });
+    const code = await codeFor(publicClient, { fields });
+    const { status, body } = await redeem(publicClient, code, { code_verifier: verifier });
     return status === 200 ? "good" : body.error;
   };
 
@@ -196,24 +187,24 @@ describe("RFC 7636, section 4.1: a code_verifier", () => {
 describe("scopes are repeated in the spelling in which they were asked for", () => {
   test("by the code, and by each refresh", async () => {
     const fields = { scope: "user:read events:subscribe" };
-    const first = await userTokens(server, confidential, { fields });
+    const first = await userTokens(confidential, { fields });
     expect(first.scope).toBe("user:read events:subscribe");
     expect(await works(first.access_token)).toBe(true);
-    const second = await refresh(server, confidential, first.refresh_token);
+    const second = await refresh(confidential, first.refresh_token);
     expect(second.body.scope).toBe("user:read events:subscribe");
-    const third = await refresh(server, confidential, second.body.refresh_token, { scope: "users:read" });
+    const third = await refresh(confidential, second.body.refresh_token, { scope: "users:read" });
     expect(third.body.scope).toBe("users:read");
-    const fourth = await refresh(server, confidential, third.body.refresh_token, { scope: "user:read" });
+    const fourth = await refresh(confidential, third.body.refresh_token, { scope: "user:read" });
     expect(fourth.body.scope).toBe("user:read");
     expect(await works(fourth.body.access_token)).toBe(true);
-    const all = await refresh(server, confidential, fourth.body.refresh_token);
+    const all = await refresh(confidential, fourth.body.refresh_token);
     expect(all.body.scope).toBe("user:read events:subscribe");
   });
 
   test("also where the platform granted some of them, in whatever spelling", async () => {
     const fields = { scope: "user:read events:subscribe" };
     for (const scopes of [["users:read"], ["user:read"]]) {
-      const { scope } = await userTokens(server, confidential, { fields, consent: { scopes } });
+      const { scope } = await userTokens(confidential, { fields, consent: { scopes } });
       expect(scope).toBe("user:read");
     }
   });

@@ -1,5 +1,6 @@
 import { codeChallenge } from "../../src/domain/authorizations.ts";
-import { json, type TestApplication, type TestServer } from "./server.ts";
+import { users } from "./real-data.ts";
+import { json, type TestApplication, type TestServer, type TestServerOptions, testServer } from "./server.ts";
 
 /** Where the platform of the tests has its login page. Nothing listens there: the tests answer in its place. */
 export const loginUrl = "https://platform.example/login";
@@ -144,4 +145,26 @@ export async function userTokens(
   });
   if (status !== 200) throw new Error(JSON.stringify(body));
   return body;
+}
+
+/** At the top of a file: a server with users and a login page, and what clients and browsers do there. */
+export async function signInServer({ args = [], ...options }: TestServerOptions = {}) {
+  const server = await testServer({ users, args: ["--login-url", loginUrl, ...args], ...options });
+  const here =
+    <Given extends unknown[], Result>(call: (server: TestServer, ...given: Given) => Result) =>
+    (...given: Given) =>
+      call(server, ...given);
+  return {
+    server,
+    /** A new application that may sign users in. */
+    newApp: (fields: object = {}) => server.application({ redirect_uris: [redirectUri], ...fields }),
+    /** Whether a token is good. */
+    works: async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200,
+    accept: here(accept),
+    codeFor: here(codeFor),
+    form: here(form),
+    redeem: here(redeem),
+    refresh: here(refresh),
+    userTokens: here(userTokens),
+  };
 }

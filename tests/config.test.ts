@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/read-config.ts";
-import { run } from "./support/process.ts";
+import { expectFailure, run } from "./support/process.ts";
 import { temporaryDirectory } from "./support/server.ts";
 
 const mistakes = (args: string[], env: Record<string, string> = {}) => {
@@ -201,7 +201,6 @@ describe("the command line", () => {
     const result = await run(["serve", "--data", data.path, "--port", port, "--admin-port", "0"]);
     await other.stop(true);
     data.remove();
-    expect([result.code, result.stdout]).toEqual([1, ""]);
-    expect(result.stderr).toContain(port);
+    expectFailure(result, 1, port);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { run, untimed } from "../support/process.ts";
+import { expectFailure, run, untimed } from "../support/process.ts";
 import { Receiver } from "../support/receiver.ts";
 import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
@@ -83,9 +83,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expect(rotated.webhook_secret).not.toBe(webhook_secret);
     expect((await answered<App>("apps", "rotate-client-secret", id)).client_secret).toMatch(/^onair_cs_/);
     expect(await answered<object>("apps", "delete", id)).toEqual({ id, deleted: true });
-    const gone = await onair("apps", "get", id);
-    expect([gone.code, gone.stdout]).toEqual([1, ""]);
-    expect(gone.stderr).toContain("There is no application with this id");
+    expectFailure(await onair("apps", "get", id), 1, "There is no application with this id");
   });
 
   test("tokens are made, listed and revoked", async () => {
@@ -177,9 +175,7 @@ describe("wrong usage", () => {
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
     [["events", "types", "no.such"], "There is no event no.such"],
   ])("%j", async (args, message) => {
-    const result = await run(args, { cwd: directory });
-    expect([result.code, result.stdout]).toEqual([2, ""]);
-    expect(result.stderr).toContain(message);
+    expectFailure(await run(args, { cwd: directory }), 2, message);
   });
 
   test.each(["apps", "tokens", "events", "export", "import"])("%s --help explains it", async (command) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/backups.ts";
-import { program, run } from "../support/process.ts";
+import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -155,9 +155,7 @@ describe("wrong usage", () => {
     [["--data", "nowhere-at-all"], "There is no data in nowhere-at-all"],
     [["no/such/directory/file.db"], "There is no directory no/such/directory"],
   ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await onair(args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
+    expectFailure(await onair(args), 2, message);
   });
 
   test("--help explains it", async () => {

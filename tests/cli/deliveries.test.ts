@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { afterTests } from "../support/after-tests.ts";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -94,9 +94,7 @@ describe("wrong usage is reported and changes nothing", () => {
     [["replay", "--cancel"], "--cancel needs the id of a replay"],
     [["replay", "x", ...range], "exclude each other"],
   ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await onair(...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
+    expectFailure(await onair(...args), 2, message);
   });
 
   test.each<[string[], string]>([
@@ -107,9 +105,7 @@ describe("wrong usage is reported and changes nothing", () => {
     [["replay", "--application", "x", ...range], "--application is not an application"],
     [["replay", "x"], "There is no replay with this id"],
   ])("%j is refused by the server", async (args, message) => {
-    const { code, stdout, stderr } = await onair(...args);
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain(message);
+    expectFailure(await onair(...args), 1, message);
   });
 });
 

@@ -5,6 +5,7 @@ import { doctor } from "../../src/cli/doctor.ts";
 import { sha256 } from "../support/backups.ts";
 import { inProcess } from "../support/command.ts";
 import { endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
+import { expectFailure } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, testServer } from "../support/server.ts";
 
@@ -184,7 +185,5 @@ test.each<[string[], string]>([
   [["--url", "x"], "--url must be an http URL"],
   [["--json=1"], "--json takes no value"],
 ])("wrong usage: %j", async (args, message) => {
-  const { code, stdout, stderr } = await inProcess(doctor, args);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain(message);
+  expectFailure(await inProcess(doctor, args), 2, message);
 });

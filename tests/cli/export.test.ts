@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dataKinds } from "../../src/batch/platform-data.ts";
 import { seeded } from "../../src/dev/chance.ts";
-import { run, untimed } from "../support/process.ts";
+import { expectFailure, run, untimed } from "../support/process.ts";
 import { adminKey, json, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
@@ -157,8 +157,7 @@ describe("onair export", () => {
 
   test("never goes behind a running server's back", async () => {
     const result = await run(["export", "users", "--data", data]);
-    expect([result.code, result.stdout]).toEqual([1, ""]);
-    expect(result.stderr).toContain(`in use by process ${process.pid}`);
+    expectFailure(result, 1, `in use by process ${process.pid}`);
     expect(result.stderr).toContain("--url");
   });
 
@@ -186,9 +185,7 @@ describe("onair export", () => {
     [["users", "--url", "http://x", "--data", "y"], "exclude each other"],
     [["users", "--fast"], "--fast"],
   ])("%j is wrong usage", async (words, message) => {
-    const result = await run(["export", ...words], { env, cwd: directory });
-    expect([result.code, result.stdout]).toEqual([2, ""]);
-    expect(result.stderr).toContain(message);
+    expectFailure(await run(["export", ...words], { env, cwd: directory }), 2, message);
     expect(existsSync("/nowhere-at-all")).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { commands as table } from "../../src/cli/commands.ts";
 import { helpColumns } from "../../src/help-text.ts";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 
 const commands = Object.keys(table);
 
@@ -26,9 +26,7 @@ describe.each(commands)("onair %s", (command) => {
   });
 
   test("an unknown option is repeated", async () => {
-    const { code, stdout, stderr } = await run([command, "--hepl"]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("--hepl is not a known option");
+    expectFailure(await run([command, "--hepl"]), 2, "--hepl is not a known option");
   });
 });
 

@@ -3,7 +3,15 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
 import { progressLine } from "../../src/cli/output/progress.ts";
-import { client, program, run, type ServerProcess, serve, untimed } from "../support/process.ts";
+import {
+  client,
+  expectFailure,
+  program,
+  run,
+  type ServerProcess,
+  serve,
+  untimed,
+} from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { adminKey, testDirectory } from "../support/server.ts";
 
@@ -189,9 +197,7 @@ describe("onair import, wrong usage", () => {
     ["a URL that is none", () => ["users", file(), "--url", "x"], {}, "--url must be an http URL"],
     ["--snapshot of users", () => ["users", file(), "--snapshot"], {}, "for livestreams only"],
   ])("%s ends with 2", async (_, args, env, message) => {
-    const result = await run(["import", ...args()], { env });
-    expect([result.code, result.stdout]).toEqual([2, ""]);
-    expect(result.stderr).toContain(message);
+    expectFailure(await run(["import", ...args()], { env }), 2, message);
   });
 });
 
@@ -280,12 +286,8 @@ test("a connection that breaks off and an address of something else are reported
   const server = await serve(["--data", join(directory, "other")]);
   const load = (url: string) =>
     run(["import", "users", fileOf(users), "--url", url], { env: { ONAIR_ADMIN_KEY: adminKey } });
-  const broken = await load(`http://127.0.0.1:${breaking.port}`);
-  expect([broken.code, broken.stdout]).toEqual([1, ""]);
-  expect(broken.stderr).toContain("broke off");
-  const elsewhere = await load(server.publicUrl);
-  expect([elsewhere.code, elsewhere.stdout]).toEqual([1, ""]);
-  expect(elsewhere.stderr).toContain("--url must name the admin listener");
+  expectFailure(await load(`http://127.0.0.1:${breaking.port}`), 1, "broke off");
+  expectFailure(await load(server.publicUrl), 1, "--url must name the admin listener");
   breaking.stop(true);
   await server.end("SIGTERM");
 });

@@ -8,6 +8,7 @@ import { migrate as applyMigrations, migrations } from "../../src/store/sqlite/d
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { inDatabase, sha256 } from "../support/backups.ts";
 import { inProcess } from "../support/command.ts";
+import { expectFailure } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, testDirectory } from "../support/server.ts";
 
@@ -136,9 +137,7 @@ test("--rebuild-search fills an index that has lost users", async () => {
 describe("changes nothing", () => {
   const refused = async (message: string, ...args: string[]) => {
     const before = existsSync(data) ? traces() : null;
-    const { code, stdout, stderr } = await onair("--data", data, ...args);
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain(message);
+    expectFailure(await onair("--data", data, ...args), 1, message);
     const after = existsSync(data) ? traces() : null;
     expect(after?.filter(([name]) => name === "onair.db")).toEqual(
       before?.filter(([name]) => name === "onair.db"),
@@ -194,8 +193,6 @@ test.each<[string[], string]>([
   [["--dry-run", "--backup", "x.db"], "--dry-run changes nothing"],
   [["--backup", "no/such/directory/x.db"], "There is no directory no/such/directory"],
 ])("wrong usage: %j", async (args, message) => {
-  const { code, stdout, stderr } = await onair(...args);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain(message);
+  expectFailure(await onair(...args), 2, message);
   expect(existsSync("nowhere-at-all")).toBe(false);
 });

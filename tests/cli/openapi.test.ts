@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openapi } from "../../src/cli/openapi.ts";
 import { inProcess } from "../support/command.ts";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { startServer, testDirectory, testServer } from "../support/server.ts";
 
 const directory = testDirectory();
@@ -83,7 +83,5 @@ test.each<[string[], string]>([
   [["--admin", "--admin-port", "0"], "--admin-port 0"],
   [["--out", "no/such/directory/x.json"], "There is no directory no/such/directory"],
 ])("wrong usage: %j", async (args, message) => {
-  const { code, stdout, stderr } = await onair(args);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain(message);
+  expectFailure(await onair(args), 2, message);
 });

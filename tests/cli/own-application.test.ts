@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { program, run } from "../support/process.ts";
+import { expectFailure, program, run } from "../support/process.ts";
 import { profileOf } from "../support/profile.ts";
 import { event, publish, settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -302,9 +302,7 @@ describe("wrong usage is reported and changes nothing", () => {
     [["test", "a", "b"], '"b" is not expected here'],
     [["tset"], "Did you mean test?"],
   ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await onair(...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
+    expectFailure(await onair(...args), 2, message);
   });
 
   test.each<[string[], string]>([

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { addBallast, backupFiles, madeBackup } from "../support/backups.ts";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, testDirectory, testServer } from "../support/server.ts";
 
@@ -180,9 +180,7 @@ test.each([["onair.db"], ["onair.db-wal"]])("never into a directory that holds %
   const data = `holds-${file}`;
   mkdirSync(path(data));
   writeFileSync(path(data, file), "mine");
-  const { code, stdout, stderr } = await onair("backup.db", "--data", data);
-  expect([code, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain(`${data} holds a database already (${file})`);
+  expectFailure(await onair("backup.db", "--data", data), 1, `${data} holds a database already (${file})`);
   expect(readFileSync(path(data, file), "utf8")).toBe("mine");
   expect(readdirSync(path(data)).filter((one) => one.startsWith("onair.db"))).toEqual([file]);
 });
@@ -198,9 +196,7 @@ test.each<[string[], string]>([
   [["a", "b"], '"b" is not expected here'],
   [["backup.db", "--url", "http://x"], "--url"],
 ])("%j is wrong usage", async (words, message) => {
-  const { code, stdout, stderr } = await onair(...words);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain(message);
+  expectFailure(await onair(...words), 2, message);
 });
 
 test("a database that was closed properly is as good as a backup", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { program, run } from "../support/process.ts";
+import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
@@ -165,9 +165,11 @@ describe("servers", () => {
 
   test("an admin port that is taken", async () => {
     const port = new URL(url).port;
-    const result = await run(["serve", "--data", path("taken"), "--port", "0", "--admin-port", port]);
-    expect([result.code, result.stdout]).toEqual([1, ""]);
-    expect(result.stderr).toContain(`onair: 127.0.0.1, port ${port}: another program has it\n`);
+    expectFailure(
+      await run(["serve", "--data", path("taken"), "--port", "0", "--admin-port", port]),
+      1,
+      `onair: 127.0.0.1, port ${port}: another program has it\n`,
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { adminKey, json } from "./server.ts";
@@ -63,6 +64,20 @@ export async function run(
   });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { stdout, stderr, code };
+}
+
+/** Expects that a command ended with this exit code, printed nothing but why, and said so. */
+export function expectFailure(
+  {
+    code,
+    stdout,
+    stderr,
+  }: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
+  exitCode: 1 | 2,
+  message: string,
+): void {
+  expect([code, stdout]).toEqual([exitCode, ""]);
+  expect(stderr).toContain(message);
 }
 
 /** What a command printed, without how long it took. */

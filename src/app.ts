@@ -1,10 +1,12 @@
 import { Backups } from "./backups/backups.ts";
+import { type BackupKeeper, backupsElsewhere } from "./backups/elsewhere.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import type { Config } from "./config.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { day, second } from "./domain/time.ts";
+import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
 import { startEngineThread } from "./engine/link/thread.ts";
 import type { ShowKey } from "./first-key.ts";
@@ -27,7 +29,7 @@ export interface App {
   readonly data: PlatformData;
   readonly engine: Engine;
   readonly publisher: Publisher;
-  readonly backups: Backups;
+  readonly backups: BackupKeeper;
   /** Stops being ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
   stop(): Promise<void>;
 }
@@ -50,7 +52,7 @@ interface AppOptions {
 
 const drainMs = 10 * second;
 
-/** Builds and starts a server. Throws when the data directory or a port is not available. */
+/** Builds and starts a server. Throws when the data or a port is not available. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now } = options;
   const storage = new StorageWatch(log);
@@ -63,15 +65,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
-    const { data: directory, keepBackups: keep } = config;
-    const backups = new Backups({
-      data: directory,
-      keep,
-      program: backupProgram,
-      now,
-      log,
-      failed: (reason) => void engine.notify("backup.failed", backupFailed(reason)),
-    });
+    const { keepBackups: keep } = config;
+    const place = placeOf(config);
+    const failed = (reason: string) => void engine.notify("backup.failed", backupFailed(reason));
+    const backups =
+      "directory" in place
+        ? new Backups({ data: place.directory, keep, program: backupProgram, now, log, failed })
+        : backupsElsewhere;
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now });
     started.push(api);
@@ -119,7 +119,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     started.push(adminListening);
     adminUrl = adminListening.url;
     const { keyFile, settleOperatorKeys } = await import("./first-key.ts");
-    const show = options.showAdminKey ?? keyFile(config.data, log);
+    const inFile = "directory" in place ? keyFile(place.directory, log) : null;
+    const show = options.showAdminKey ?? inFile;
     await settleOperatorKeys({ store, operatorKeys, show, now, log });
     phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
@@ -174,7 +175,7 @@ export const databaseCheckProgram = new URL("./doctor/database-worker.ts", impor
 /** Starts the engine in a thread of its own, or in this one when a clock is injected. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
-  const { data, allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
+  const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
   const { notifyUrl, notifySecret } = config;
   const retention = {
     deliveredMs: config.keepDeliveredDays * day,
@@ -182,7 +183,7 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
     bodiesMs: config.keepBodiesDays * day,
   };
   const settings = {
-    data,
+    place: placeOf(config),
     allowPrivateWebhooks,
     webhookProxy,
     webhookConcurrency,

@@ -3,6 +3,7 @@ import { type LogLevel, logLevels } from "./log.ts";
 import {
   adminKey,
   baseUrl,
+  databaseUrl,
   hostName,
   hostNames,
   integer,
@@ -13,12 +14,18 @@ import {
   proxyUrl,
   timesToLive,
   webhookSecret,
+  withoutPassword,
   yesOrNo,
 } from "./setting-values.ts";
 
 /** The checked settings of a server. */
 export interface Config {
   readonly data: string;
+  /** The URL of the PostgreSQL database that is used instead of a data directory; null for none. It may hold a password. */
+  readonly database: string | null;
+  /** The same without a pooler in between; null where `database` needs none. */
+  readonly databaseDirect: string | null;
+  readonly databaseConnections: number;
   readonly host: string;
   readonly port: number;
   readonly adminHost: string;
@@ -74,6 +81,10 @@ export interface Setting<T> {
   readonly default: string | null;
   /** Read only from the environment, because other users of the machine can see arguments. */
   readonly secret?: boolean;
+  /** May also be in the file that the variable with the suffix `_FILE` names. */
+  readonly file?: boolean;
+  /** Checks a value of the command line; throws a `TypeError` for one that must not be there. */
+  readonly checkFlag?: (text: string) => void;
   /** Parses the setting; throws a `TypeError` that states what it must be. */
   readonly read: (text: string) => T;
 }
@@ -83,6 +94,28 @@ type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 /** All settings by name. */
 export const settings: Settings = {
   data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: nonEmpty },
+  database: {
+    value: "URL",
+    default: null,
+    file: true,
+    checkFlag: withoutPassword,
+    help: "PostgreSQL database to use instead of a data directory, like postgres://onair@db.example.com/onair; where its URL holds a password, set the variable, or ONAIR_DATABASE_FILE, which names a file with it",
+    read: databaseUrl,
+  },
+  databaseDirect: {
+    value: "URL",
+    default: null,
+    file: true,
+    checkFlag: withoutPassword,
+    help: "the same database without PgBouncer, where --database goes through it in transaction mode",
+    read: databaseUrl,
+  },
+  databaseConnections: {
+    value: "N",
+    default: "20",
+    help: "connections to the database, at most",
+    read: integer(2, 1_000),
+  },
   host: { value: "HOST", default: "127.0.0.1", help: "address of the public listener", read: hostName },
   port: { value: "PORT", default: "8080", help: "its port; 0 picks a free one", read: integer(0, 65_535) },
   adminHost: { value: "HOST", default: "127.0.0.1", help: "address of the admin listener", read: hostName },

@@ -10,7 +10,8 @@ export type ShowKey = (secret: string) => Promise<void>;
 interface SettleOptions {
   readonly store: Pick<Store, "operatorKeys" | "settings">;
   readonly operatorKeys: OperatorKeys;
-  readonly show: ShowKey;
+  /** null where a key cannot be shown: then none is made. */
+  readonly show: ShowKey | null;
   readonly now: () => number;
   readonly log: Log;
 }
@@ -29,7 +30,9 @@ export async function settleOperatorKeys(options: SettleOptions): Promise<void> 
   if (operatorKeys.hasEnvironmentKey) {
     if (!wasSet) await store.settings.put(wasSetSetting, "true");
     if (stored.some(({ source }) => source === "generated")) await store.operatorKeys.endGenerated();
-  } else if (needsFirstKey(stored, wasSet)) await makeFirstKey(options);
+  } else if (options.show !== null && needsFirstKey(stored, wasSet)) {
+    await makeFirstKey(options, options.show);
+  }
   const at = now();
   const inForce = operatorKeys.list().filter(({ expires_at }) => expires_at === null || expires_at > at);
   const count = (role: string) => inForce.filter((key) => key.role === role).length;
@@ -38,11 +41,13 @@ export async function settleOperatorKeys(options: SettleOptions): Promise<void> 
   if (counts.operator > 0) return;
   log.warn("no_operator_key", {
     reason: wasSet ? "ONAIR_ADMIN_KEY is not set any more, and no other key was made" : "none is in force",
-    mend: 'set ONAIR_ADMIN_KEY, or stop the server and run "onair admin-key reset --data DIR"',
+    mend: options.show
+      ? 'set ONAIR_ADMIN_KEY, or stop the server and run "onair admin-key reset --data DIR"'
+      : 'set ONAIR_ADMIN_KEY, or run "onair admin-key reset" with the same ONAIR_DATABASE, then start again',
   });
 }
 
-async function makeFirstKey({ store, operatorKeys, show, now }: SettleOptions): Promise<void> {
+async function makeFirstKey({ store, operatorKeys, now }: SettleOptions, show: ShowKey): Promise<void> {
   const made = newOperatorKey({ name: "first start", role: "operator", source: "generated", now: now() });
   await store.operatorKeys.generate(made.key);
   await show(made.secret);

@@ -22,7 +22,8 @@ export function shownSettings(config: Config): Record<string, unknown> {
 
 /** A URL without its user, password and query. */
 function withoutSecrets(value: unknown): unknown {
-  if (typeof value !== "string" || !/^https?:/i.test(value) || !URL.canParse(value)) return value;
+  if (typeof value !== "string" || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
+    return value;
   const url = new URL(value);
   if (url.username || url.password) url.username = "***";
   url.password = "";
@@ -64,7 +65,8 @@ export function checkConfig(
     const setting: Setting<unknown> = settings[name];
     const flag = flags[flagOf(name)];
     try {
-      const variable = setting.secret ? readSecret(env, variableOf(name)) : env[variableOf(name)];
+      if (typeof flag === "string") setting.checkFlag?.(flag);
+      const variable = hasFile(setting) ? readSecret(env, variableOf(name)) : env[variableOf(name)];
       const given = flag ?? variable ?? defaults[name] ?? setting.default;
       config[name] = given === null ? null : setting.read(String(given));
     } catch (error) {
@@ -79,11 +81,29 @@ export function checkConfig(
   if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
     mistakes.push("--port and --admin-port must differ");
   }
+  mistakes.push(...contradictions(config, flags, env));
   const given = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
   if (given.length % 3 !== 0 && mistakes.length === 0) {
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
   return { config: Object.freeze(config as unknown as Config), mistakes };
+}
+
+const hasFile = ({ secret = false, file = false }: Setting<unknown>) => secret || file;
+
+/** What is said of where the data is, and contradicts itself. */
+function contradictions(
+  config: Partial<Record<keyof Config, unknown>>,
+  flags: Readonly<Record<string, unknown>>,
+  env: Environment,
+): string[] {
+  const isGiven = (name: "data" | "database") =>
+    [flags[name], env[variableOf(name)], env[`${variableOf(name)}_FILE`]].some((one) => one !== undefined);
+  if (isGiven("data") && isGiven("database")) {
+    return ["--data and --database contradict each other: the data is in a directory, or in a database"];
+  }
+  if (config.databaseDirect === null || config.database !== null) return [];
+  return ["--database-direct goes with --database"];
 }
 
 /**
@@ -110,7 +130,7 @@ const longestSecretBytes = 4096;
 
 /** The given value, to append to an error, unless it is in the sentence already or may be secret. */
 function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
-  if (secret || given === "" || given.includes("@") || sentence.endsWith(" is not one")) return "";
+  if (secret || given === "" || /[@]|^postgres/i.test(given) || sentence.endsWith(" is not one")) return "";
   return `, not "${given}"`;
 }
 
@@ -129,7 +149,7 @@ const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_PROFILE", "ONAIR_WE
 /** All variables that any command reads. */
 export const knownVariables: readonly string[] = [
   ...names.flatMap((name) =>
-    settings[name].secret ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
+    hasFile(settings[name]) ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
   ),
   ...commandVariables,
 ];

@@ -1,4 +1,5 @@
 import { trustedProxies } from "./proxies.ts";
+import { readDatabaseUrl } from "./store/postgres/database/connection-url.ts";
 import { proxyOf } from "./webhooks/egress-proxy.ts";
 
 /*
@@ -100,6 +101,20 @@ export function timesToLive(text: string): Record<string, number> {
 export function proxyUrl(text: string): string {
   proxyOf(text);
   return text;
+}
+
+/** The URL of a PostgreSQL database. */
+export function databaseUrl(text: string): string {
+  readDatabaseUrl(text);
+  return text;
+}
+
+/** Refuses a URL with a password. */
+export function withoutPassword(text: string): void {
+  if (!URL.canParse(text) || new URL(text).password === "") return;
+  throw new TypeError(
+    "must be without a password, because other users of the machine can see it: set the variable instead, or the one with the suffix _FILE to a file that holds the URL",
+  );
 }
 
 /** An operator key. */

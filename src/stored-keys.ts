@@ -8,6 +8,5 @@ export async function cursorKeyOf({ settings }: Pick<Store, "settings">): Promis
   const known = await settings.get("cursor_key");
   if (known !== null) return known;
   const made = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-  await settings.put("cursor_key", made);
-  return made;
+  return settings.settle("cursor_key", made);
 }

@@ -17,6 +17,9 @@ describe("settings", () => {
   test("have defaults that are safe for production", () => {
     expect(readConfig([], {})).toEqual({
       data: "onair-data",
+      database: null,
+      databaseDirect: null,
+      databaseConnections: 20,
       host: "127.0.0.1",
       port: 8080,
       adminHost: "127.0.0.1",

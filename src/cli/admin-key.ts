@@ -1,14 +1,12 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
+import { openStorage } from "../engine/storage.ts";
 import type { Keys } from "../http/admin/keys.ts";
 import type { Environment } from "../read-config.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
-import { openStore } from "../store/sqlite/store.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
+import { requireData } from "./client/require-data.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { note } from "./output/list.ts";
@@ -22,7 +20,7 @@ their hashes are kept.
   list               all of them; the key of ONAIR_ADMIN_KEY is shown by the server that has it
   create             makes one; it is shown only now
   revoke ID          ends one at once; the last operator key that works stays
-  reset              for a lost key, with --data only: makes an operator key in place of every
+  reset              for a lost key, not with --url: makes an operator key in place of every
                      operator key there; keys with other roles stay, and so does that of a server's
                      ONAIR_ADMIN_KEY
 
@@ -70,7 +68,11 @@ export const adminKey: Command = {
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
     const target =
       action === "reset"
-        ? readTarget({ data: values.data }, { ...env, ONAIR_URL: undefined }, mistakes)
+        ? readTarget(
+            { data: values.data, database: values.database },
+            { ...env, ONAIR_URL: undefined },
+            mistakes,
+          )
         : readTarget(values, env, mistakes);
     if (action === "revoke" && id === undefined) mistakes.push("the id of the key is missing");
     noMore(action === "revoke" ? more : [id, ...more], mistakes);
@@ -121,10 +123,9 @@ function listed({ data }: Static<typeof Keys>, on: Screen): string {
   return table(["ID", "ROLE", "KEY", "CREATED", "EXPIRES", "LAST USED", "NAME"], rows, on);
 }
 
-async function reset({ data }: Target, json: boolean): Promise<void> {
-  if (!existsSync(join(data, databaseFile)))
-    throw new UsageError(`There is no data in ${data}; name its directory with --data`);
-  const store = openStore(data);
+async function reset({ place }: Target, json: boolean): Promise<void> {
+  await requireData(place);
+  const { store } = await openStorage(place);
   try {
     const now = Date.now();
     const name = `reset ${isoTime(now)}`;

@@ -1,5 +1,6 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import { ConfigError, type Environment } from "../read-config.ts";
+import { StoreError } from "../store/faults.ts";
 
 /** Exit codes. */
 export const ok = 0;
@@ -60,6 +61,6 @@ export async function runCommand(
     // Imported here to keep it out of the server's start.
     const { describeError } = await import("./client/faults.ts");
     process.stderr.write(`onair: ${describeError(error)}\n`);
-    return failed;
+    return error instanceof StoreError && error.isMisuse ? wrongUsage : failed;
   }
 }

@@ -1,10 +1,10 @@
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
+import { openStorage } from "../engine/storage.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import type { Environment } from "../read-config.ts";
 import { onTermination } from "../signals.ts";
-import { openStore } from "../store/sqlite/store.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
@@ -127,9 +127,9 @@ async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): A
   if (stopped.aborted) throw new SnapshotStopped();
 }
 
-/** Imports into a data directory that no other process uses. */
+/** Imports into data that no server answers from. */
 async function importInto(options: Options, input: AsyncIterable<Uint8Array>): Promise<BatchReport> {
-  const store = openStore(options.target.data);
+  const { store } = await openStorage(options.target.place);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());

@@ -5,10 +5,11 @@ import type { Store } from "../store/store.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
 import type { Sample, SampleExchange } from "../webhooks/sample.ts";
+import type { DataPlace } from "./data-place.ts";
 
 /** What the engine needs of the settings. */
 export interface EngineSettings {
-  readonly data: string;
+  readonly place: DataPlace;
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy; null: none. */
   readonly webhookProxy: string | null;

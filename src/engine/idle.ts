@@ -1,16 +1,17 @@
 import { DomainError } from "../domain/errors.ts";
-import { openStore } from "../store/sqlite/store.ts";
 import { newCounts } from "../webhooks/counts.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
+import type { DataPlace } from "./data-place.ts";
 import type { Engine } from "./engine.ts";
+import { openStorage } from "./storage.ts";
 import { watchedStore } from "./watched-store.ts";
 
 /**
- * The engine of a data directory that is not served: it writes, and leaves deliveries to the next server.
- * Throws when the directory cannot be used.
+ * The engine of a place that is not served: it writes, and leaves deliveries to the next server. Throws when the place
+ * cannot be used.
  */
-export function idleEngine(directory: string): Engine {
-  const store = openStore(directory);
+export async function idleEngine(place: DataPlace): Promise<Engine> {
+  const { store } = await openStorage(place);
   const dispatcher = {
     reserve: () => ({ takes: () => false, end() {} }),
     applicationChanged() {},
@@ -27,7 +28,7 @@ export function idleEngine(directory: string): Engine {
     },
     async wake() {},
     async test() {
-      throw new DomainError("unavailable", "Nothing is sent from a data directory that nobody serves");
+      throw new DomainError("unavailable", "Nothing is sent from data that nobody serves");
     },
     async notify() {},
     stats: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),

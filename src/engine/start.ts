@@ -5,10 +5,8 @@ import { replacing } from "../domain/lazily.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
 import type { Log } from "../log.ts";
 import type { ApplicationStore } from "../store/applications.ts";
-import { storageFaultOf } from "../store/sqlite/database/faults.ts";
+import type { OnFault } from "../store/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
-import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
-import { type OnFault, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { signingKeySetting } from "../stored-keys.ts";
 import { supervise } from "../supervisor.ts";
@@ -24,6 +22,7 @@ import { sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import { maintenance } from "./maintenance.ts";
+import { openStorage } from "./storage.ts";
 import { watchedStore } from "./watched-store.ts";
 
 interface EngineOptions {
@@ -45,8 +44,7 @@ const checkedSetting = "storage_checked_at";
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { settings, log, now, steady, random, lock, onFault } = options;
-  const store = openStore(settings.data, lock, onFault);
-  const identity = databaseIdentity(settings.data);
+  const { store, look, faultOf } = await openStorage(settings.place, onFault, lock);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
@@ -121,13 +119,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       notify,
       stats: async () => dispatcher.stats,
       async checkStorage(isTroubled) {
-        const fault = lookAtStorage(settings.data, identity, isTroubled);
+        const fault = await look(isTroubled);
         if (fault !== null || !isTroubled) return fault;
         const written = store.settings.put(checkedSetting, new Date(now()).toISOString());
-        return written.then(
-          () => null,
-          (error) => storageFaultOf(error) ?? "failing",
-        );
+        return written.then(() => null, faultOf);
       },
       async stop(graceMs) {
         stopping.abort();
@@ -148,9 +143,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 async function signingKeyOf(store: Store): Promise<string> {
   const known = await store.settings.get(signingKeySetting);
   if (known !== null) return known;
-  const made = newSigningKey();
-  await store.settings.put(signingKeySetting, made);
-  return made;
+  return store.settings.settle(signingKeySetting, newSigningKey());
 }
 
 /** The applications for the dispatcher, to which one that receives nothing does not exist. */

@@ -1,8 +1,9 @@
 /*
  * The engine's thread. `link/` has its other end.
  */
+
 import { setPriority } from "node:os";
-import type { OnFault } from "../store/sqlite/store.ts";
+import type { OnFault } from "../store/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";

@@ -1,6 +1,13 @@
 /** The data directory or database cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
   override name = "StoreError";
+  /** `isMisuse`: what was named is not fit for it, whenever it is tried. */
+  constructor(
+    message: string,
+    readonly isMisuse = false,
+  ) {
+    super(message);
+  }
 }
 
 /**
@@ -8,3 +15,6 @@ export class StoreError extends Error {
  * is no longer there; or its server cannot be reached.
  */
 export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "unreachable";
+
+/** Called for each read or write that finds that the storage cannot be used. */
+export type OnFault = (fault: StorageFault) => void;

@@ -41,7 +41,7 @@ type PlainError =
       readonly message: string;
       readonly details: ErrorDetails;
     }
-  | { readonly kind: "store"; readonly message: string }
+  | { readonly kind: "store"; readonly message: string; readonly isMisuse: boolean }
   | { readonly kind: "batch"; readonly results: BatchResult }
   | { readonly kind: "other"; readonly message: string; readonly stack: string | undefined };
 
@@ -50,7 +50,10 @@ export function plainError(error: unknown): PlainError {
     return { kind: "domain", code: error.code, message: error.message, details: error.details };
   }
   if (error instanceof BatchRefused) return { kind: "batch", results: error.results };
-  if (error instanceof StoreError) return { kind: "store", message: error.message };
+  if (error instanceof StoreError) {
+    const { message, isMisuse } = error;
+    return { kind: "store", message, isMisuse };
+  }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   return { kind: "other", message, stack };
 }
@@ -58,7 +61,7 @@ export function plainError(error: unknown): PlainError {
 export function thrownError(plain: PlainError): Error {
   if (plain.kind === "domain") return new DomainError(plain.code, plain.message, plain.details);
   if (plain.kind === "batch") return new BatchRefused(plain.results);
-  if (plain.kind === "store") return new StoreError(plain.message);
+  if (plain.kind === "store") return new StoreError(plain.message, plain.isMisuse);
   const error = new Error(plain.message);
   if (plain.stack) error.stack = plain.stack;
   return error;

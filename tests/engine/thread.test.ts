@@ -19,7 +19,7 @@ afterEach(() => directory.remove());
 function start(): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = {
-    data: directory.path,
+    place: { directory: directory.path },
     allowPrivateWebhooks: true,
     webhookProxy: null,
     webhookConcurrency: 8,

@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { readConnectionUrl } from "../../src/store/postgres/database/connection-url.ts";
+import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
 import { migrateDatabase, schemaSteps } from "../../src/store/postgres/database/migrations.ts";
 import { openPool } from "../../src/store/postgres/database/pool.ts";
 import { until } from "./until.ts";
@@ -168,9 +168,18 @@ export async function emptyDatabase(): Promise<TestDatabase> {
 
 async function madeTemplate(): Promise<string> {
   const made = await bareDatabase();
-  const pool = openPool(readConnectionUrl(made.url), { connections: 1 });
+  const pool = openPool(readDatabaseUrl(made.url), { connections: 1 });
   await migrateDatabase(pool, schemaSteps);
   await pool.close();
   process.on("beforeExit", () => void made.drop().catch(() => {}));
   return new URL(made.url).pathname.slice(1);
+}
+
+const databases = new Map<string, Promise<TestDatabase>>();
+
+/** The URL of the database that stands for a data directory, the same for each call; empty at first. */
+export async function databaseFor(directory: string): Promise<string> {
+  const known = databases.get(directory) ?? emptyDatabase();
+  databases.set(directory, known);
+  return (await known).url;
 }

@@ -100,8 +100,13 @@ export async function startServer({
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   try {
     const config = readConfig(
-      ["--data", directory.path, "--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
-      { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true", ...env },
+      ["--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
+      {
+        ONAIR_ADMIN_KEY: adminKey,
+        ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true",
+        ...(await placeVariables(directory.path)),
+        ...env,
+      },
       { rateLimit: "0" },
     );
     const app = await startApp({
@@ -118,6 +123,13 @@ export async function startServer({
     directory.remove();
     throw error;
   }
+}
+
+/** Names a data directory to a server, or the database that stands for it where tests are run on PostgreSQL. */
+async function placeVariables(directory: string): Promise<Record<string, string>> {
+  if (process.env["ONAIR_TEST_DATABASE"] === undefined) return { ONAIR_DATA: directory };
+  const { databaseFor } = await import("./postgres.ts");
+  return { ONAIR_DATABASE: await databaseFor(directory) };
 }
 
 export class TestServer implements AsyncDisposable {

@@ -1,7 +1,6 @@
-import { lstatSync } from "node:fs";
-import { join } from "node:path";
 import { backupProgram } from "../../app.ts";
 import { Backups } from "../../backups/backups.ts";
+import { backupsElsewhere } from "../../backups/elsewhere.ts";
 import { platformData } from "../../batch/platform-data.ts";
 import { createPublisher } from "../../batch/publisher.ts";
 import { catalogueOf } from "../../domain/events/registered.ts";
@@ -14,9 +13,9 @@ import { Traffic } from "../../http/traffic.ts";
 import { createLog, type Log } from "../../log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { cursorKeyOf } from "../../stored-keys.ts";
-import { UsageError } from "../command.ts";
 import { request } from "./http.ts";
 import { refusalOf } from "./refusal.ts";
+import { requireData } from "./require-data.ts";
 import type { Target } from "./target.ts";
 
 interface Sent {
@@ -38,7 +37,7 @@ export interface AdminApi {
 }
 
 /**
- * Opens the admin API of a target for `work`. Throws when it cannot be reached, or the data directory has no database.
+ * Opens the admin API of a target for `work`. Throws when it cannot be reached, or there is no data.
  */
 export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => Promise<T>): Promise<T> {
   const { server } = target;
@@ -46,18 +45,16 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
     return work(adminApi(server.url.origin, base, server.key, request));
   }
-  // `lstat`, because a dangling link counts as a database.
-  if (!lstatSync(join(target.data, "onair.db"), { throwIfNoEntry: false })) {
-    throw new UsageError(
-      `There is no data in ${target.data}; name its directory with --data, or a server with --url`,
-    );
-  }
-  const engine = idleEngine(target.data);
+  const { place, keepBackups: keep } = target;
+  await requireData(place);
+  const engine = await idleEngine(place);
   const { store } = engine;
-  const { data, keepBackups: keep } = target;
   const faults = new Faults();
   const log = faults.log;
-  const backups = new Backups({ data, keep, program: backupProgram, now: Date.now, log });
+  const backups =
+    "directory" in place
+      ? new Backups({ data: place.directory, keep, program: backupProgram, now: Date.now, log })
+      : backupsElsewhere;
   try {
     const key = newSecret("onair_admin_");
     const operatorKeys = new OperatorKeys({ store, now: Date.now, own: key });

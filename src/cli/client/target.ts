@@ -1,10 +1,11 @@
+import { type DataPlace, placeOf } from "../../engine/data-place.ts";
 import { type Environment, readConfig, readSecret } from "../../read-config.ts";
 
-/** The target of a command: a running server, or a data directory that no server uses. */
+/** The target of a command: a running server, or data that it opens itself. */
 export interface Target {
   readonly server: { readonly url: URL; readonly key: string } | null;
-  /** The data directory, used when there is no server. */
-  readonly data: string;
+  /** Where the data is, used when there is no server. */
+  readonly place: DataPlace;
   readonly allowPrivateWebhooks: boolean;
   /** The number of backups to keep in the data directory. */
   readonly keepBackups: number;
@@ -12,39 +13,73 @@ export interface Target {
   readonly option: string;
 }
 
-export const targetOptions = { url: { type: "string" }, data: { type: "string" } } as const;
+export const targetOptions = {
+  url: { type: "string" },
+  data: { type: "string" },
+  database: { type: "string" },
+} as const;
 
 export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); the
                  operator key is taken from ONAIR_ADMIN_KEY, or from the file that
                  ONAIR_ADMIN_KEY_FILE names
   --data DIR     instead: the data directory, as of "onair serve" (ONAIR_DATA, where ONAIR_URL is
-                 not set; default: onair-data); refused while a server uses it`;
+                 not set; default: onair-data); refused while a server uses it
+  --database URL instead: the PostgreSQL database (ONAIR_DATABASE, or the file that
+                 ONAIR_DATABASE_FILE names), without a password in the option`;
 
 /** Reads the target of a command, and adds problems to `mistakes`. */
 export function readTarget(
-  given: { readonly url?: string | undefined; readonly data?: string | undefined },
+  given: {
+    readonly url?: string | undefined;
+    readonly data?: string | undefined;
+    readonly database?: string | undefined;
+  },
   env: Environment,
   mistakes: string[],
 ): Target {
-  const { data: directory } = given;
-  const address = given.url ?? (directory === undefined ? env["ONAIR_URL"] || undefined : undefined);
+  const named = (["data", "database"] as const).filter((name) => given[name] !== undefined);
+  const address = given.url ?? (named.length === 0 ? env["ONAIR_URL"] || undefined : undefined);
   const source = given.url === undefined ? "ONAIR_URL" : "--url";
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
   const key = address === undefined ? undefined : adminKeyOf(env, mistakes);
   if (address !== undefined) {
     if (!url || !/^https?:$/.test(url.protocol))
       mistakes.push(`${source} must be an http URL, like http://127.0.0.1:8081, not "${address}"`);
-    if (directory !== undefined) mistakes.push("--url and --data exclude each other");
+    for (const name of named) mistakes.push(`--url and --${name} exclude each other`);
     if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
       mistakes.push(`${source} needs the operator key in ONAIR_ADMIN_KEY`);
   }
-  const { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS } = env;
-  const { data, allowPrivateWebhooks, keepBackups } = readConfig(
-    directory === undefined ? [] : [`--data=${directory}`],
-    { ONAIR_DATA, ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS },
+  const config = readConfig(
+    named.map((name) => `--${name}=${given[name]}`),
+    variablesOf(env, address === undefined),
   );
-  const option = given.url !== undefined ? ` --url ${given.url}` : directory ? ` --data ${directory}` : "";
-  return { server: url && key ? { url, key } : null, data, allowPrivateWebhooks, keepBackups, option };
+  const { allowPrivateWebhooks, keepBackups } = config;
+  const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
+  return {
+    server: url && key ? { url, key } : null,
+    place: placeOf(config),
+    allowPrivateWebhooks,
+    keepBackups,
+    option: option.join(""),
+  };
+}
+
+/** The variables that concern data, of which none counts beside a server. */
+function variablesOf(env: Environment, isHere: boolean): Environment {
+  const { ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS } = env;
+  const { ONAIR_DATA, ONAIR_DATABASE, ONAIR_DATABASE_FILE } = env;
+  const { ONAIR_DATABASE_DIRECT, ONAIR_DATABASE_DIRECT_FILE } = env;
+  return {
+    ONAIR_ALLOW_PRIVATE_WEBHOOKS,
+    ONAIR_KEEP_BACKUPS,
+    ...(isHere && {
+      ONAIR_DATA,
+      ONAIR_DATABASE,
+      ONAIR_DATABASE_FILE,
+      ONAIR_DATABASE_DIRECT,
+      ONAIR_DATABASE_DIRECT_FILE,
+    }),
+  };
 }
 
 /** The key for requests to a server; undefined when there is none. */

@@ -1,10 +1,9 @@
 import type { Log, LogLevel } from "../../log.ts";
+import type { OnFault } from "../../store/faults.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
-import { type OnFault, openReader, openReaderIfReady } from "../../store/sqlite/store.ts";
-import type { Store } from "../../store/store.ts";
-import { signingKeySetting } from "../../stored-keys.ts";
 import { startThread } from "../../threads/start.ts";
 import type { Engine, EngineSettings, StreamedListener } from "../engine.ts";
+import { openReading, openReadingIfReady } from "../storage.ts";
 import type { EngineThread } from "../worker.ts";
 import { sharedStore } from "./shared-store.ts";
 
@@ -27,7 +26,8 @@ interface EngineThreadOptions {
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, onFault, ...rest } = options;
-  const lock = lockDirectory(settings.data);
+  const { place } = settings;
+  const lock = "directory" in place ? lockDirectory(place.directory) : null;
   let streamed: StreamedListener = () => {};
   const thread = startThread<EngineThread>({
     name: "engine",
@@ -38,13 +38,13 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const isStarted = thread.started.then(
     () => true,
     () => {
-      lock.close();
+      lock?.close();
       return false;
     },
   );
-  const early = await readerIfReady(settings.data, onFault);
+  const early = await openReadingIfReady(place, onFault);
   if (!early) await thread.started;
-  const reader = early ?? openReader(settings.data, onFault);
+  const reader = early ?? (await openReading(place, onFault));
   const { remote } = thread;
   return {
     started: thread.started,
@@ -66,16 +66,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       if (!(await isStarted)) return;
       await remote.stop(graceMs);
       thread.end();
-      lock.close();
+      lock?.close();
     },
   };
-}
-
-/** null as well where the signing key is still to be made, because the engine has never started, or cannot be read. */
-async function readerIfReady(directory: string, onFault: OnFault): Promise<Store | null> {
-  const reader = openReaderIfReady(directory, onFault);
-  const key = await reader?.settings.get(signingKeySetting).catch(() => null);
-  if (reader === null || key !== null) return reader;
-  await reader.close();
-  return null;
 }

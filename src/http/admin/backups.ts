@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Backups } from "../../backups/backups.ts";
+import type { BackupKeeper } from "../../backups/elsewhere.ts";
 import type { Backup } from "../../domain/backups.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
@@ -194,7 +194,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
   );
 }
 
-function contentRoute(app: AdminListener, backups: Backups): void {
+function contentRoute(app: AdminListener, backups: BackupKeeper): void {
   app.get(
     "/admin/v1/backups/:id/content",
     async ({ requestContext, params, headers: { Range, "If-Range": ifRange } }) => {

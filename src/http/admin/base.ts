@@ -1,4 +1,4 @@
-import type { Backups } from "../../backups/backups.ts";
+import type { BackupKeeper } from "../../backups/elsewhere.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Publisher } from "../../batch/publisher.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
@@ -28,7 +28,7 @@ export interface AdminDeps {
   readonly engine: Engine;
   readonly data: PlatformData;
   readonly publisher: Publisher;
-  readonly backups: Backups;
+  readonly backups: BackupKeeper;
   readonly catalogue: Catalogue;
   readonly cursors: Cursors;
   readonly log: Log;

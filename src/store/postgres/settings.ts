@@ -14,6 +14,10 @@ export function settingStore({ orm }: Postgres): SettingStore {
   );
   return {
     get: async (key) => (await find().execute({ key }))[0]?.value ?? null,
+    async settle(key, value) {
+      await orm.insert(settings).values({ key, value }).onConflictDoNothing();
+      return (await find().execute({ key }))[0]?.value ?? value;
+    },
     async put(key, value) {
       await orm
         .insert(settings)

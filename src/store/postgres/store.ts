@@ -1,6 +1,6 @@
 import { newId } from "../../domain/ids.ts";
 import { lazily } from "../../domain/lazily.ts";
-import type { StorageFault } from "../faults.ts";
+import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
@@ -28,14 +28,11 @@ import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
 
-/** Called for each read or write that finds that the storage cannot be used. */
-type NoteFault = (fault: StorageFault) => void;
-
 /** Opens the store of a database, in its newest form. Throws `StoreError` when it cannot be used. */
 export async function openPostgresStore(
   settings: ConnectionSettings,
   options: PoolOptions,
-  onFault?: NoteFault,
+  onFault?: OnFault,
 ): Promise<Store> {
   return storeOn(await openPostgres(settings, options), onFault);
 }
@@ -44,7 +41,7 @@ export async function openPostgresStore(
 export function openPostgresReader(
   settings: ConnectionSettings,
   options: PoolOptions,
-  onFault?: NoteFault,
+  onFault?: OnFault,
 ): Store {
   return storeOn(openPool(settings, { ...options, isReader: true }), onFault);
 }
@@ -52,7 +49,7 @@ export function openPostgresReader(
 type Nouns = Omit<Store, "close">;
 
 /** Each noun prepares its statements when it is first used. */
-function storeOn(db: Postgres, onFault: NoteFault = () => {}): Store {
+function storeOn(db: Postgres, onFault: OnFault = () => {}): Store {
   const handedOut = new HandedOut();
   const ownership = new EndpointOwnership(newId());
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {

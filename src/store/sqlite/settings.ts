@@ -13,6 +13,11 @@ export function settingStore(orm: BunSQLiteDatabase, commit: Commit): SettingSto
     .prepare();
   return {
     get: async (key) => find.get({ key })?.value ?? null,
+    settle: (key, value) =>
+      commit(() => {
+        orm.insert(settings).values({ key, value }).onConflictDoNothing().run();
+        return find.get({ key })?.value ?? value;
+      }),
     put: (key, value) =>
       commit(() => {
         orm

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily } from "../../domain/lazily.ts";
-import type { StorageFault } from "../faults.ts";
+import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
@@ -29,9 +29,6 @@ import { settingStore } from "./settings.ts";
 import { subscriptionStore } from "./subscriptions.ts";
 import { tokenStore } from "./tokens.ts";
 import { userStore } from "./users.ts";
-
-/** Called for each read or write that finds that the storage cannot be used. */
-export type OnFault = (fault: StorageFault) => void;
 
 /**
  * Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used.

@@ -3,7 +3,7 @@ import { categoryFrom } from "../../../src/domain/categories.ts";
 import { maxId } from "../../../src/domain/ids.ts";
 import { channelFrom } from "../../../src/domain/livestreams.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { readConnectionUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
@@ -16,7 +16,7 @@ describe.skipIf(!hasPostgres)("a batch is kept as if its items were kept one aft
   let store: Store;
   beforeAll(async () => {
     database = await emptyDatabase();
-    store = await openPostgresStore(readConnectionUrl(database.url), { connections: 4 });
+    store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 4 });
   });
   afterAll(async () => {
     await store.close();

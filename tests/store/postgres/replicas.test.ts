@@ -3,7 +3,7 @@ import type { AttemptResult, NewEvent } from "../../../src/domain/deliveries.ts"
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { newEndpoint } from "../../../src/domain/endpoints.ts";
 import { day, minute } from "../../../src/domain/time.ts";
-import { readConnectionUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
 import { cancelSubscriptions, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
@@ -26,7 +26,7 @@ const undo: (() => Promise<unknown>)[] = [];
 let url: string;
 
 async function replica(owner: string) {
-  const pool = await openPostgres(readConnectionUrl(url), { connections: 4 });
+  const pool = await openPostgres(readDatabaseUrl(url), { connections: 4 });
   undo.push(() => pool.close());
   const handedOut = new HandedOut();
   return {

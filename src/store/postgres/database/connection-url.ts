@@ -1,5 +1,3 @@
-import { StoreError } from "../../faults.ts";
-
 /** How far the connection to the server is encrypted, in the words of `psql`. */
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type SslMode = (typeof sslModes)[number];
@@ -23,25 +21,27 @@ export interface ConnectionSettings {
 const example = "postgres://onair@db.example.com/onair?sslmode=verify-full";
 const parameters = ["host", "sslmode", "sslrootcert", "sslcert", "sslkey"];
 
-/** Reads a `postgres://` URL. Throws a `StoreError`, which never has the password in it. */
-export function readConnectionUrl(text: string): ConnectionSettings {
+/** Reads a `postgres://` URL. Throws a `TypeError` that states what it must be, without the password. */
+export function readDatabaseUrl(text: string): ConnectionSettings {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new StoreError(`The database is named by a URL like ${example}.`);
+    throw new TypeError(`must be a URL like ${example}`);
   }
   const given = url.searchParams;
   const unknown = [...given.keys()].find((name) => !parameters.includes(name));
   if (unknown !== undefined) {
-    throw new StoreError(`The URL of the database may have ${parameters.join(", ")}, but not "${unknown}".`);
+    throw new TypeError(
+      `must have no other parameters than ${parameters.join(", ")}: "${unknown}" is not one`,
+    );
   }
   const sslMode = given.get("sslmode") ?? "prefer";
   if (!isSslMode(sslMode)) {
-    throw new StoreError(`sslmode is one of ${sslModes.join(", ")}, not "${sslMode}".`);
+    throw new TypeError(`must have an sslmode of ${sslModes.join(", ")}: "${sslMode}" is not one`);
   }
   const database = decoded(url.pathname.slice(1));
-  if (database === "") throw new StoreError(`The URL of the database ends with its name, as in ${example}.`);
+  if (database === "") throw new TypeError(`must end with the name of the database, like ${example}`);
   if (url.hostname.includes(",") || url.hostname.includes("%2C")) {
-    throw new StoreError("The URL of the database names one host: the one that follows the primary.");
+    throw new TypeError("must name one host, which leads to the primary");
   }
   const host = decoded(url.hostname).replace(/^\[|\]$/g, "") || given.get("host") || "localhost";
   return {
@@ -71,6 +71,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new StoreError("In the URL of the database, % stands before two hexadecimal digits.");
+    throw new TypeError("must have two hexadecimal digits behind each %");
   }
 }

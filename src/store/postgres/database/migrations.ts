@@ -76,11 +76,13 @@ export async function appliedSteps(
     if (!known) {
       throw new StoreError(
         `The database was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version.`,
+        true,
       );
     }
     if (known.name !== done.name || hash(known.sql) !== done.hash) {
       throw new StoreError(
         `The database was written by another build of onair: its migration ${done.name} is not the one known here. Use the build that wrote it.`,
+        true,
       );
     }
   }
@@ -98,5 +100,6 @@ async function requireEmpty(connection: Queries): Promise<void> {
   if (!foreign) return;
   throw new StoreError(
     `The database ${foreign.database} has tables of another program, such as ${foreign.name}. Make one for onair alone: createdb --encoding UTF8 --template template0 onair`,
+    true,
   );
 }

@@ -8,20 +8,42 @@ const oldestVersion = 15;
 
 /**
  * Connects to a database and brings it to the newest form. Throws a `StoreError` that says what to do where that cannot
- * be done; then nothing has changed.
+ * be done; then nothing has changed. `applying` is called with the name of each migration before it begins.
  */
-export async function openPostgres(settings: ConnectionSettings, options: PoolOptions): Promise<Postgres> {
+export async function openPostgres(
+  settings: ConnectionSettings,
+  options: PoolOptions,
+  applying?: (name: string) => void,
+): Promise<Postgres> {
   const pool = openPool(settings, options);
   try {
     await requireUsable(pool);
     if ((await appliedSteps(pool)) < schemaSteps.length) {
       await requireRights(pool);
-      await migrateDatabase(pool);
+      await migrateDatabase(pool, schemaSteps, applying);
     }
     return pool;
   } catch (error) {
     await pool.close();
     throw explained(error, settings);
+  }
+}
+
+/** In which form a database is; names of migrations. Changes nothing. Throws a `StoreError`. */
+export async function schemaOf(settings: ConnectionSettings): Promise<{
+  readonly applied: readonly string[];
+  readonly pending: readonly string[];
+}> {
+  const pool = openPool(settings, { connections: 1 });
+  try {
+    await requireUsable(pool);
+    const applied = await appliedSteps(pool);
+    const names = schemaSteps.map(({ name }) => name);
+    return { applied: names.slice(0, applied), pending: names.slice(applied) };
+  } catch (error) {
+    throw explained(error, settings);
+  } finally {
+    await pool.close();
   }
 }
 
@@ -35,19 +57,24 @@ async function requireUsable(pool: Postgres): Promise<void> {
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
        current_setting('server_encoding') AS encoding, current_schema() AS schema`,
   );
-  if (!facts) throw new StoreError("The database does not tell its version.");
+  if (!facts) throw new StoreError("The database does not tell its version.", true);
   if (facts.number < oldestVersion * 10_000) {
     throw new StoreError(
       `The server is PostgreSQL ${facts.version}; onair needs ${oldestVersion} or newer. Upgrade it, or name another one.`,
+      true,
     );
   }
   if (facts.encoding !== "UTF8") {
     throw new StoreError(
       `The database has the encoding ${facts.encoding}; onair needs UTF8. Make one: createdb --encoding UTF8 --template template0 onair`,
+      true,
     );
   }
   if (facts.schema === null) {
-    throw new StoreError("No schema of the search_path exists. Make one, for example: CREATE SCHEMA public");
+    throw new StoreError(
+      "No schema of the search_path exists. Make one, for example: CREATE SCHEMA public",
+      true,
+    );
   }
 }
 
@@ -75,13 +102,14 @@ async function requireRights(pool: Postgres): Promise<void> {
   if (!facts.knows_trigrams) {
     throw new StoreError(
       "The server lacks the extension pg_trgm. Install PostgreSQL's contrib modules on its machine.",
+      true,
     );
   }
   if (!facts.may_extend) throw missing(`GRANT CREATE ON DATABASE ${database} TO ${role}`);
 }
 
 function missing(grant: string): StoreError {
-  return new StoreError(`The role of onair lacks a right. As the owner of the database: ${grant}`);
+  return new StoreError(`The role of onair lacks a right. As the owner of the database: ${grant}`, true);
 }
 
 /** What went wrong while connecting, for operators: a `StoreError` without the password, or else the error itself. */
@@ -90,7 +118,7 @@ function explained(error: unknown, settings: ConnectionSettings): unknown {
   const place = shownPlace(settings);
   const code = codeOf(error);
   const says = error instanceof Error ? error.message : String(error);
-  const because = (what: string) => new StoreError(what);
+  const because = (what: string) => new StoreError(what, true);
   if (code === "28P01" || code === "28000") {
     return because(
       `The server of ${place} refuses the role ${settings.user}: ${says}. Check user, password and sslmode.`,
@@ -109,7 +137,7 @@ function explained(error: unknown, settings: ConnectionSettings): unknown {
     );
   }
   if (!isUnreachable(error)) return error;
-  return because(
+  return new StoreError(
     `The database ${place} cannot be reached: ${says}. Is the server running, and may this machine connect?`,
   );
 }

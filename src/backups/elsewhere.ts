@@ -1,0 +1,23 @@
+import { DomainError } from "../domain/errors.ts";
+import type { Backups } from "./backups.ts";
+
+/** What makes backups and keeps them. */
+export type BackupKeeper = Pick<Backups, "begin" | "page" | "find" | "content" | "remove" | "stop">;
+
+/** What commands and the admin API say where the data is in PostgreSQL. */
+const backupsOfPostgres =
+  "The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands";
+
+const refuse = async (): Promise<never> => {
+  throw new DomainError("conflict", backupsOfPostgres);
+};
+
+/** In place of `Backups` where the data is in PostgreSQL. */
+export const backupsElsewhere: BackupKeeper = {
+  begin: refuse,
+  page: async () => [],
+  find: refuse,
+  content: refuse,
+  remove: refuse,
+  stop() {},
+};

@@ -1,0 +1,93 @@
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import type { OnFault, StorageFault } from "../store/faults.ts";
+import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { storageFaultOf } from "../store/sqlite/database/faults.ts";
+import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
+import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
+import { openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import { signingKeySetting } from "../stored-keys.ts";
+import type { DatabaseSettings, DataPlace } from "./data-place.ts";
+import type { CheckStorage } from "./engine.ts";
+
+/** The store, opened to write. */
+interface OpenStorage {
+  readonly store: Store;
+  /** Looks at the storage without writing. */
+  readonly look: CheckStorage;
+  /** What an error of a write says of the storage. */
+  readonly faultOf: (error: unknown) => StorageFault;
+}
+
+/**
+ * Opens the store of a place and brings it to the newest form. Throws `StoreError`.
+ *
+ * @param lock of the directory, where it is locked already
+ */
+export async function openStorage(
+  place: DataPlace,
+  onFault?: OnFault,
+  lock?: DirectoryLock,
+): Promise<OpenStorage> {
+  if ("database" in place) return openDatabaseStorage(place.database, onFault);
+  const store = openStore(place.directory, lock, onFault);
+  const identity = databaseIdentity(place.directory);
+  return {
+    store,
+    look: async (isTroubled) => lookAtStorage(place.directory, identity, isTroubled),
+    faultOf: (error) => storageFaultOf(error) ?? "failing",
+  };
+}
+
+async function openDatabaseStorage(
+  { url, direct, connections }: DatabaseSettings,
+  onFault?: OnFault,
+): Promise<OpenStorage> {
+  // Loaded on demand, as only few need it.
+  const { openPostgres } = await import("../store/postgres/database/open.ts");
+  const { storageFaultOf } = await import("../store/postgres/database/faults.ts");
+  const { openPostgresStore } = await import("../store/postgres/store.ts");
+  // Migrations take longer than a pooler may allow, and one transaction.
+  if (direct !== null) await (await openPostgres(readDatabaseUrl(direct), { connections: 1 })).close();
+  const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null };
+  const store = await openPostgresStore(readDatabaseUrl(url), options, onFault);
+  const faultOf = (error: unknown) => storageFaultOf(error) ?? "failing";
+  return {
+    store,
+    look: () => store.settings.get(signingKeySetting).then(() => null, faultOf),
+    faultOf,
+  };
+}
+
+/** The same a second time in the process that has it open to write, for another thread; it refuses writes. */
+export async function openReading(place: DataPlace, onFault: OnFault): Promise<Store> {
+  if ("directory" in place) return openReader(place.directory, onFault);
+  const { openPostgresReader } = await import("../store/postgres/store.ts");
+  const { url, direct, connections } = place.database;
+  const options = { connections: Math.floor(connections / 2), isPooled: direct !== null };
+  return openPostgresReader(readDatabaseUrl(url), options, onFault);
+}
+
+/** The same before it is open to write; null where it cannot be read until then, or the signing key is not made yet. */
+export async function openReadingIfReady(place: DataPlace, onFault: OnFault): Promise<Store | null> {
+  // Where a database is concerned, that takes as long as opening it.
+  if ("database" in place) return null;
+  const reader = openReaderIfReady(place.directory, onFault);
+  const key = await reader?.settings.get(signingKeySetting).catch(() => null);
+  if (reader === null || key !== null) return reader;
+  await reader.close();
+  return null;
+}
+
+/** Whether there is anything in a place yet. Throws `StoreError` for a database that cannot be used. */
+export async function hasData(place: DataPlace): Promise<boolean> {
+  // `lstat`, because a dangling link counts as a database.
+  if ("directory" in place) {
+    return lstatSync(join(place.directory, databaseFile), { throwIfNoEntry: false }) !== undefined;
+  }
+  const { schemaOf } = await import("../store/postgres/database/open.ts");
+  const { url, direct } = place.database;
+  return (await schemaOf(readDatabaseUrl(direct ?? url))).applied.length > 0;
+}

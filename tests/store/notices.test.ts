@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from "bun:test";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
-import { readConnectionUrl } from "../../src/store/postgres/database/connection-url.ts";
+import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { noticesOf } from "../../src/webhooks/notices/notice.ts";
@@ -15,7 +15,7 @@ if (hasPostgres) {
     name: "PostgreSQL",
     async empty() {
       const database = await emptyDatabase();
-      const store = await openPostgresStore(readConnectionUrl(database.url), { connections: 4 });
+      const store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 4 });
       onTestFinished(async () => {
         await store.close();
         await database.drop();

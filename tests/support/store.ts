@@ -2,7 +2,7 @@ import { onTestFinished } from "bun:test";
 import type { NewApplication } from "../../src/domain/applications.ts";
 import { type DeliveryFilter, type DeliveryRecord, everything } from "../../src/domain/delivery-log.ts";
 import { newId } from "../../src/domain/ids.ts";
-import { readConnectionUrl } from "../../src/store/postgres/database/connection-url.ts";
+import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -36,7 +36,7 @@ const postgres: StoreKind = {
   name: "PostgreSQL",
   async empty(after = onTestFinished) {
     const { url, drop: remove } = await emptyDatabase();
-    const open = () => openPostgresStore(readConnectionUrl(url), { connections: 4 });
+    const open = () => openPostgresStore(readDatabaseUrl(url), { connections: 4 });
     return opened({ open, read: open, remove, after });
   },
 };

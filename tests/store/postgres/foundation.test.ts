@@ -29,11 +29,10 @@ const refusal = (url: string) =>
     (error) => (error instanceof StoreError ? error.message : error),
   );
 
-test("every file of drizzle/postgres is listed, in order, and names no schema", async () => {
+test("every file of drizzle/postgres is listed, in order", async () => {
   const directory = new URL("../../../drizzle/postgres", import.meta.url).pathname;
   const files = [...new Bun.Glob("*.sql").scanSync(directory)].sort();
   expect(schemaSteps.map(({ name }) => `${name}.sql`)).toEqual(files);
-  for (const { sql } of schemaSteps) expect(sql).not.toContain('"public"');
 });
 
 describe.skipIf(!hasPostgres)("opening a database", () => {
@@ -44,6 +43,20 @@ describe.skipIf(!hasPostgres)("opening a database", () => {
       "SELECT name FROM onair_migrations ORDER BY number",
     );
     expect(applied?.map(({ name }) => name)).toEqual(schemaSteps.map(({ name }) => name));
+  });
+
+  test("makes its tables where the search_path says", async () => {
+    const url = await bare();
+    const { SQL } = await import("bun");
+    const sql = new SQL(url, { max: 1 });
+    await sql`CREATE SCHEMA streams`;
+    const [{ name }] = await sql`SELECT current_database() AS name`;
+    await sql.unsafe(`ALTER DATABASE ${name} SET search_path = streams`);
+    await sql.close();
+    const pool = await opened(url);
+    const tables =
+      "SELECT DISTINCT schemaname AS name FROM pg_tables WHERE tablename IN ('users', 'deliveries')";
+    expect(await pool.run(tables)).toEqual([{ name: "streams" }]);
   });
 
   test("refuses one of a newer version, and one of another build", async () => {

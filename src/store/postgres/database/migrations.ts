@@ -44,7 +44,8 @@ export async function migrateDatabase(
     for (const [number, { name, sql }] of list.entries()) {
       if (number < applied) continue;
       applying(name);
-      for (const statement of sql.split("--> statement-breakpoint")) {
+      // drizzle-kit names the schema, which may be another one here.
+      for (const statement of sql.replaceAll('"public".', "").split("--> statement-breakpoint")) {
         if (statement.trim()) await transaction.run(statement);
       }
       await transaction.run(`INSERT INTO ${table} VALUES ($1, $2, $3)`, [number, name, hash(sql)]);

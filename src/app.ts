@@ -78,6 +78,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
     const { adminApp } = await import("./http/admin/app.ts");
+    const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
     const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
     await engine.started;
     const { store, ranking, users, traffic, publicUrl } = api;
@@ -89,6 +90,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       now,
       usersChanged: (ids) => users.forget(ids),
     });
+    const trail = new AuditTrail({ store, log, now });
     let adminUrl = "";
     let phase: "starting" | "serving" | "stopping" = "starting";
     const admin = adminApp({
@@ -102,6 +104,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       log,
       now,
       operatorKeys,
+      trail,
       hosts: [config.adminHost, ...config.adminHosts],
       wrongKeyLimit: options.wrongKeyLimit,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
@@ -140,6 +143,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         storage.stop();
         backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
+        await trail.flush();
         await engine.stop(drainMs);
         await log.flush();
       },
@@ -189,6 +193,7 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
     webhookConcurrency,
     webhookConnections: webhookConnections(),
     retention,
+    auditMs: config.keepAuditDays * day,
     notifyUrl,
     notifySecret,
     attemptTimeoutMs,

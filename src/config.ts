@@ -65,6 +65,7 @@ export interface Config {
   readonly keepDeliveredDays: number;
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
+  readonly keepAuditDays: number;
   /** Backups to keep in the data directory. */
   readonly keepBackups: number;
   /** Seconds between `/readyz` reporting the stop and the listeners closing. */
@@ -242,6 +243,12 @@ export const settings: Settings = {
     value: "DAYS",
     default: "7",
     help: "how long the bodies of events are kept once nothing of them is pending",
+    read: integer(1, 3_650),
+  },
+  keepAuditDays: {
+    value: "DAYS",
+    default: "365",
+    help: "how long it is kept who changed what through the admin API",
     read: integer(1, 3_650),
   },
   keepBackups: {

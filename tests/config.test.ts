@@ -30,6 +30,7 @@ describe("settings", () => {
       allowPrivateWebhooks: false,
       webhookProxy: null,
       notifyUrl: null,
+      keepAuditDays: 365,
       notifySecret: null,
       webhookConcurrency: 128,
       rateLimit: 800,

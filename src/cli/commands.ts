@@ -9,6 +9,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   apps: async () => (await import("./apps.ts")).apps,
   tokens: async () => (await import("./tokens.ts")).tokens,
   "admin-key": async () => (await import("./admin-key.ts")).adminKey,
+  audit: async () => (await import("./operations/audit.ts")).audit,
   login: async () => (await import("./application/login.ts")).login,
   logout: async () => (await import("./application/logout.ts")).logout,
   app: async () => (await import("./application/app.ts")).app,

@@ -18,6 +18,8 @@ export interface EngineSettings {
   /** Connections that deliveries may have in all. */
   readonly webhookConnections: number;
   readonly retention: Retention;
+  /** How long the audit trail is kept. */
+  readonly auditMs: number;
   /** Where notices are sent to; null: nowhere. */
   readonly notifyUrl: string | null;
   /** The `whsec_…` that signs notices; null: only the platform's key does. */

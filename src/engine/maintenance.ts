@@ -1,8 +1,8 @@
-import type { Retention } from "../domain/deliveries.ts";
 import { noticeLimits } from "../domain/operations/notices.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service } from "../supervisor.ts";
+import type { EngineSettings } from "./engine.ts";
 
 /** The pause after a step of cleaning, which leaves time for other work, and after the last step of a pass. */
 const cleaningStepMs = 5;
@@ -13,13 +13,18 @@ const tidyStepMs = 20;
 const tidyEveryMs = 10 * second;
 
 /** The services that remove what need not be kept any more, and tidy the search index. */
-export function maintenance(store: Store, retention: Retention, now: () => number): Service[] {
+export function maintenance(
+  store: Store,
+  { retention, auditMs }: Pick<EngineSettings, "retention" | "auditMs">,
+  now: () => number,
+): Service[] {
   return [
     inSteps("expired tokens", () => store.tokens.removeExpired(now())),
     repeating("idempotency keys", hour, async () => {
       await store.idempotency.removeExpired(now());
     }),
     inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
+    inSteps("audit", () => store.audit.prune(now() - auditMs)),
     inSteps("retention", () => store.retention.prune(retention, now())),
     tidying(store),
   ];

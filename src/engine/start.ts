@@ -95,7 +95,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         replaying(store, dispatcher, now),
         notifier,
         watchingForStuck({ store, dispatcher, now, announce: (type, data) => void notify(type, data) }),
-        ...maintenance(store, settings.retention, now),
+        ...maintenance(store, settings, now),
       ],
       log,
     );

@@ -84,7 +84,9 @@ export function asGate<Context>(check: (context: Context) => Promise<void>) {
  * Wraps a hook so that Elysia cannot analyse its source. For a hook that passes its context on, Elysia would assume
  * that it uses all of it, and parse cookies, too. The hook must be an async function, which Elysia detects by its type.
  */
-function opaque<Context>(hook: (context: Context) => Promise<void>): (context: Context) => Promise<void> {
+export function opaque<Context>(
+  hook: (context: Context) => Promise<void>,
+): (context: Context) => Promise<void> {
   return hook.bind(null);
 }
 

@@ -1,5 +1,6 @@
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
+import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
@@ -19,6 +20,8 @@ export interface RequestContext {
   grant: Grant | null;
   /** null until the token is verified. */
   caller: Caller | null;
+  /** The key of the admin API that the request came with; null until it is found. */
+  operatorKey: OperatorKey | null;
   /** The application that authenticated itself at an OAuth endpoint. */
   client: Application | null;
   /** Whether a route has let the request in or refused it. */
@@ -75,6 +78,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     startedAt: performance.now(),
     grant: null,
     caller: null,
+    operatorKey: null,
     client: null,
     isAdmitted: false,
     rateLimit: null,

@@ -9,6 +9,7 @@ import type { EventStore } from "./events.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { LivestreamStore } from "./livestreams.ts";
 import type { LoginRequestStore } from "./login-requests.ts";
+import type { AuditStore } from "./operations/audit.ts";
 import type { NoticeStore } from "./operations/notices.ts";
 import type { OperatorKeyStore } from "./operator-keys.ts";
 import type { ReplayStore } from "./replays.ts";
@@ -40,6 +41,7 @@ export interface Store {
   readonly replays: ReplayStore;
   readonly endpoints: EndpointStore;
   readonly notices: NoticeStore;
+  readonly audit: AuditStore;
   readonly retention: RetentionStore;
   readonly idempotency: IdempotencyStore;
   readonly operatorKeys: OperatorKeyStore;

@@ -25,6 +25,7 @@ function start(): Promise<Engine> {
     webhookConcurrency: 8,
     webhookConnections: 64,
     retention,
+    auditMs: 1e12,
     notifyUrl: null,
     notifySecret: null,
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
+import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { Traffic } from "../../src/http/traffic.ts";
@@ -55,6 +56,7 @@ describe("the admin document", () => {
       log: createLog("off"),
       now: Date.now,
       operatorKeys: new OperatorKeys({ store, now: Date.now }),
+      trail: new AuditTrail({ store, log: createLog("off"), now: Date.now }),
       allowPrivateWebhooks: false,
       whyNotReady: async () => null,
       publicTraffic: new Traffic(),
@@ -147,6 +149,8 @@ async function deliveryCalls(): Promise<Call[]> {
     [`DELETE ${replays}/{id}`, 204, `${replays}/${replay}`],
     ["GET /admin/v1/endpoints", 200, "/admin/v1/endpoints"],
     ["GET /admin/v1/endpoints", 400, "/admin/v1/endpoints?cursor=x"],
+    ["GET /admin/v1/audit", 200, "/admin/v1/audit"],
+    ["GET /admin/v1/audit", 400, "/admin/v1/audit?after=yesterday"],
     ["GET /admin/v1/notices", 200, "/admin/v1/notices"],
     ["GET /admin/v1/notices", 400, "/admin/v1/notices?application_id=x"],
     ["GET /admin/v1/notices", 400, "/admin/v1/notices?cursor=x"],

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { adminListener } from "../../src/http/admin/base.ts";
+import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { openApiRoutes } from "../../src/http/openapi/plugin.ts";
@@ -20,7 +21,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-const adminApp = () => adminListener({ log, now, operatorKeys: new OperatorKeys({ store, now }) });
+const trail = new AuditTrail({ store, log, now });
+const adminApp = () => adminListener({ log, now, operatorKeys: new OperatorKeys({ store, now }), trail });
 const publicApp = () => withTokens(publicListener({ store, now, access, log }), access);
 
 test("no listener serves a route that does not say who may call it", () => {

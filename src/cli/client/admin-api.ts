@@ -7,6 +7,7 @@ import { catalogueOf } from "../../domain/events/registered.ts";
 import { newSecret } from "../../domain/tokens.ts";
 import { idleEngine } from "../../engine/idle.ts";
 import { adminApp } from "../../http/admin/app.ts";
+import { AuditTrail } from "../../http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../http/admin/operator-keys.ts";
 import { Cursors } from "../../http/cursors.ts";
 import { Traffic } from "../../http/traffic.ts";
@@ -59,6 +60,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const key = newSecret("onair_admin_");
     const operatorKeys = new OperatorKeys({ store, now: Date.now, own: key });
     await operatorKeys.load();
+    const trail = new AuditTrail({ store, log, now: Date.now });
     const catalogue = await catalogueOf(await store.eventTypes.all());
     const app = adminApp({
       store,
@@ -71,6 +73,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       log,
       now: Date.now,
       operatorKeys,
+      trail,
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       whyNotReady: async () => null,
       publicTraffic: new Traffic(),
@@ -79,7 +82,9 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     });
     const { fetch: answer } = app.compile();
     const fetched = async (url: string, init: BunFetchRequestInit) => answer(new Request(url, init));
-    return await work(adminApi(null, inProcess, key, fetched, faults));
+    const result = await work(adminApi(null, inProcess, key, fetched, faults));
+    await trail.flush();
+    return result;
   } finally {
     backups.stop();
     await engine.stop(0);

@@ -15,12 +15,14 @@ const optionNames: Readonly<Record<string, string>> = {
   event: "the event type",
   overlap_seconds: "--overlap",
   broadcaster_user_id: "--broadcaster",
+  object_id: "--object-id",
   data: "--set",
   id: "the id",
 };
 
 /** Fields whose option has the same name. */
 const sameNames = [
+  "action",
   "after",
   "before",
   "cursor",
@@ -28,7 +30,9 @@ const sameNames = [
   "expires_in",
   "from",
   "limit",
+  "key",
   "name",
+  "object",
   "rate_limit",
   "role",
   "webhook_concurrency",

@@ -42,6 +42,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     replays: () => shared(reader.replays, engine.replays, ["find", "page"]),
     endpoints: () => shared(reader.endpoints, engine.endpoints, ["find", "failing"]),
     notices: () => shared(reader.notices, engine.notices, ["behind", "page", "lastBefore"]),
+    audit: () => shared(reader.audit, engine.audit, ["page"]),
     retention: () => shared(reader.retention, engine.retention, []),
     idempotency: () => shared(reader.idempotency, engine.idempotency, []),
     operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all"]),

@@ -61,6 +61,7 @@ export function operatorGate({
     const key = operatorKeys.find(secret);
     if (key === null) throw refuse(requestContext);
     operatorKeys.used(key);
+    requestContext.operatorKey = key;
     if (!allowed.includes(key.role)) {
       const message = `This needs a key with the role ${allowed.join(" or ")}; this one is a ${key.role}`;
       throw new DomainError("insufficient_role", message);

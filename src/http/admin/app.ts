@@ -14,6 +14,7 @@ import { healthRoutes } from "./health.ts";
 import { keyRoutes } from "./keys.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
+import { auditRoutes } from "./operations/audit.ts";
 import { noticeRoutes } from "./operations/notices.ts";
 import { categoryRoutes } from "./platform/categories.ts";
 import { channelRoutes } from "./platform/channels.ts";
@@ -45,6 +46,7 @@ export function adminApp(deps: AdminDeps) {
   backupRoutes(app, deps);
   keyRoutes(app, deps);
   noticeRoutes(app, deps);
+  auditRoutes(app, deps);
   openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});
   return app;

@@ -9,7 +9,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
-import { asGate, type GateContext, type InputSchemas, routeInput } from "../input.ts";
+import { asGate, type GateContext, type InputSchemas, opaque, routeInput } from "../input.ts";
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
@@ -17,6 +17,7 @@ import { listener } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
+import type { AuditTrail } from "./operations/audit-trail.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
 /** The size limit of JSON bodies in the admin API. */
@@ -34,6 +35,8 @@ export interface AdminDeps {
   readonly log: Log;
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
+  /** Where changes are written down. */
+  readonly trail: AuditTrail;
   /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
   /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
@@ -50,12 +53,18 @@ export interface AdminDeps {
   readonly adminUrl: () => string;
 }
 
+/** The part of Elysia's context that is looked at behind a handler. */
+interface AnsweredContext extends GateContext {
+  readonly responseValue: unknown;
+}
+
 /** The admin listener. Each route names the accepted roles with `roles: […]`, or needs no key with `keyless: true`. */
 export function adminListener({
   trustedProxies = null,
   hosts = [],
+  trail,
   ...options
-}: GateOptions & Pick<AdminDeps, "trustedProxies" | "hosts">) {
+}: GateOptions & Pick<AdminDeps, "trustedProxies" | "hosts" | "trail">) {
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
   return (
@@ -66,15 +75,22 @@ export function adminListener({
       .use(headerBearer())
       .macro("roles", (allowed: readonly Role[]) => {
         const input = routeInput(adminBodyBytes);
+        let operationId = "";
         return {
           introspect(route: InputSchemas & DescribedRoute) {
             input.introspect(route);
+            operationId = String(route.detail?.["operationId"]);
             describeRoute(route, allowedTo(allowed, route));
           },
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
           transform: asGate(async (context: GateContext) => {
             admit(context.requestContext, tokenOf(context.bearer, context.headers["authorization"]), allowed);
             await input.read(context);
+          }),
+          // Before the answer: what is acknowledged is written down.
+          afterHandle: opaque(async ({ responseValue: value, ...request }: AnsweredContext) => {
+            const { operatorKey } = request.requestContext;
+            if (operatorKey) await trail.note({ operationId, allowed }, operatorKey, { ...request, value });
           }),
         };
       })

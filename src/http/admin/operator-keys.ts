@@ -14,6 +14,10 @@ interface OperatorKeyOptions {
 /** The id of the key that the environment sets. */
 export const environmentKeyId = "environment";
 
+const ofEnvironment = { id: environmentKeyId, name: "ONAIR_ADMIN_KEY" } as const;
+/** What the key of this process itself is called where it is told who did what. */
+const thisProcess = { id: "command-line", name: "a command in the data directory" } as const;
+
 /** The operator keys in memory: those of the store and the one from the environment. */
 export class OperatorKeys {
   readonly #options: OperatorKeyOptions;
@@ -26,8 +30,8 @@ export class OperatorKeys {
   constructor(options: OperatorKeyOptions) {
     const { now, environment = null, own = null } = options;
     this.#options = options;
-    this.#environment = environment === null ? null : this.#unstored(environment, now());
-    this.#own = own === null ? null : this.#unstored(own, now());
+    this.#environment = environment === null ? null : this.#unstored(environment, now(), ofEnvironment);
+    this.#own = own === null ? null : this.#unstored(own, now(), thisProcess);
   }
 
   /** Whether the environment sets a key. */
@@ -74,11 +78,10 @@ export class OperatorKeys {
     store.operatorKeys.noteUse(key.id, at).catch(() => {});
   }
 
-  #unstored(secret: string, now: number): OperatorKey {
+  #unstored(secret: string, now: number, named: Pick<OperatorKey, "id" | "name">): OperatorKey {
     const hash = secretHash(secret);
     const key: OperatorKey = {
-      id: environmentKeyId,
-      name: "ONAIR_ADMIN_KEY",
+      ...named,
       role: "operator",
       source: "environment",
       hash: hash.toString("base64"),

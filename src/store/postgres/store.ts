@@ -19,6 +19,7 @@ import { eventTypeStore } from "./event-types.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
+import { auditStore } from "./operations/audit.ts";
 import { noticeStore } from "./operations/notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
@@ -68,6 +69,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}): Store {
     replays: () => replayStore(db),
     endpoints: () => endpointStore(db),
     notices: () => noticeStore(db),
+    audit: () => auditStore(db),
     retention: () => retentionStore(db),
     idempotency: () => idempotencyStore(db),
     operatorKeys: () => operatorKeyStore(db),

@@ -21,6 +21,7 @@ import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
+import { auditStore } from "./operations/audit.ts";
 import { noticeAdder, noticeStore } from "./operations/notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
@@ -98,6 +99,7 @@ function storeOn(
     replays: () => replayStore(db, orm, commit),
     endpoints: () => endpointStore(orm, commit),
     notices: () => noticeStore(orm, commit),
+    audit: () => auditStore(orm, commit),
     retention: () => retentionStore(orm, commit),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),

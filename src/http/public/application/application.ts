@@ -4,12 +4,13 @@ import { lockableFields } from "../../../domain/applications.ts";
 import { newEndpoint } from "../../../domain/endpoints.ts";
 import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts";
 import type { Engine } from "../../../engine/engine.ts";
+import { errorFields } from "../../../log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { answer } from "../../answers.ts";
 import { rateLimited } from "../../auth.ts";
 import { Message, otherFieldsIgnored } from "../../fields.ts";
 import type { RateLimiter } from "../../rate-limit.ts";
-import type { RequestContext } from "../../request-context.ts";
+import { clientAddressOf, type RequestContext } from "../../request-context.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   exampleOwnApplication,
@@ -65,7 +66,7 @@ const NewSecret = answer(
 /** An application looks after itself: get, change, rotate the webhook secret, enable the endpoint. */
 export function applicationRoutes(
   app: TokenListener,
-  { store, access, now, allowPrivateWebhooks }: PublicDeps,
+  { store, access, now, log, allowPrivateWebhooks }: PublicDeps,
   engine: Pick<Engine, "enable">,
   defaultSubscriptionLimit: number,
 ): void {
@@ -80,6 +81,22 @@ export function applicationRoutes(
     const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit };
     const known = { endpoint: endpoint ?? newEndpoint(id), notices, secrets, subscriptions, rateLimit };
     return { data: shownOwn(application, known), message: "OK" };
+  };
+
+  /** Writes down what the application changed; never rejects, because the change is made. */
+  const note = async (
+    action: string,
+    { id, name }: Application,
+    requestContext: RequestContext,
+    fields: readonly string[] = [],
+  ) => {
+    const at = now();
+    const { requestId: request_id } = requestContext;
+    const actor = { actor_kind: "application", actor_id: id, actor_name: name } as const;
+    const what = { action, object: "applications", object_id: id, fields };
+    const address = clientAddressOf(requestContext);
+    const entry = { at, last_at: at, count: 1, ...actor, ...what, address, request_id };
+    await store.audit.add(entry).catch((error) => log.error("audit_failed", errorFields(error)));
   };
 
   app.get(path, ({ caller, requestContext }) => shown(caller.application, requestContext), {
@@ -108,8 +125,11 @@ export function applicationRoutes(
         ...(delivery && { delivery }),
         ...(redirect_uris && { redirect_uris }),
       };
-      if (Object.keys(changes).length === 0) return shown(application, requestContext);
-      return shown(existing(await store.applications.update(id, changes, now())), requestContext);
+      const fields = Object.keys(changes);
+      if (fields.length === 0) return shown(application, requestContext);
+      const changed = existing(await store.applications.update(id, changes, now()));
+      await note("changeOwnApplication", application, requestContext, fields);
+      return shown(changed, requestContext);
     },
     {
       application: "changes",
@@ -127,11 +147,12 @@ export function applicationRoutes(
 
   app.post(
     `${path}/webhook-secret`,
-    async ({ body, caller: { application } }) => {
+    async ({ body, caller: { application }, requestContext }) => {
       takeChange(access.limiter, application.id);
       const rotation = rotationOf(body, now());
       const webhook_secret = newWebhookSecret();
       existing(await store.applications.rotateWebhookSecret(application.id, webhook_secret, rotation));
+      await note("rotateOwnWebhookSecret", application, requestContext);
       return { data: { webhook_secret, overlap_until: overlapEnd(rotation) }, message: "OK" };
     },
     {
@@ -158,6 +179,7 @@ export function applicationRoutes(
         throw new DomainError("conflict", "There is no webhook URL to send to; set one by PATCH first");
       }
       await engine.enable(id);
+      await note("enableOwnEndpoint", application, requestContext);
       return shown(application, requestContext);
     },
     {

@@ -1,6 +1,7 @@
 import start from "../../../../drizzle/postgres/0000_start.sql" with { type: "text" };
 import deliveries from "../../../../drizzle/postgres/0001_deliveries.sql" with { type: "text" };
 import notices from "../../../../drizzle/postgres/0002_notices.sql" with { type: "text" };
+import audit from "../../../../drizzle/postgres/0003_audit.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -14,6 +15,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0000_start", sql: start },
   { name: "0001_deliveries", sql: deliveries },
   { name: "0002_notices", sql: notices },
+  { name: "0003_audit", sql: audit },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

@@ -5,6 +5,7 @@ export const objects = {
   table: [
     "applications",
     "attempts",
+    "audit",
     "authorization_codes",
     "categories",
     "channels",
@@ -37,6 +38,11 @@ export const objects = {
   ],
   index: [
     "applications_owner",
+    "audit_action",
+    "audit_actor",
+    "audit_at",
+    "audit_merge_key_unique",
+    "audit_object",
     "authorization_codes_application",
     "authorization_codes_expiry",
     "authorization_codes_user",

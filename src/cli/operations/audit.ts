@@ -1,0 +1,84 @@
+import { isoTime } from "../../domain/time.ts";
+import type { Audit } from "../../http/admin/operations/audit.ts";
+import type { Environment } from "../../read-config.ts";
+import { noMore, readArguments } from "../arguments.ts";
+import { withAdminApi } from "../client/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
+import { type Command, UsageError } from "../command.ts";
+import { readDuration } from "../duration.ts";
+import { type ListPage, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "../output/list.ts";
+
+const help = `Usage: onair audit [filters] [options]
+
+Who changed what through the admin API, and what applications changed about themselves, newest
+first, at a running server or in a data directory that no server uses. Values are not kept.
+
+  --key ID           of this key or application
+  --action ACTION    this operation, as the reference of the admin API names it, like
+                     changeApplication
+  --object KIND      this kind of thing, like applications or keys
+  --object-id ID     the thing with this id
+  --after TIME, --before TIME
+                     done in between, like 2026-01-14T16:00:00Z
+  --since DURATION   instead: done since then, like 90s, 30m, 1h or 2d ago
+${pagingHelp.replaceAll("for list: ", "")}
+${targetHelp}
+  --json             print the answer as JSON
+
+Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = {
+  ...targetOptions,
+  ...pagingOptions,
+  json: { type: "boolean" },
+  key: { type: "string" },
+  action: { type: "string" },
+  object: { type: "string" },
+  "object-id": { type: "string" },
+  after: { type: "string" },
+  before: { type: "string" },
+  since: { type: "string" },
+} as const;
+
+export const audit: Command = {
+  summary: "show who changed what",
+  help,
+  options,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const mistakes: string[] = [];
+    const target = readTarget(values, env, mistakes);
+    const paging = readPaging(values, mistakes);
+    const sinceMs = readDuration("since", values.since, mistakes);
+    noMore(positionals, mistakes);
+    const { key, action, object, "object-id": object_id, after, before, since, json = false } = values;
+    if (since && (after || before)) mistakes.push("--since and the times of a range exclude each other");
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const from = sinceMs === undefined ? after : isoTime(Date.now() - sinceMs);
+    const asked = Object.entries({ key, action, object, object_id, after: from, before });
+    const filters = asked.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as [string, string]],
+    );
+    await withAdminApi(target, async (api) => {
+      const get = (page: string): Promise<ListPage<Audit>> => {
+        const query = new URLSearchParams([...new URLSearchParams(page), ...filters]);
+        return api.json({ method: "GET", path: `/admin/v1/audit?${query}` });
+      };
+      await printList(pagesOf(paging, get), {
+        json,
+        env,
+        columns: ["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"],
+        cells,
+        empty: filters.length > 0 ? "There are no such changes." : "There are no changes.",
+      });
+    });
+    return 0;
+  },
+};
+
+function cells({ last_at, count, actor, action, object, object_id, fields, address }: Audit): string[] {
+  const times = count > 1 ? `${action} (${count} times)` : action;
+  const what = object_id === null ? object : `${object} ${object_id}`;
+  return [last_at, actor.name, times, what, fields.join(", ") || "-", address || "-"];
+}

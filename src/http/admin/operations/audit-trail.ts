@@ -1,0 +1,121 @@
+import { ElysiaCustomStatusResponse } from "elysia";
+import { auditMergeKey, type NewAuditEntry } from "../../../domain/operations/audit.ts";
+import type { OperatorKey, Role } from "../../../domain/operator-keys.ts";
+import { second } from "../../../domain/time.ts";
+import { errorFields, type Log } from "../../../log.ts";
+import type { Store } from "../../../store/store.ts";
+import { clientAddressOf, type RequestContext } from "../../request-context.ts";
+
+/** Counted changes are written at most this often. */
+const writeEveryMs = second;
+/** Fields of a body that an entry names at most. */
+const maxFields = 30;
+
+/** Reads that are noted like changes: they hand out every secret. */
+const notedReads: ReadonlySet<string> = new Set(["getBackupContent"]);
+
+/** What a route says of itself. */
+interface AuditedRoute {
+  readonly operationId: string;
+  readonly allowed: readonly Role[];
+}
+
+/** A request that a route has answered with success. */
+interface AnsweredRequest {
+  readonly requestContext: RequestContext;
+  readonly params: unknown;
+  readonly body: unknown;
+  /** What its handler gave. */
+  readonly value: unknown;
+}
+
+/**
+ * Writes down who changed what through the admin API, before the change is acknowledged. Changes of the platform's data,
+ * events and answers to login requests come many at a time: they are counted by key, action and hour.
+ */
+export class AuditTrail {
+  readonly #options: { readonly store: Pick<Store, "audit">; readonly log: Log; readonly now: () => number };
+  #counted = new Map<string, NewAuditEntry>();
+  #timer: Timer | null = null;
+
+  constructor(options: {
+    readonly store: Pick<Store, "audit">;
+    readonly log: Log;
+    readonly now: () => number;
+  }) {
+    this.#options = options;
+  }
+
+  /** Notes a successful request of a key, unless it only read. Never rejects: the change is made, and the log tells. */
+  async note(route: AuditedRoute, key: OperatorKey, request: AnsweredRequest): Promise<void> {
+    const { operationId } = route;
+    const { method } = request.requestContext;
+    if ((method === "GET" || method === "HEAD") && !notedReads.has(operationId)) return;
+    if (method === "HEAD") return;
+    const at = this.#options.now();
+    const { requestContext } = request;
+    const isCounted = route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
+    const entry: NewAuditEntry = {
+      at,
+      last_at: at,
+      count: 1,
+      actor_kind: "operator_key",
+      actor_id: key.id,
+      actor_name: key.name,
+      action: operationId,
+      object: requestContext.path.split("/")[3] ?? "",
+      object_id: isCounted ? null : objectId(request),
+      fields: isCounted ? [] : fieldsOf(request.body),
+      address: clientAddressOf(requestContext),
+      request_id: requestContext.requestId,
+    };
+    if (isCounted) this.#count(entry);
+    else await this.#write(() => this.#options.store.audit.add(entry));
+  }
+
+  /** Writes what was counted. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const entries = [...this.#counted.values()];
+    this.#counted = new Map();
+    if (entries.length > 0) await this.#write(() => this.#options.store.audit.count(entries));
+  }
+
+  #count(entry: NewAuditEntry): void {
+    const key = auditMergeKey(entry);
+    const known = this.#counted.get(key);
+    const sum = known && {
+      ...known,
+      count: known.count + 1,
+      last_at: entry.at,
+      request_id: entry.request_id,
+    };
+    this.#counted.set(key, sum ?? entry);
+    this.#timer ??= setTimeout(() => void this.flush(), writeEveryMs);
+    this.#timer.unref();
+  }
+
+  async #write(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.#options.log.error("audit_failed", errorFields(error));
+    }
+  }
+}
+
+/** The id of what was changed: from the path, else what the answer names. */
+function objectId({ params, value }: AnsweredRequest): string | null {
+  const { id, name, channel_id } = (params ?? {}) as Record<string, unknown>;
+  const answered = value instanceof ElysiaCustomStatusResponse ? value.response : value;
+  const made = typeof answered === "object" && answered !== null && "id" in answered ? answered.id : null;
+  const found = id ?? name ?? channel_id ?? made;
+  return typeof found === "string" || typeof found === "number" ? String(found) : null;
+}
+
+/** The names of the fields of a body, whose values may be secrets. */
+function fieldsOf(body: unknown): string[] {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return [];
+  return Object.keys(body).slice(0, maxFields);
+}

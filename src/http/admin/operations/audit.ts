@@ -1,0 +1,118 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { type AuditEntry, type AuditFilter, auditActors } from "../../../domain/operations/audit.ts";
+import { isoTime } from "../../../domain/time.ts";
+import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
+import { pageOf } from "../../answers.ts";
+import { newestFirst } from "../../cursors.ts";
+import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { TextParameter, TimeParameter } from "../../parameters.ts";
+import { readers } from "../access.ts";
+import { exampleApplication } from "../application-fields.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+
+const AuditSchema = Type.Object(
+  {
+    at: about(IsoTimestamp, "When it was done; of several, the first."),
+    last_at: about(IsoTimestamp, "Of several, when the last was done; else the same."),
+    count: Type.Integer({ description: "How many there were." }),
+    actor: Type.Object(
+      {
+        kind: oneOf(auditActors, { description: "An application changes only itself." }),
+        id: Type.String({ description: "Of the key or application; `environment` for ONAIR_ADMIN_KEY." }),
+        name: Type.String({ description: "Its name then." }),
+      },
+      { $id: "AuditActor", description: "Who did it.", ...noOtherFields },
+    ),
+    action: Type.String({ description: "The operation, as this document names it." }),
+    object: Type.String({ description: "What kind of thing it was done to." }),
+    object_id: nullable(Type.String(), { description: "null for several, or where the id is secret." }),
+    fields: Type.Array(Type.String(), { description: "The fields that were given, without their values." }),
+    address: Type.String({
+      description: "Where the request came from; empty for a command in the data directory.",
+    }),
+    request_id: Type.String({ description: "By which the log has it; of several, that of the last." }),
+  },
+  { $id: "AuditEntry", description: "A change, and who made it.", ...noOtherFields },
+);
+export type Audit = Static<typeof AuditSchema>;
+
+const example: Audit = {
+  at: "2026-01-14T16:08:06.123Z",
+  last_at: "2026-01-14T16:08:06.123Z",
+  count: 1,
+  actor: { kind: "operator_key", id: "01KATHZX5M9S3E6R8B2D4F7G1H", name: "maya's laptop" },
+  action: "changeApplication",
+  object: "applications",
+  object_id: exampleApplication.id,
+  fields: ["rate_limit"],
+  address: "10.0.0.7",
+  request_id: "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
+};
+
+const AuditPage = pageOf(AuditSchema, {
+  order: "The newest first.",
+  name: "AuditPage",
+  description: "A page of the audit trail.",
+  example,
+});
+
+const words = { minLength: 1, maxLength: 100 };
+const filters = {
+  key: Type.Optional(TextParameter({ ...words, description: "Of this key or application, by its id." })),
+  action: Type.Optional(
+    TextParameter({ ...words, description: "This operation, like `changeApplication`." }),
+  ),
+  object: Type.Optional(TextParameter({ ...words, description: "This kind of thing, like `applications`." })),
+  object_id: Type.Optional(TextParameter({ ...words, description: "The thing with this id." })),
+  after: Type.Optional(TimeParameter({ description: "Done then or later." })),
+  before: Type.Optional(TimeParameter({ description: "Done before." })),
+};
+
+/** List Audit Trail: who changed what, when and from where. */
+export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
+  const list = newestFirst(cursors, "audit");
+  app.get(
+    "/admin/v1/audit",
+    ({ query: { key, action, object, object_id, after, before, ...paging } }) => {
+      const filter: AuditFilter = {
+        actor_id: key ?? null,
+        action: action ?? null,
+        object: object ?? null,
+        object_id: object_id ?? null,
+        after: after === undefined ? null : Date.parse(after),
+        before: before === undefined ? null : Date.parse(before),
+      };
+      const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
+      return list.page(paging, { read, shown, filter: JSON.stringify(filter) });
+    },
+    {
+      roles: readers,
+      query: Type.Object({ ...filters, ...list.query }),
+      response: { 200: AuditPage },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getAudit",
+        tags: ["Operations"],
+        summary: "List Audit Trail",
+        description:
+          "Who changed what through this API, and what applications changed about themselves, without values. Reports of the platform's data, events and answers to login requests are counted by key and hour. Downloads of backups are listed, too.",
+      },
+    },
+  );
+}
+
+function shown({ seq: _, actor_kind: kind, actor_id: id, actor_name: name, ...entry }: AuditEntry): Audit {
+  const { action, object, object_id, fields, address, request_id } = entry;
+  return {
+    at: isoTime(entry.at),
+    last_at: isoTime(entry.last_at),
+    count: entry.count,
+    actor: { kind, id, name },
+    action,
+    object,
+    object_id,
+    fields: [...fields],
+    address,
+    request_id,
+  };
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "bun:test";
+import type { Audit } from "../../src/http/admin/operations/audit.ts";
+import { event } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { adminKey, Clock, json, type TestServer, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * Who changed what, when and from where. Values are never kept, because they may be secrets.
+ */
+
+const clock = new Clock();
+const server = await testServer({ clock });
+await server.load("users", users);
+
+const trail = async (query = "", of: TestServer = server): Promise<Audit[]> =>
+  (await json<{ data: Audit[] }>(await of.admin("GET", `/admin/v1/audit${query}`))).data;
+
+const asKey = (key: string, method: string, path: string, body?: object) =>
+  server.admin(method, path, body, { authorization: `Bearer ${key}` });
+
+async function namedKey(name: string, role: string): Promise<{ id: string; key: string }> {
+  const made = await server.admin("POST", "/admin/v1/keys", { name, role });
+  expect(made.status).toBe(201);
+  return json(made);
+}
+
+describe("a change through the admin API", () => {
+  test("is written down with key, action, object, fields and address, before it is acknowledged", async () => {
+    const { id: keyId, key } = await namedKey("maya's laptop", "operator");
+    const { id } = await server.application({ name: "Audited" });
+    clock.advance(1_000);
+    const changed = await asKey(key, "PATCH", `/admin/v1/applications/${id}`, {
+      rate_limit: 77,
+      webhook_url: "https://bot.example/?token=very-secret",
+    });
+    expect(changed.status).toBe(200);
+    const at = new Date(clock.now()).toISOString();
+    const [entry] = await trail("?limit=1");
+    expect(entry).toEqual({
+      at,
+      last_at: at,
+      count: 1,
+      actor: { kind: "operator_key", id: keyId, name: "maya's laptop" },
+      action: "changeApplication",
+      object: "applications",
+      object_id: id,
+      fields: ["rate_limit", "webhook_url"],
+      address: "127.0.0.1",
+      request_id: changed.headers.get("x-request-id") ?? "",
+    });
+  });
+
+  test.each<[string, (id: string) => Promise<Response>, string, string]>([
+    [
+      "createApplication",
+      () => server.admin("POST", "/admin/v1/applications", { name: "New" }),
+      "applications",
+      "made",
+    ],
+    [
+      "deleteApplication",
+      (id) => server.admin("DELETE", `/admin/v1/applications/${id}`),
+      "applications",
+      "id",
+    ],
+    [
+      "rotateWebhookSecret",
+      (id) => server.admin("POST", `/admin/v1/applications/${id}/webhook-secret`),
+      "applications",
+      "id",
+    ],
+    [
+      "rotateClientSecret",
+      (id) => server.admin("POST", `/admin/v1/applications/${id}/client-secret`),
+      "applications",
+      "id",
+    ],
+    [
+      "createToken",
+      (id) => server.admin("POST", `/admin/v1/applications/${id}/tokens`, {}),
+      "applications",
+      "id",
+    ],
+    [
+      "enableEndpoint",
+      (id) => server.admin("POST", `/admin/v1/applications/${id}/endpoint/enable`),
+      "applications",
+      "id",
+    ],
+    [
+      "createKey",
+      () => server.admin("POST", "/admin/v1/keys", { name: crypto.randomUUID(), role: "reader" }),
+      "keys",
+      "made",
+    ],
+    ["createBackup", () => server.admin("POST", "/admin/v1/backups"), "backups", "made"],
+  ])("%s: with the id of what it was done to, and without any secret", async (action, call, object, of) => {
+    const app = await server.application();
+    const answer = await call(app.id);
+    expect(answer.ok).toBe(true);
+    const text = await answer.text();
+    const made = text === "" ? {} : (JSON.parse(text) as Record<string, string>);
+    const [entry] = await trail("?limit=1");
+    expect(entry).toMatchObject({ action, object, object_id: of === "made" ? (made["id"] ?? "") : app.id });
+    const kept = JSON.stringify(await trail("?limit=100"));
+    const secrets = [adminKey, app.client_secret, app.webhook_secret, app.token];
+    const answered = ["client_secret", "webhook_secret", "access_token", "key"].flatMap(
+      (name) => made[name] ?? [],
+    );
+    for (const secret of [...secrets, ...answered]) expect(kept).not.toContain(secret);
+  });
+
+  test("that was refused is none, and neither is a read", async () => {
+    const { id } = await server.application();
+    const before = await trail("?limit=1");
+    const { key: reader } = await namedKey("reads", "reader");
+    const [made] = await trail("?limit=1");
+    expect((await asKey(reader, "PATCH", `/admin/v1/applications/${id}`, { name: "No" })).status).toBe(403);
+    expect((await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: -1 })).status).toBe(
+      400,
+    );
+    expect((await server.admin("DELETE", "/admin/v1/keys/none")).status).toBe(404);
+    expect((await server.admin("GET", `/admin/v1/applications/${id}`)).status).toBe(200);
+    expect((await asKey("wrong", "DELETE", `/admin/v1/applications/${id}`)).status).toBe(401);
+    const [after] = await trail("?limit=1");
+    expect(after).toEqual(made as Audit);
+    expect(after).not.toEqual(before[0] as Audit);
+  });
+
+  test("of the platform's data and events is counted by key and hour", async () => {
+    const { id, key } = await namedKey("platform", "publisher");
+    for (let i = 0; i < 3; i++) {
+      expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+      clock.advance(1_000);
+    }
+    const last = new Date(clock.now() - 1_000).toISOString();
+    await until(async () => (await trail(`?key=${id}`))[0]?.count === 3);
+    clock.advance(60 * 60 * 1_000);
+    expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+    await until(async () => (await trail(`?key=${id}`)).length === 2);
+    const [second, first] = await trail(`?key=${id}`);
+    expect(first).toMatchObject({ count: 3, last_at: last, object: "events", object_id: null, fields: [] });
+    expect(second).toMatchObject({ count: 1, object: "events" });
+  });
+});
+
+describe("what an application changes about itself", () => {
+  test("is written down, too, under its own name", async () => {
+    const app = await server.application({ name: "Bot" });
+    const path = "/public/v1/application";
+    const patch = {
+      method: "PATCH",
+      body: '{"webhook_url":"https://bot.example/?key=s3cret"}',
+      headers: { "content-type": "application/json" },
+    };
+    expect((await server.get(path, app.token, patch)).status).toBe(200);
+    const rotated = await server.get(`${path}/webhook-secret`, app.token, { method: "POST" });
+    const { data } = await json<{ data: { webhook_secret: string } }>(rotated);
+    expect((await server.get(`${path}/endpoint/enable`, app.token, { method: "POST" })).status).toBe(200);
+    const entries = await trail(`?key=${app.id}`);
+    expect(entries.map(({ action, fields, actor }) => [action, fields, actor.kind, actor.name])).toEqual([
+      ["enableOwnEndpoint", [], "application", "Bot"],
+      ["rotateOwnWebhookSecret", [], "application", "Bot"],
+      ["changeOwnApplication", ["webhook_url"], "application", "Bot"],
+    ]);
+    expect(JSON.stringify(entries)).not.toContain("s3cret");
+    expect(JSON.stringify(entries)).not.toContain(data.webhook_secret);
+  });
+});
+
+describe("the list", () => {
+  test("is filtered by key, action, object and time, and pages with the one form of cursor", async () => {
+    const { id } = await server.application();
+    const from = clock.now() + 1_000;
+    clock.advance(1_000);
+    for (let i = 0; i < 3; i++) {
+      expect((await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: i })).status).toBe(
+        200,
+      );
+      clock.advance(1_000);
+    }
+    const iso = (ms: number) => new Date(ms).toISOString();
+    const of = `?object=applications&object_id=${id}`;
+    expect(await trail(`${of}&action=changeApplication`)).toHaveLength(3);
+    expect(await trail(`${of}&action=changeApplication&after=${iso(from + 1_000)}`)).toHaveLength(2);
+    expect(await trail(`${of}&before=${iso(from + 1_000)}&after=${iso(from)}`)).toHaveLength(1);
+    expect(await trail(`${of}&key=nobody`)).toEqual([]);
+    const seen: Audit[] = [];
+    for (let cursor = ""; ; ) {
+      const answer = await server.admin("GET", `/admin/v1/audit${of}&limit=2&cursor=${cursor}`);
+      const page = await json<{ data: Audit[]; pagination: { cursor: string; has_more: boolean } }>(answer);
+      seen.push(...page.data);
+      ({ cursor } = page.pagination);
+      if (!page.pagination.has_more) break;
+      const elsewhere = await server.admin("GET", `/admin/v1/audit?cursor=${cursor}`);
+      expect(elsewhere.status).toBe(400);
+    }
+    expect(seen).toEqual(await trail(of));
+    expect(seen).toHaveLength(4);
+  });
+
+  test("is for operators and readers", async () => {
+    const { key: reader } = await namedKey("looks", "reader");
+    const { key: publisher } = await namedKey("publishes", "publisher");
+    expect((await asKey(reader, "GET", "/admin/v1/audit")).status).toBe(200);
+    expect((await asKey(publisher, "GET", "/admin/v1/audit")).status).toBe(403);
+    expect((await server.get("/admin/v1/audit")).status).toBe(404);
+  });
+});

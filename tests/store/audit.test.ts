@@ -1,0 +1,57 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { auditLimits, type NewAuditEntry } from "../../src/domain/operations/audit.ts";
+import { hour } from "../../src/domain/time.ts";
+import type { Store } from "../../src/store/store.ts";
+import { stores } from "../support/store.ts";
+
+const all = { actor_id: null, action: null, object: null, object_id: null, after: null, before: null };
+const entry = (at: number, more: Partial<NewAuditEntry> = {}): NewAuditEntry => ({
+  at,
+  last_at: at,
+  count: 1,
+  actor_kind: "operator_key",
+  actor_id: "key",
+  actor_name: "a key",
+  action: "changeApplication",
+  object: "applications",
+  object_id: null,
+  fields: ["name"],
+  address: "10.0.0.1",
+  request_id: `r${at}`,
+  ...more,
+});
+
+describe.each(stores)("the audit trail in $name", ({ empty }) => {
+  let store: Store;
+  beforeEach(async () => {
+    ({ store } = await empty());
+  });
+  const kept = () => store.audit.page(all, null, 1_000);
+
+  test("counts equal changes of an hour as one, and keeps apart what differs", async () => {
+    await store.audit.count([entry(1), entry(2)]);
+    await store.audit.count([entry(5, { count: 3, last_at: 9 }), entry(6, { actor_id: "other" })]);
+    await store.audit.count([entry(hour)]);
+    const shown = (await kept()).map(({ count, at, last_at, actor_id }) => [actor_id, count, at, last_at]);
+    expect(shown).toEqual([
+      ["key", 1, hour, hour],
+      ["other", 1, 6, 6],
+      ["key", 5, 1, 9],
+    ]);
+  });
+
+  test("keeps the newest of an application, which make none of an operator's go", async () => {
+    await store.audit.add(entry(0));
+    const own = { actor_kind: "application", actor_id: "app" } as const;
+    for (let at = 1; at <= auditLimits.ofApplication + 3; at++) await store.audit.add(entry(at, own));
+    const [newest, ...older] = await kept();
+    expect(newest?.at).toBe(auditLimits.ofApplication + 3);
+    expect(older.map(({ at }) => at).slice(-2)).toEqual([4, 0]);
+  });
+
+  test("removes what is older than a time", async () => {
+    for (const at of [1, 2, 3]) await store.audit.add(entry(at));
+    expect(await store.audit.prune(3)).toBe(true);
+    expect((await kept()).map(({ at, fields }) => [at, fields])).toEqual([[3, ["name"]]]);
+  });
+});

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { expectFailure, run, untimed } from "../support/process.ts";
-import { Receiver } from "../support/receiver.ts";
-import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { adminKey, ownServer, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 
@@ -111,7 +111,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   });
 
   test("events are published once, delivered by the server, and refused by line", async () => {
-    const receiver = new Receiver();
+    const receiver = ownReceiver();
     const { id } = await answered<App>("apps", "create", "--name", "Events", "--webhook-url", receiver.url);
     const running = server ?? (await startServer({ data: path }));
     const key = { app_id: id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
@@ -133,13 +133,12 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expect(deliveries).toBe(1);
     expect(await receiver.arrived(3)).toHaveLength(3);
     if (!server) await late.stop();
-    await receiver.stop();
   });
 });
 
 test("a directory in use is left alone, and says so", async () => {
   const path = join(directory, "busy");
-  const server = await startServer({ data: path });
+  await ownServer({ data: path });
   const file = await fileOf("one.ndjson", [event]);
   const commands = [
     ["apps", "list"],
@@ -151,7 +150,6 @@ test("a directory in use is left alone, and says so", async () => {
     expect([command, result.code, result.stdout]).toEqual([command, 1, ""]);
     expect(result.stderr).toContain(`in use by process ${process.pid}`);
   }
-  await server.stop();
 });
 
 describe("wrong usage", () => {

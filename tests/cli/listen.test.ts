@@ -3,8 +3,8 @@ import { Webhook } from "standardwebhooks";
 import { program, run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { startServer, temporaryDirectory, testServer } from "../support/server.ts";
+import { ownReceiver, Receiver } from "../support/receiver.ts";
+import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const server = await testServer({ users });
@@ -56,7 +56,7 @@ test("prints what happens, verified, and ends with Ctrl-C", async () => {
 });
 
 test("forwards to a local program as the webhook would have come, signed with a secret of this run", async () => {
-  const receiver = new Receiver(() => new Response("got it", { status: 200 }));
+  const receiver = ownReceiver(() => new Response("got it", { status: 200 }));
   const listener = new Listener(["--forward", receiver.url]);
   await listener.shows("Listening to");
   const secret = /signed with (whsec_\S+) /.exec(listener.output)?.[1] ?? "";
@@ -76,12 +76,11 @@ test("forwards to a local program as the webhook would have come, signed with a 
   expect(sent.headers["authorization"]).toBeUndefined();
   await listener.shows(/→ 200 in \d+ ms: got it/g);
   await listener.end();
-  await receiver.stop();
 });
 
 test("--secret is the one that the local program knows", async () => {
   const secret = `whsec_${btoa("a".repeat(32))}`;
-  const receiver = new Receiver();
+  const receiver = ownReceiver();
   const listener = new Listener(["--forward", receiver.url, "--secret", secret]);
   await listener.shows("Listening to");
   await publish(server, event("channel.followed"));
@@ -89,7 +88,6 @@ test("--secret is the one that the local program knows", async () => {
   expect(new Webhook(secret).verify(sent?.body ?? "", sent?.headers ?? {})).toBeDefined();
   expect(listener.output).not.toContain(secret);
   await listener.end();
-  await receiver.stop();
 });
 
 test("--json: a line for each event with the answer of the local program, and it goes on when that is down", async () => {
@@ -124,9 +122,9 @@ test("--json: a line for each event with the answer of the local program, and it
 });
 
 test("goes on where it was when the server was away for a while", async () => {
-  const data = temporaryDirectory();
+  const data = ownDirectory();
   const free = String(await freePort());
-  const first = await startServer({ data: data.path, args: ["--port", free] });
+  const first = await startServer({ data, args: ["--port", free] });
   await first.load("users", users);
   const mine = await first.application({ delivery: "stream" });
   await subscribe(first, mine, ["channel.followed"]);
@@ -136,13 +134,11 @@ test("goes on where it was when the server was away for a while", async () => {
   await listener.shows('"before"');
   await first.stop();
   await listener.shows("again in");
-  const second = await startServer({ data: data.path, args: ["--port", free] });
+  const second = await ownServer({ data, args: ["--port", free] });
   await publish(second, event("channel.followed", { id: "after" }));
   await listener.shows('"after"');
   expect(listener.output.match(/"before"/g)).toHaveLength(1);
   expect(await listener.end()).toBe(0);
-  await second.stop();
-  data.remove();
 });
 
 async function freePort(): Promise<number> {

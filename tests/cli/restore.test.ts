@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { addBallast, backupFiles, madeBackup } from "../support/backups.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, startServer, testDirectory, testServer } from "../support/server.ts";
+import { adminKey, ownServer, startServer, testDirectory, testServer } from "../support/server.ts";
 
 const directory = testDirectory();
 const path = (...names: string[]) => join(directory, ...names);
@@ -206,6 +206,5 @@ test("a database that was closed properly is as good as a backup", async () => {
   const before = readdirSync(data).sort();
   expect((await onair(join("closed", "onair.db"), "--data", "from-closed")).code).toBe(0);
   expect(readdirSync(data).sort()).toEqual(before);
-  const again = await startServer({ data: path("from-closed"), env: { ONAIR_ADMIN_KEY: adminKey } });
-  await again.stop();
+  await ownServer({ data: path("from-closed"), env: { ONAIR_ADMIN_KEY: adminKey } });
 });

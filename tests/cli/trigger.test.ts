@@ -3,8 +3,8 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { run } from "../support/process.ts";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver, testReceiver } from "../support/receiver.ts";
-import { adminKey, startServer, temporaryDirectory, testServer } from "../support/server.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
+import { adminKey, ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
 const receiver = testReceiver();
@@ -95,19 +95,16 @@ describe("onair trigger", () => {
   });
 
   test("into a directory without a server, whose server sends it when it starts", async () => {
-    const data = temporaryDirectory();
-    const first = await startServer({ data: data.path });
+    const data = ownDirectory();
+    const first = await startServer({ data });
     await first.load("users", users);
-    const late = new Receiver();
+    const late = ownReceiver();
     await subscribe(first, await first.application({ webhook_url: late.url }), ["channel.followed"]);
     await first.stop();
-    const { code, stdout } = await run(["events", "trigger", "channel.followed", "--data", data.path]);
+    const { code, stdout } = await run(["events", "trigger", "channel.followed", "--data", data]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("for 1 subscription")]);
-    const second = await startServer({ data: data.path });
+    await ownServer({ data });
     await late.arrived(1);
-    await second.stop();
-    await late.stop();
-    data.remove();
   });
 
   test.each([

@@ -7,7 +7,7 @@ import { terminalOn } from "../../src/dev/terminal.ts";
 import { createLog } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
-import { Receiver } from "../support/receiver.ts";
+import { ownReceiver } from "../support/receiver.ts";
 import { startServer, temporaryDirectory } from "../support/server.ts";
 import { storedApplication } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -99,7 +99,7 @@ describe("a platform to develop against", () => {
       own.map(({ id }) => id),
       Date.now(),
     );
-    const receiver = new Receiver();
+    const receiver = ownReceiver();
     const [somebody] = platform.sample.people.slice(-1);
     const app_id = await storedApplication(store, {
       webhook_url: receiver.url,
@@ -120,7 +120,6 @@ describe("a platform to develop against", () => {
     });
     const live = await store.livestreams.all();
     expect(live.some(({ channel_id }) => channel_id === somebody?.channel.id)).toBe(true);
-    await receiver.stop();
   });
 
   test("makes up nothing but viewer counts without events", async () => {

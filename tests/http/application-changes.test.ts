@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { StreamClient, streamPath } from "../support/event-stream.ts";
+import { openStream, streamPath } from "../support/event-stream.ts";
 import { redirectUri, signInServer } from "../support/oauth.ts";
 import { event, publish, subscribe, subscriptionsPath } from "../support/publishing.ts";
-import { Receiver } from "../support/receiver.ts";
+import { ownReceiver } from "../support/receiver.ts";
 import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -14,20 +14,11 @@ import { until } from "../support/until.ts";
 
 const followed = "channel.followed";
 
-const receivers: Receiver[] = [];
-const clients: StreamClient[] = [];
-
 const { server, userTokens } = await signInServer();
-afterAll(async () => {
-  for (const client of clients) client.close();
-  for (const receiver of receivers) await receiver.stop();
-});
 
 /** An application with everything that is made of one, all of it in use. */
 async function inUse() {
-  const receiver = new Receiver();
-  const other = new Receiver();
-  receivers.push(receiver, other);
+  const [receiver, other] = [ownReceiver(), ownReceiver()];
   const app = await server.application({
     delivery: "both",
     webhook_url: receiver.url,
@@ -36,11 +27,9 @@ async function inUse() {
   const { access_token: userToken } = await userTokens(app);
   await subscribe(server, app, [followed]);
   const streams = [
-    new StreamClient(server, app.token, [followed]),
-    new StreamClient(server, userToken, [followed]),
+    await openStream(server, app.token, [followed]),
+    await openStream(server, userToken, [followed]),
   ];
-  clients.push(...streams);
-  for (const stream of streams) await stream.connected();
   expect((await publish(server, event(followed))).status).toBe(202);
   await receiver.arrived(1);
   for (const stream of streams) await stream.arrived(1);
@@ -249,8 +238,7 @@ describe("a changed rate limit holds from the next request on", () => {
 test("a stream's frames that are read while the secret is rotated are signed with the new one", async () => {
   const app = await server.application({ delivery: "stream" });
   await subscribe(server, app, [followed]);
-  const stream = await new StreamClient(server, app.token, [followed]).connected();
-  clients.push(stream);
+  const stream = await openStream(server, app.token, [followed]);
   const { deliveries } = server.app.store;
   const { streamed } = deliveries;
   const rotated = Promise.withResolvers<string>();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Cursors } from "../../src/http/cursors.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { categories, users } from "../support/real-data.ts";
-import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
 
 const cursors = new Cursors("key");
 const id = "01KATHZX5M9S3E6R8B2D4F7G1H";
@@ -62,12 +62,7 @@ describe("a cursor", () => {
 });
 
 describe("the lists", () => {
-  const data = temporaryDirectory();
   let server: TestServer;
-  const cleanUp = async () => {
-    await server.stop();
-    data.remove();
-  };
 
   interface Page {
     readonly code?: string;
@@ -79,7 +74,8 @@ describe("the lists", () => {
   };
 
   test("take their own cursors, also after a restart, and refuse those of every other list", async () => {
-    server = await startServer({ data: data.path, users });
+    const data = ownDirectory();
+    server = await ownServer({ data, users });
     await server.load("categories", categories);
     const [one, two] = [
       await server.application({ webhook_url: "http://127.0.0.1:9/hook" }),
@@ -107,7 +103,7 @@ describe("the lists", () => {
     }
     expect(new Set(cursors).size).toBe(lists.length);
     await server.stop();
-    server = await startServer({ data: data.path });
+    server = await ownServer({ data });
     for (const [i, [path, token]] of lists.entries()) {
       for (const [j, cursor] of cursors.entries()) {
         const { status, code } = await get(`${path}&cursor=${cursor}`, token);
@@ -115,6 +111,5 @@ describe("the lists", () => {
         expect([path, j, status, code]).toEqual([path, j, ...expected]);
       }
     }
-    await cleanUp();
   });
 });

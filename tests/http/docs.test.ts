@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "puppeteer-core";
 import { exampleUser } from "../../src/domain/examples.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
-import { adminKey, startServer, testServer } from "../support/server.ts";
+import { adminKey, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 
@@ -175,7 +175,7 @@ describe.skipIf(chromium === null)("the reference in a real browser", () => {
 
 test("HEAD and GET of the reference answer in any order, again and again, on both listeners", async () => {
   for (const first of ["HEAD", "GET"]) {
-    const fresh = await startServer();
+    const fresh = await ownServer();
     for (const method of [first, "GET", "HEAD", "GET"]) {
       for (const url of [fresh.app.publicUrl, fresh.app.adminUrl]) {
         const answer = await fetch(`${url}/docs`, { method });
@@ -184,6 +184,5 @@ test("HEAD and GET of the reference answer in any order, again and again, on bot
         expect((await answer.text()).includes("<html")).toBe(method === "GET");
       }
     }
-    await fresh.stop();
   }
 });

@@ -8,9 +8,10 @@ import {
   adminKey,
   Clock,
   json,
+  ownDirectory,
+  ownServer,
   startServer,
   type TestServer,
-  temporaryDirectory,
 } from "../support/server.ts";
 
 const keys = "/admin/v1/keys";
@@ -84,18 +85,16 @@ describe("keys", () => {
   });
 
   test("tell the hour of their last use, also after a restart", async () => {
-    const directory = temporaryDirectory();
+    const directory = ownDirectory();
     const hourly = new Clock();
-    const first = await startServer({ clock: hourly, data: directory.path });
+    const first = await startServer({ clock: hourly, data: directory });
     const { id, key } = await created(first, { name: "used", role: "reader" });
     hourly.advance(90 * minute);
     await ask(first.app.adminUrl, key, "/admin/v1/applications");
     await first.stop();
-    const second = await startServer({ clock: hourly, data: directory.path });
+    const second = await ownServer({ clock: hourly, data: directory });
     const found = (await listOf(second.app.adminUrl)).find((one) => one.id === id);
     expect(found?.last_used_at).toBe("2026-01-14T17:00:00.000Z");
-    await second.stop();
-    directory.remove();
   });
 
   test("have a name of their own and a known role; a misspelt field makes none", async () => {
@@ -122,16 +121,15 @@ describe("keys", () => {
   });
 
   test("are at most a hundred", async () => {
-    const many = await startServer();
+    const many = await ownServer();
     for (let n = 0; n < 100; n++) await created(many, { name: `key ${n}`, role: "reader" });
     const refused = await many.admin("POST", keys, { name: "one more", role: "reader" });
     expect(refused.status).toBe(409);
-    await many.stop();
   });
 });
 
 test("the last operator key that works cannot be revoked", async () => {
-  const server = await startServer({ env: { ONAIR_ADMIN_KEY: undefined } });
+  const server = await ownServer({ env: { ONAIR_ADMIN_KEY: undefined } });
   const { adminUrl } = server.app;
   const { operatorKeys } = server.app.store;
   const key = await Bun.file(`${server.data}/onair.admin-key`).text();
@@ -148,7 +146,6 @@ test("the last operator key that works cannot be revoked", async () => {
   const both = await Promise.all([remove(own?.id), remove(other.id)]);
   expect(both.map((one) => one.status).sort()).toEqual([204, 409]);
   expect((await operatorKeys.all()).filter(({ role }) => role === "operator").length).toBe(1);
-  await server.stop();
 });
 
 describe("roles", () => {
@@ -236,7 +233,7 @@ describe("wrong keys", () => {
 
   test("are refused with 429 after twenty in a minute, logged with the address, and lock no right key out", async () => {
     const kept = keptLog("warn");
-    const server = await startServer({ clock, log: kept.log, wrongKeyLimit: 20 });
+    const server = await ownServer({ clock, log: kept.log, wrongKeyLimit: 20 });
     const { adminUrl } = server.app;
     const statuses = await guessed(adminUrl, 30);
     expect(statuses).toEqual([...Array(20).fill(401), ...Array(10).fill(429)]);
@@ -254,27 +251,24 @@ describe("wrong keys", () => {
       expect(line).not.toContain("guess-");
       expect(JSON.parse(line)).toMatchObject({ level: "warn", address: "127.0.0.1" });
     }
-    await server.stop();
   });
 
   test("count for the address that a trusted proxy tells, and for no other", async () => {
     const args = ["--trusted-proxies", "127.0.0.1"];
-    const server = await startServer({ clock, args, wrongKeyLimit: 2 });
+    const server = await ownServer({ clock, args, wrongKeyLimit: 2 });
     const { adminUrl } = server.app;
     expect(await guessed(adminUrl, 3, "203.0.113.1")).toEqual([401, 401, 429]);
     expect(await guessed(adminUrl, 3, "203.0.113.2")).toEqual([401, 401, 429]);
-    await server.stop();
   });
 
   test("are limited without a setting", async () => {
-    const directory = temporaryDirectory();
+    const directory = ownDirectory();
     const config = readConfig(
-      ["--data", directory.path, "--port", "0", "--admin-port", "0", "--rate-limit", "0"],
+      ["--data", directory, "--port", "0", "--admin-port", "0", "--rate-limit", "0"],
       { ONAIR_ADMIN_KEY: adminKey },
     );
     const app: App = await startApp({ config, log: keptLog("off").log });
     expect((await guessed(app.adminUrl, 25)).filter((status) => status === 429).length).toBeGreaterThan(0);
     await app.stop();
-    directory.remove();
   });
 });

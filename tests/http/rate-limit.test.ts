@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestServer, testServer } from "../support/server.ts";
+import { Clock, json, ownServer, type TestServer, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
@@ -71,7 +71,7 @@ describe("behind a proxy", () => {
   };
 
   test("that is trusted, each forwarded address has a bucket, whatever callers forge", async () => {
-    const behind = await startServer({
+    const behind = await ownServer({
       clock,
       args: ["--rate-limit", "60", "--trusted-proxies", "127.0.0.1,10.0.0.0/8"],
     });
@@ -81,11 +81,10 @@ describe("behind a proxy", () => {
     expect(await remaining(behind, ["10.0.0.1, 203.0.113.1, 10.0.0.2"])).toBe(57);
     expect(await remaining(behind, ["198.51.100.8", "203.0.113.1"])).toBe(56);
     expect(await remaining(behind)).toBe(59);
-    await behind.stop();
   });
 
   test("IPv6 is counted by its /64, which is what one caller has, and IPv4 by address", async () => {
-    const behind = await startServer({
+    const behind = await ownServer({
       clock,
       args: ["--rate-limit", "60", "--trusted-proxies", "127.0.0.1"],
     });
@@ -110,14 +109,12 @@ describe("behind a proxy", () => {
     for (let i = 0; i < 61; i++) statuses.push(await wrongSecret(`2001:db8:9:9::${i.toString(16)}`));
     expect(statuses).toEqual([...Array(60).fill(401), 429]);
     expect(await wrongSecret("2001:db8:9:a::1")).toBe(401);
-    await behind.stop();
   });
 
   test("that is not, the header counts for nothing", async () => {
-    const open = await startServer({ clock, args: ["--rate-limit", "60"] });
+    const open = await ownServer({ clock, args: ["--rate-limit", "60"] });
     expect(await remaining(open, ["203.0.113.1"])).toBe(59);
     expect(await remaining(open, ["203.0.113.2"])).toBe(58);
-    await open.stop();
   });
 });
 

@@ -3,7 +3,7 @@ import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { errorOf } from "../support/errors.ts";
 import { users } from "../support/real-data.ts";
-import { startServer, testServer } from "../support/server.ts";
+import { ownServer, testServer } from "../support/server.ts";
 
 /** The rules that hold for every route of the public API. */
 const server = await testServer({ users });
@@ -183,12 +183,11 @@ describe("a route that takes no body leaves one where it is", () => {
 });
 
 test("the OpenAPI document does not depend on which routes were asked before it", async () => {
-  const other = await startServer();
+  const other = await ownServer();
   await other.post("/oauth/revoke", {});
   await other.post(subscriptions, {}, app.token);
   const answers = await Promise.all([other, server].map((one) => one.get("/openapi.json")));
   const [after, before] = await Promise.all(answers.map((answer) => answer.text()));
   const unplaced = (text = "") => text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "");
   expect(unplaced(after)).toBe(unplaced(before));
-  await other.stop();
 });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { pick, seededRandom } from "../bench/support/random.ts";
+import { afterThisTest } from "../support/after-tests.ts";
 import { settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Clock, startServer } from "../support/server.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { Clock, ownServer } from "../support/server.ts";
 import { Rivals } from "../support/tenants/rivals.ts";
 import { broadcasters, eventNames, type Published, publishSome, Victim } from "../support/tenants/victims.ts";
 import { until } from "../support/until.ts";
@@ -20,61 +21,59 @@ describe("tenants are apart", () => {
   ])(
     "whatever others do, and the operator does to them: what was acknowledged arrives, once and in order, with the engine %s",
     async (_, options) => {
-      const server = await startServer(options);
+      const server = await ownServer({ ...options, users });
       const problems: string[] = [];
       const wrong = (what: string) => {
         if (problems.length < 10) problems.push(what);
       };
-      await server.load("users", users);
       const latency = seededRandom(seed);
       const victims: Victim[] = [];
-      for (const ms of [0, 5, 40]) victims.push(await Victim.start(server, ms, latency));
-      const rivals = new Rivals(server, victims, wrong);
-      try {
-        await rivals.begin(usual.rivals, seededRandom(seed));
-        // All of it is done at least once, however slow the machine is.
-        const endsAt = performance.now() + usual.forMs;
-        const isOver = () => performance.now() >= endsAt && rivals.haveDoneAll;
-        const published: Published[] = [];
-
-        const publisher = async (number: number) => {
-          const random = seededRandom(seed + number);
-          for (let n = 0; !isOver(); n++) {
-            // In the same moments as what must not touch them.
-            const requests = Array.from({ length: random() < 0.5 ? 1 : 8 }, async (_, part) => {
-              const deletes = Array.from({ length: 3 }, () => rivals.deleteNothing(random));
-              const some = Array.from({ length: random() < 0.7 ? 1 : 8 }, (_, i) => ({
-                id: `event-${number}-${n}-${part}-${i}`,
-                name: pick(eventNames, random),
-                broadcaster: pick(broadcasters, random),
-              }));
-              const answer = await publishSome(server, some);
-              if (answer.status >= 300) wrong(`publishing answers ${answer.status}`);
-              published.push(...answer.published);
-              await Promise.all(deletes);
-            });
-            await Promise.all(requests);
-            await Bun.sleep(random() * 20);
-          }
-        };
-        const actor = async (number: number) => {
-          const random = seededRandom(seed + 1_000 + number);
-          while (!isOver()) await rivals.act(random);
-        };
-        await Promise.all([
-          ...Array.from({ length: usual.publishers }, (_, i) => publisher(i)),
-          ...Array.from({ length: usual.actors }, (_, i) => actor(i)),
-        ]);
-
-        for (const victim of victims) await until(() => victim.hasAll(published)).catch(() => {});
-        for (const victim of victims) for (const what of await victim.problems(published)) wrong(what);
-        expect({ seed, problems }).toEqual({ seed, problems: [] });
-        expect(published.length).toBeGreaterThan(100);
-      } finally {
-        await rivals.stop();
-        await Promise.all(victims.map(({ receiver }) => receiver.stop()));
-        await server.stop();
+      for (const ms of [0, 5, 40]) {
+        const victim = await Victim.start(server, ms, latency);
+        afterThisTest(() => victim.receiver.stop());
+        victims.push(victim);
       }
+      const rivals = new Rivals(server, victims, wrong);
+      afterThisTest(() => rivals.stop());
+      await rivals.begin(usual.rivals, seededRandom(seed));
+      // All of it is done at least once, however slow the machine is.
+      const endsAt = performance.now() + usual.forMs;
+      const isOver = () => performance.now() >= endsAt && rivals.haveDoneAll;
+      const published: Published[] = [];
+
+      const publisher = async (number: number) => {
+        const random = seededRandom(seed + number);
+        for (let n = 0; !isOver(); n++) {
+          // In the same moments as what must not touch them.
+          const requests = Array.from({ length: random() < 0.5 ? 1 : 8 }, async (_, part) => {
+            const deletes = Array.from({ length: 3 }, () => rivals.deleteNothing(random));
+            const some = Array.from({ length: random() < 0.7 ? 1 : 8 }, (_, i) => ({
+              id: `event-${number}-${n}-${part}-${i}`,
+              name: pick(eventNames, random),
+              broadcaster: pick(broadcasters, random),
+            }));
+            const answer = await publishSome(server, some);
+            if (answer.status >= 300) wrong(`publishing answers ${answer.status}`);
+            published.push(...answer.published);
+            await Promise.all(deletes);
+          });
+          await Promise.all(requests);
+          await Bun.sleep(random() * 20);
+        }
+      };
+      const actor = async (number: number) => {
+        const random = seededRandom(seed + 1_000 + number);
+        while (!isOver()) await rivals.act(random);
+      };
+      await Promise.all([
+        ...Array.from({ length: usual.publishers }, (_, i) => publisher(i)),
+        ...Array.from({ length: usual.actors }, (_, i) => actor(i)),
+      ]);
+
+      for (const victim of victims) await until(() => victim.hasAll(published)).catch(() => {});
+      for (const victim of victims) for (const what of await victim.problems(published)) wrong(what);
+      expect({ seed, problems }).toEqual({ seed, problems: [] });
+      expect(published.length).toBeGreaterThan(100);
     },
   );
 
@@ -82,57 +81,45 @@ describe("tenants are apart", () => {
     "what is published in the same turn as a DELETE of nothing, %s it, is not canceled",
     async (place) => {
       // With a clock of its own the server has its engine in this thread, so that both share a commit.
-      const server = await startServer({ clock: new Clock() });
-      const receiver = new Receiver();
-      try {
-        await server.load("users", users);
-        const victim = await server.application({ webhook_url: receiver.url });
-        const other = await server.application({ webhook_url: receiver.url });
-        await subscribe(server, victim, ["channel.followed"]);
-        const { store, publish } = server.app.engine;
-        for (let n = 0; n < 20; n++) {
-          const publishing = () =>
-            publish({
-              id: `event-${n}`,
-              name: "channel.followed",
-              version: 1,
-              broadcaster_user_id: 1001,
-              body: "{}",
-              fingerprint: Buffer.from([n]),
-              published_at: 0,
-              expires_at: null,
-            });
-          const removing = () => store.subscriptions.remove(other.id, ["01JHJ1V2GQ5Z8N1F4T7Y0XW3C0"], 0);
-          const both = place === "before" ? [publishing, removing] : [removing, publishing];
-          await Promise.all(both.map((one) => one()));
-        }
-        await settled(server);
-        expect((await server.app.engine.stats()).counts.finished).toEqual({ delivered: 20 });
-      } finally {
-        await server.stop();
-        await receiver.stop();
+      const server = await ownServer({ clock: new Clock(), users });
+      const receiver = ownReceiver();
+      const victim = await server.application({ webhook_url: receiver.url });
+      const other = await server.application({ webhook_url: receiver.url });
+      await subscribe(server, victim, ["channel.followed"]);
+      const { store, publish } = server.app.engine;
+      for (let n = 0; n < 20; n++) {
+        const publishing = () =>
+          publish({
+            id: `event-${n}`,
+            name: "channel.followed",
+            version: 1,
+            broadcaster_user_id: 1001,
+            body: "{}",
+            fingerprint: Buffer.from([n]),
+            published_at: 0,
+            expires_at: null,
+          });
+        const removing = () => store.subscriptions.remove(other.id, ["01JHJ1V2GQ5Z8N1F4T7Y0XW3C0"], 0);
+        const both = place === "before" ? [publishing, removing] : [removing, publishing];
+        await Promise.all(both.map((one) => one()));
       }
+      await settled(server);
+      expect((await server.app.engine.stats()).counts.finished).toEqual({ delivered: 20 });
     },
   );
 
   test("a delivery that is committed together with the removal of its own subscription is not sent", async () => {
-    const server = await startServer({ clock: new Clock() });
-    const receiver = new Receiver();
-    try {
-      await server.load("users", users);
-      const app = await server.application({ webhook_url: receiver.url });
-      for (const [n, broadcaster_user_id] of broadcasters.entries()) {
-        const ids = await subscribe(server, app, ["channel.followed"], broadcaster_user_id);
-        const { store, publish } = server.app.engine;
-        const event = { id: `event-${n}`, name: "channel.followed", version: 1, broadcaster_user_id };
-        const rest = { body: "{}", fingerprint: Buffer.from([n]), published_at: 0, expires_at: null };
-        await Promise.all([publish({ ...event, ...rest }), store.subscriptions.remove(app.id, ids, 0)]);
-      }
-      await settled(server);
-      expect(receiver.received).toEqual([]);
-    } finally {
-      await server.stop();
-      await receiver.stop();
+    const server = await ownServer({ clock: new Clock(), users });
+    const receiver = ownReceiver();
+    const app = await server.application({ webhook_url: receiver.url });
+    for (const [n, broadcaster_user_id] of broadcasters.entries()) {
+      const ids = await subscribe(server, app, ["channel.followed"], broadcaster_user_id);
+      const { store, publish } = server.app.engine;
+      const event = { id: `event-${n}`, name: "channel.followed", version: 1, broadcaster_user_id };
+      const rest = { body: "{}", fingerprint: Buffer.from([n]), published_at: 0, expires_at: null };
+      await Promise.all([publish({ ...event, ...rest }), store.subscriptions.remove(app.id, ids, 0)]);
     }
+    await settled(server);
+    expect(receiver.received).toEqual([]);
   });
 });

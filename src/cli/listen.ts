@@ -184,7 +184,9 @@ function printReceived({ style, line }: Terminal, { type }: Streamed, received: 
     const { headers, body } = received.delivery;
     const { broadcaster, text } = summaryOf(body);
     const said = text ? `${broadcaster}: ${text}` : body;
-    const about = style("dim", `#${headers["onair-sequence"]} ${headers["webhook-id"]}`);
+    // A notice belongs to no subscription.
+    const sequence = headers["onair-sequence"];
+    const about = style("dim", `${sequence === undefined ? "" : `#${sequence} `}${headers["webhook-id"]}`);
     line(
       `${time} ${style("green", "verified")} ${style("cyan", printable(type))} ${about} ${printable(said)}`,
     );

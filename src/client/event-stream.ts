@@ -99,11 +99,16 @@ async function* chunksOf(
   notice: () => void,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader();
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    notice();
-    yield value;
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      notice();
+      yield value;
+    }
+  } finally {
+    // Not awaited, because a connection that is dead would hold up the next one.
+    reader.cancel().catch(() => {});
   }
 }
 

@@ -1,4 +1,4 @@
-import type { webhooks } from "./api.d.ts";
+import type { components, webhooks } from "./api.d.ts";
 
 /** An event of any type. */
 export interface AnyEvent {
@@ -13,6 +13,14 @@ export interface AnyEvent {
 export type PlatformEvent = {
   [Type in keyof webhooks]: webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 }[keyof webhooks];
+
+/** A notice about the endpoint of the application, which its stream has beside events. */
+export interface NoticeEvent {
+  readonly type: components["schemas"]["Notice"]["type"];
+  readonly version: number;
+  readonly timestamp: string;
+  readonly data: components["schemas"]["EndpointNoticeData"];
+}
 
 /** What the headers of a delivery say. */
 export interface DeliveryInfo {

@@ -58,7 +58,7 @@ const defaultRemembered = 10_000;
  * that the platform registered. Throws when the secret is none.
  */
 export function receiver<Own extends AnyEvent = never>(
-  options: ReceiverOptions<PlatformEvent | Own>,
+  options: ReceiverOptions<PlatformEvent | NoInfer<Own>>,
 ): WebhookReceiver {
   const { secret, onEvent, onError = logError, remember = defaultRemembered } = options;
   if (!/^whsec_./.test(secret)) throw new TypeError("secret must be the webhook secret, whsec_…");

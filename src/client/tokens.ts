@@ -12,14 +12,14 @@ export interface Session {
 /** Who the client is: an application, a user who signed in to it, or the owner of a token from elsewhere. */
 export interface Credentials {
   /** An access token from elsewhere, which is not renewed. */
-  readonly token?: string;
-  readonly clientId?: string;
+  readonly token?: string | undefined;
+  readonly clientId?: string | undefined;
   /** Public clients have none. */
-  readonly clientSecret?: string;
+  readonly clientSecret?: string | undefined;
   /** Scopes to ask for; by default all that the application may have. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** Tokens of an earlier run; those of a user, with a refresh token, are renewed for that user. */
-  readonly session?: Session;
+  readonly session?: Session | undefined;
   /** Called with new tokens, before they are used. */
   saveSession?(session: Session): void | Promise<void>;
 }

@@ -1,70 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fromSource, program, run } from "../support/process.ts";
+import { type Addresses, DevProcess } from "../support/dev-process.ts";
+import { program, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
-
-interface Addresses {
-  readonly public_url: string;
-  readonly admin_url: string;
-  readonly docs_url: string;
-  readonly receiver_url: string;
-  readonly sign_in_url: string;
-  readonly data: string;
-  readonly admin_key: string;
-  readonly client_id: string;
-  readonly client_secret: string;
-  readonly access_token: string;
-  readonly webhook_secret: string;
-}
-
-/** A process whose output is read line by line. */
-class DevProcess {
-  readonly lines: string[] = [];
-  readonly #child;
-
-  constructor(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
-    // As `bun run dev` starts it.
-    this.#child = Bun.spawn([...fromSource, "dev", ...args], {
-      cwd,
-      env: { PATH: process.env["PATH"], ...env },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "inherit",
-    });
-    void this.#read(this.#child.stdout);
-  }
-
-  async #read(stream: ReadableStream<Uint8Array>) {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const chunk of stream) {
-      const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = parts.pop() ?? "";
-      this.lines.push(...parts);
-    }
-  }
-
-  async line(matches: (line: string) => boolean): Promise<string> {
-    for (let i = 0; i < 300; i++) {
-      const found = this.lines.find(matches);
-      if (found !== undefined) return found;
-      await Bun.sleep(50);
-    }
-    throw new Error(`no such line in 15 seconds:\n${this.lines.join("\n")}`);
-  }
-
-  async addresses(): Promise<Addresses> {
-    await this.line(() => true);
-    return JSON.parse(this.lines[0] ?? "") as Addresses;
-  }
-
-  async end(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
-    this.#child.kill(signal);
-    await this.#child.exited;
-    return this.#child.exitCode;
-  }
-}
 
 const free = ["--port", "0", "--admin-port", "0"];
 const directory = testDirectory();

@@ -1,0 +1,21 @@
+/*
+ * Makes what `onair/client` is outside of Bun, in dist/client: one file of JavaScript for Node, Deno and browsers, and
+ * the declarations of its types.
+ */
+import { copyFileSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { relative, resolve } from "node:path";
+
+const root = resolve(import.meta.dir, "..");
+const entry = resolve(root, "src/client/onair.ts");
+const out = resolve(root, "dist/client");
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+await Bun.build({ entrypoints: [entry], outdir: out, target: "browser", format: "esm" });
+const options = ["--declaration", "--emitDeclarationOnly", "--strict", "--exactOptionalPropertyTypes"];
+const modules = ["--target", "esnext", "--module", "esnext", "--moduleResolution", "bundler"];
+const tsc = [resolve(root, "node_modules/.bin/tsc"), "--ignoreConfig", entry, "--outDir", out];
+await Bun.$`${tsc} ${options} ${modules} --rewriteRelativeImportExtensions --skipLibCheck --types bun`;
+copyFileSync(resolve(root, "src/client/api.d.ts"), resolve(out, "api.d.ts"));
+const bytes = statSync(resolve(out, "onair.js")).size;
+process.stdout.write(`${relative(process.cwd(), out)}  ${(bytes / 1e3).toFixed(0)} kB\n`);

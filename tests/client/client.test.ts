@@ -1,0 +1,216 @@
+import { describe, expect, test } from "bun:test";
+import { createClient, OnairError, type Session } from "../../src/client/onair.ts";
+import { afterTests } from "../support/after-tests.ts";
+import { categories, users } from "../support/real-data.ts";
+import { startServer, testServer } from "../support/server.ts";
+
+/** The client against a running server, and against one that misbehaves where a real one does not on demand. */
+
+const server = await testServer();
+await server.load("users", users);
+await server.load("categories", categories);
+const app = await server.application();
+const url = server.app.publicUrl;
+const credentials = { url, clientId: app.client_id, clientSecret: app.client_secret };
+const username = users[0]?.username ?? "";
+const user = { params: { path: { username } } };
+
+/** Counts the requests to a path. */
+function counting() {
+  const paths: string[] = [];
+  return {
+    of: (path: string) => paths.filter((one) => one === path).length,
+    fetch(request: Request) {
+      paths.push(new URL(request.url).pathname);
+      return fetch(request);
+    },
+  };
+}
+
+describe("tokens", () => {
+  test("are fetched when they are needed, once for all requests", async () => {
+    const counted = counting();
+    const onair = createClient({ ...credentials, fetch: counted.fetch });
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => onair.get("/public/v1/users/{username}", user)),
+    );
+    expect(answers.map(({ user: found }) => found.username)).toEqual(Array(5).fill(username));
+    expect(counted.of("/oauth/token")).toBe(1);
+  });
+
+  test("that were revoked are renewed, and the request is made again", async () => {
+    const sessions: Session[] = [];
+    const onair = createClient({ ...credentials, saveSession: (session) => void sessions.push(session) });
+    await onair.get("/public/v1/users/{username}", user);
+    await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
+    const found = await Promise.all([
+      onair.get("/public/v1/users/{username}", user),
+      onair.get("/public/v1/users/{username}", user),
+    ]);
+    expect(found).toHaveLength(2);
+    expect(new Set(sessions.map(({ accessToken }) => accessToken)).size).toBe(2);
+    expect(sessions).toHaveLength(2);
+  });
+
+  test("of an earlier run are used as long as they are good, and renewed before they expire", async () => {
+    let session: Session | null = null;
+    const saveSession = (next: Session) => {
+      session = next;
+    };
+    await createClient({ ...credentials, saveSession }).get("/public/v1/users/{username}", user);
+    const kept = session as Session | null;
+    if (!kept) throw new Error("no session");
+    const counted = counting();
+    const options = { ...credentials, saveSession, fetch: counted.fetch };
+    await createClient({ ...options, session: kept }).get("/public/v1/users/{username}", user);
+    expect(counted.of("/oauth/token")).toBe(0);
+    const expiring = { ...kept, expiresAt: Date.now() + 30_000 };
+    await createClient({ ...options, session: expiring }).get("/public/v1/users/{username}", user);
+    expect(counted.of("/oauth/token")).toBe(1);
+  });
+
+  test("have the scopes that were asked for", async () => {
+    const onair = createClient({ ...credentials, scopes: ["users:read"] });
+    const refused = onair.get("/public/v1/events/subscriptions");
+    await expect(refused).rejects.toMatchObject({
+      name: "OnairError",
+      status: 403,
+      code: "insufficient_scope",
+    });
+  });
+
+  test("a wrong secret is an error that does not name it", async () => {
+    const onair = createClient({ ...credentials, clientSecret: "onair_cs_wrong" });
+    const error = await onair.get("/public/v1/users/{username}", user).catch((thrown) => thrown);
+    expect(error).toMatchObject({ name: "OnairError", status: 401, code: "invalid_client" });
+    expect(JSON.stringify(error.details) + error.message).not.toContain("onair_cs_wrong");
+  });
+
+  test("are not needed for what is public, and not made up where they are", async () => {
+    const onair = createClient({ url });
+    expect((await onair.get("/public/v1/categories")).categories.length).toBeGreaterThan(0);
+    const refused = onair.get("/public/v1/users/{username}", user);
+    await expect(refused).rejects.toMatchObject({ status: 401, code: "missing_token" });
+    expect(() => createClient({ url, clientId: "x" })).toThrow(TypeError);
+  });
+});
+
+describe("answers", () => {
+  test("an error has message, code, fields and request id", async () => {
+    const onair = createClient(credentials);
+    const query = { query: "ab", limit: 101 };
+    const error = await onair.get("/public/v1/users/search", { params: { query } }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OnairError);
+    expect(error).toMatchObject({
+      status: 400,
+      code: "invalid_parameter",
+      details: {
+        requestId: expect.stringMatching(/^[0-9A-Z]{26}$/),
+        errors: [{ field: "query" }, { field: "limit" }],
+      },
+    });
+  });
+
+  test("pages are an iterator that follows the cursors", async () => {
+    const onair = createClient({ url });
+    const ids: number[] = [];
+    let pages = 0;
+    for await (const page of onair.pages("/public/v1/categories", { params: { query: { limit: 3 } } })) {
+      pages++;
+      ids.push(...page.categories.map(({ id }) => id));
+    }
+    expect(pages).toBe(Math.ceil(categories.length / 3));
+    expect(new Set(ids)).toEqual(new Set(categories.map(({ id }) => id)));
+    expect(ids).toHaveLength(categories.length);
+  });
+
+  test("no body is undefined", async () => {
+    const onair = createClient(credentials);
+    const query = { id: ["01KATHZX5M9S3E6R8B2D4F7G1H", "01KATHZX5M9S3E6R8B2D4F7G1J"] };
+    expect(await onair.delete("/public/v1/events/subscriptions", { params: { query } })).toBeUndefined();
+  });
+});
+
+describe("a server that is busy", () => {
+  /** Answers with these statuses in turn, then with 200. */
+  const busy = (statuses: readonly number[], headers: Record<string, string> = { "retry-after": "0" }) => {
+    const asked: { at: number; body: string }[] = [];
+    const listener = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch(request) {
+        asked.push({ at: performance.now(), body: await request.text() });
+        const status = statuses[asked.length - 1] ?? 200;
+        const body =
+          status === 200 ? { data: [], message: "OK" } : { message: "Later", code: "rate_limited" };
+        return Response.json(body, { status, headers: status === 200 ? {} : headers });
+      },
+    });
+    afterTests(() => listener.stop(true));
+    return { asked, url: listener.url.origin };
+  };
+  const body = { events: [{ name: "channel.followed", version: 1 }] };
+
+  test.each<[string, number[], "get" | "post", number]>([
+    ["429 is waited for", [429, 429], "get", 3],
+    ["503 is waited for", [503], "get", 2],
+    ["429 of a POST is waited for, with the same body", [429], "post", 2],
+  ])("%s", async (_, statuses, method, requests) => {
+    const { asked, url } = busy(statuses);
+    const onair = createClient({ url, token: "x" });
+    const path = "/public/v1/events/subscriptions";
+    await (method === "get" ? onair.get(path) : onair.post(path, { body }));
+    expect(asked).toHaveLength(requests);
+    expect(new Set(asked.map((one) => one.body)).size).toBe(1);
+  });
+
+  test.each<[string, number[], Record<string, string>, "get" | "post", number]>([
+    ["503 of a POST, which may be done", [503], { "retry-after": "0" }, "post", 1],
+    ["more refusals than retries", [429, 429, 429], { "retry-after": "0" }, "get", 3],
+    ["a longer wait than one wants", [429], { "retry-after": "3600" }, "get", 1],
+  ])("%s is an error", async (_, statuses, headers, method, requests) => {
+    const { asked, url } = busy(statuses, headers);
+    const onair = createClient({ url, token: "x", maxRetries: 2 });
+    const path = "/public/v1/events/subscriptions";
+    const call = method === "get" ? onair.get(path) : onair.post(path, { body });
+    await expect(call).rejects.toMatchObject({ status: statuses[0] });
+    await call.catch(() => {});
+    expect(asked).toHaveLength(requests);
+  });
+
+  test("Retry-After is waited for as it stands, and the signal ends the wait", async () => {
+    const { asked, url } = busy([429], { "retry-after": "1" });
+    const onair = createClient({ url, token: "x" });
+    await onair.get("/public/v1/events/subscriptions");
+    expect((asked[1]?.at ?? 0) - (asked[0]?.at ?? 0)).toBeGreaterThanOrEqual(990);
+    const again = busy([429], { "retry-after": "30" });
+    const ended = createClient({ url: again.url, token: "x" }).get("/public/v1/events/subscriptions", {
+      signal: AbortSignal.timeout(50),
+    });
+    await expect(ended).rejects.toThrow();
+    await ended.catch(() => {});
+    expect(again.asked).toHaveLength(1);
+  });
+
+  test("a real rate limit", async () => {
+    await using limited = await startServer({ args: ["--rate-limit", "60"] });
+    const onair = createClient({ url: limited.app.publicUrl });
+    const answers = Array.from({ length: 62 }, () => onair.get("/public/v1/categories"));
+    expect(await Promise.all(answers)).toHaveLength(62);
+  });
+
+  test("a redirect is an error: the token goes nowhere else", async () => {
+    const elsewhere = busy([]);
+    const leads = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response(null, { status: 302, headers: { location: elsewhere.url } }),
+    });
+    afterTests(() => leads.stop(true));
+    const onair = createClient({ url: leads.url.origin, token: "x" });
+    const refused = onair.get("/public/v1/events/subscriptions");
+    await expect(refused).rejects.toMatchObject({ status: 302, details: { location: elsewhere.url } });
+    await refused.catch(() => {});
+    expect(elsewhere.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,234 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterTests } from "../support/after-tests.ts";
+import { chromium, startChromium } from "../support/chromium.ts";
+import { type Addresses, DevProcess } from "../support/dev-process.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { testDirectory, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/** `onair/client` as another program has it: installed, on Node, Bun and in a browser, with its declarations. */
+
+const root = join(import.meta.dir, "../..");
+const directory = testDirectory();
+const page = await Bun.file(join(root, "docs/client.md")).text();
+/** The program of the page. */
+const bot = /```js\n(import \{ createClient, stream \}[\s\S]*?)```/.exec(page)?.[1] ?? "";
+const runtimes = ["node", "bun"].filter((name) => Bun.which(name));
+
+beforeAll(async () => {
+  await Bun.$`bun scripts/build-client.ts`.cwd(root).quiet();
+  mkdirSync(join(directory, "node_modules"));
+  symlinkSync(root, join(directory, "node_modules/onair"));
+  writeFileSync(join(directory, "package.json"), '{"type":"module"}');
+});
+
+/** A program in a process of its own, whose lines are kept. */
+function start(runtime: string, program: string, env: Record<string, string>) {
+  const file = join(directory, `${runtime}-${Bun.hash(program)}.mjs`);
+  writeFileSync(file, program);
+  const child = Bun.spawn([runtime, file], {
+    cwd: directory,
+    env: { PATH: process.env["PATH"], ...env },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  afterTests(() => child.kill());
+  let output = "";
+  const reading = (async () => {
+    for await (const bytes of child.stdout) output += new TextDecoder().decode(bytes);
+  })();
+  return {
+    shows: (text: string) =>
+      until(
+        () => output.includes(text),
+        () => `${text} is not in:\n${output}`,
+      ),
+    ended: async () => {
+      await Promise.all([reading, child.exited]);
+      return { code: child.exitCode, output };
+    },
+  };
+}
+
+test("the bot of docs/client.md has 20 lines", () => {
+  const lines = bot.split("\n").filter((line) => line.trim() !== "");
+  expect(lines.length).toBeLessThanOrEqual(20);
+  expect(lines.length).toBeGreaterThan(10);
+});
+
+describe("the bot of docs/client.md works in onair dev", () => {
+  let dev: DevProcess;
+  let platform: Addresses;
+  beforeAll(async () => {
+    const ports = ["--port", "0", "--admin-port", "0"];
+    dev = new DevProcess(["--data", join(directory, "dev"), ...ports, "--json", "--no-events"], directory);
+    platform = await dev.addresses();
+  });
+  afterTests(() => dev?.end());
+
+  test.each(runtimes)("on %s", async (runtime) => {
+    const { public_url, admin_url, admin_key, client_id, client_secret } = platform;
+    const running = start(runtime, bot, {
+      ONAIR_URL: public_url,
+      CLIENT_ID: client_id,
+      CLIENT_SECRET: client_secret,
+    });
+    await running.shows(" followers");
+    const trigger = (type: string, ...args: string[]) =>
+      Bun.$`bun ${root}/src/main.ts trigger ${type} --broadcaster 1001 --url ${admin_url} ${args}`
+        .env({ PATH: process.env["PATH"] ?? "", ONAIR_ADMIN_KEY: admin_key })
+        .quiet();
+    // The stream begins with what happens from its connection on.
+    let isSeen = false;
+    void running.shows("maya: Hello").then(() => {
+      isSeen = true;
+    });
+    while (!isSeen)
+      await trigger("chat.message.sent", "--set", "sender.username=maya", "--set", "content=Hello");
+    await trigger("channel.followed", "--set", "follower.username=fox");
+    await running.shows("Welcome, fox!");
+  });
+});
+
+describe.each(runtimes)("on %s, against a running server", (runtime) => {
+  test("calls, pages, errors, the stream and a receiver", async () => {
+    const server = await testServer();
+    await server.load("users", users);
+    const app = await server.application({ delivery: "both" });
+    const program = `
+      import { createServer } from "node:http";
+      import { createClient, OnairError, receiver, stream } from "onair/client";
+      const { URL: url, ID, SECRET, WEBHOOK_SECRET } = process.env;
+      const onair = createClient({ url, clientId: ID, clientSecret: SECRET });
+      const listener = createServer(receiver({
+        secret: WEBHOOK_SECRET,
+        onEvent: (event) => console.log("webhook", event.type, event.delivery.attempt),
+      }).node).listen(0, "127.0.0.1", async () => {
+        await onair.patch("/public/v1/application", {
+          body: { webhook_url: "http://127.0.0.1:" + listener.address().port },
+        });
+        const search = { params: { query: { query: "riot" } } };
+        console.log("found", (await onair.get("/public/v1/users/search", search)).data.length);
+        for await (const page of onair.pages("/public/v1/categories")) console.log("page", page.pagination.has_more);
+        await onair.get("/public/v1/users/search", { params: { query: { query: "r" } } }).catch((error) => {
+          console.log(error instanceof OnairError, error.code, error.details.errors[0].field);
+        });
+        for await (const event of stream(onair, { connected: () => console.log("connected") })) {
+          console.log("stream", event.type);
+          break;
+        }
+        await fetch(url);
+        console.log("left");
+        setTimeout(() => process.exit(0), 500);
+      });`;
+    const running = start(runtime, program, {
+      URL: server.app.publicUrl,
+      ID: app.client_id,
+      SECRET: app.client_secret,
+      WEBHOOK_SECRET: app.webhook_secret,
+    });
+    await running.shows("connected");
+    await subscribe(server, app, ["channel.followed"]);
+    await publish(server, event("channel.followed"));
+    await running.shows("left");
+    await running.shows("webhook channel.followed 1");
+    const { code, output } = await running.ended();
+    expect(code).toBe(0);
+    expect(output).toMatch(/^found [1-9]/m);
+    expect(output).toContain("page false");
+    expect(output).toContain("true invalid_parameter query");
+    expect(output).toContain("stream channel.followed");
+  });
+});
+
+describe.skipIf(chromium === null)("in a browser", () => {
+  test("on a page of another origin: calls with a token, and the stream", async () => {
+    const server = await testServer();
+    await server.load("users", users);
+    const app = await server.application({ delivery: "stream" });
+    await subscribe(server, app, ["channel.followed"]);
+    const script = `
+      import { createClient, stream } from "/onair.js";
+      const onair = createClient({ url: ${JSON.stringify(server.app.publicUrl)}, token: "${app.token}" });
+      const { data } = await onair.get("/public/v1/events/subscriptions");
+      const connected = () => { document.title = "connected " + data.length; };
+      for await (const event of stream(onair, { connected })) {
+        document.title = event.type + " " + event.delivery.id.length;
+        break;
+      }`;
+    const files = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: ({ url }) =>
+        new URL(url).pathname === "/onair.js"
+          ? new Response(Bun.file(join(root, "dist/client/onair.js")))
+          : new Response(`<!doctype html><script type="module">${script}</script>`, {
+              headers: { "content-type": "text/html" },
+            }),
+    });
+    afterTests(() => files.stop(true));
+    const browser = await startChromium();
+    afterTests(() => browser.close());
+    const tab = await browser.newPage();
+    await tab.goto(files.url.href);
+    await until(async () => (await tab.title()) === "connected 1");
+    await publish(server, event("channel.followed"));
+    await until(async () => (await tab.title()) === "channel.followed 26");
+  });
+});
+
+describe("the declarations", () => {
+  const check = async (name: string, code: string) => {
+    writeFileSync(join(directory, `${name}.ts`), code);
+    const options = ["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck", "--types", ""];
+    const modules = ["--target", "es2023", "--lib", "es2023,dom,dom.asynciterable", "--module", "nodenext"];
+    const tsc = join(root, "node_modules/.bin/tsc");
+    const child = Bun.spawn([tsc, ...options, ...modules, `${name}.ts`], { cwd: directory, stdout: "pipe" });
+    return (await child.stdout.text()).trimEnd();
+  };
+
+  test("know paths, fields and events", async () => {
+    const found = await check(
+      "right",
+      `import { createClient, receiver, stream, type PlatformEvent } from "onair/client";
+      const onair = createClient({ url: "http://a", clientId: "a", clientSecret: "b" });
+      const { user } = await onair.get("/public/v1/users/{username}", { params: { path: { username: "a" } } });
+      const count: number = user.followers_count;
+      for await (const page of onair.pages("/public/v1/events/deliveries")) page.data[0]?.attempts;
+      interface RaffleWon { type: "raffle.won"; version: 1; timestamp: string; data: { winner: string } }
+      for await (const event of stream<RaffleWon>(onair)) {
+        if (event.type === "chat.message.sent") event.data.content.length;
+        else if (event.type === "raffle.won") event.data.winner.length;
+        else if (event.type === "gap") event.data.from.length;
+        else if (event.type === "endpoint.failing") event.data.summary.length;
+      }
+      const handler = receiver({ secret: "whsec_a", onEvent(event) {
+        if (event.type === "kicks.gifted") return event.delivery.sequence + count;
+        return exhaustive(event);
+      } });
+      function exhaustive(event: PlatformEvent): string { return event.type; }
+      const answer: Promise<Response> = handler(new Request("http://a"));
+      export { answer };`,
+    );
+    expect(found).toBe("");
+  });
+
+  test("refuse what the API has not", async () => {
+    const found = await check(
+      "wrong",
+      `import { createClient, stream } from "onair/client";
+      const onair = createClient({ url: "http://a" });
+      await onair.get("/public/v1/nothing");
+      await onair.get("/public/v1/users/{username}");
+      await onair.post("/public/v1/categories");
+      onair.pages("/public/v1/events/types");
+      for await (const event of stream(onair)) if (event.type === "chat.message.sent") event.data.contents;
+      export {};`,
+    );
+    const lines = [...found.matchAll(/^wrong\.ts\((\d+),/gm)].map(([, line]) => Number(line));
+    expect(lines).toEqual([3, 4, 5, 6, 7]);
+  });
+});

@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
+import { SQL } from "bun";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { DeliveryLedger } from "./delivery-ledger.ts";
 import { client, type RunOptions, type ServerProcess, serve, subscriber } from "./process.ts";
@@ -25,6 +26,8 @@ export interface KillRunOptions {
   readonly random: () => number;
   /** Part of the deliveries whose first attempt is answered with 500; they come again after 5 s. */
   readonly failing?: number;
+  /** The URL of an empty PostgreSQL database to run on instead of a data directory. */
+  readonly database?: string;
   readonly run?: RunOptions;
   readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
 }
@@ -44,10 +47,12 @@ export interface KillReport {
  * acknowledged, as the platform would; then lets it deliver the rest and compares what has arrived with the promises.
  */
 export async function killRun(options: KillRunOptions): Promise<KillReport> {
-  const { kills, random, failing = 0, run = {}, progress } = options;
+  const { kills, random, failing = 0, database, progress } = options;
   const directory = temporaryDirectory();
   const ledger = new DeliveryLedger({ random, failing });
-  const args = ["--data", directory.path, "--allow-private-webhooks", "--rate-limit", "0"];
+  const args = ["--allow-private-webhooks", "--rate-limit", "0"];
+  if (database === undefined) args.push("--data", directory.path);
+  const run = { ...options.run, env: { ...options.run?.env, ...(database && { ONAIR_DATABASE: database }) } };
   const running: Running = { server: null };
   const endWithThis = () => void running.server?.end("SIGKILL");
   process.on("exit", endWithThis);
@@ -64,7 +69,9 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
       progress?.(killed + 1, publishing.acknowledged.size, ledger.requests);
     }
     await publishing.stop();
-    const problems = await drained(join(directory.path, "onair.db"));
+    const problems = database
+      ? await drainedPostgres(database)
+      : await drainedFile(join(directory.path, "onair.db"));
     problems.push(...ledger.problems());
     for (const [id, broadcaster] of publishing.acknowledged) {
       for (const subscription of subscriptions.get(broadcaster) ?? []) {
@@ -148,19 +155,27 @@ function publishers(running: Running, random: () => number) {
   };
 }
 
-/** Waits until nothing is pending; gives what is wrong with the database then. */
-async function drained(file: string): Promise<string[]> {
+interface StatusCount {
+  readonly status: string;
+  readonly count: number;
+}
+
+const statusCounts = "SELECT status, count(*) AS count FROM deliveries GROUP BY status";
+
+/** Waits until nothing is pending; gives what is wrong then. */
+async function drained(counts: () => Promise<readonly StatusCount[]>): Promise<string[]> {
+  const end = Date.now() + longestDrainMs;
+  while ((await counts()).some(({ status }) => status === "pending") && Date.now() < end) await Bun.sleep(50);
+  return (await counts())
+    .filter(({ status }) => status !== "delivered")
+    .map(({ status, count }) => `${count} deliveries are ${status} at the end`);
+}
+
+async function drainedFile(file: string): Promise<string[]> {
   const db = new Database(file, { readonly: true });
   try {
-    const statuses = db.prepare<{ status: string; count: number }, []>(
-      "SELECT status, count(*) AS count FROM deliveries GROUP BY status",
-    );
-    const end = Date.now() + longestDrainMs;
-    while (statuses.all().some(({ status }) => status === "pending") && Date.now() < end) await Bun.sleep(50);
-    const problems = statuses
-      .all()
-      .filter(({ status }) => status !== "delivered")
-      .map(({ status, count }) => `${count} deliveries are ${status} at the end`);
+    const statuses = db.prepare<StatusCount, []>(statusCounts);
+    const problems = await drained(async () => statuses.all());
     const { integrity_check } = db
       .prepare<{ integrity_check: string }, []>("PRAGMA integrity_check(1)")
       .get() ?? { integrity_check: "none" };
@@ -168,5 +183,14 @@ async function drained(file: string): Promise<string[]> {
     return problems;
   } finally {
     db.close();
+  }
+}
+
+async function drainedPostgres(url: string): Promise<string[]> {
+  const sql = new SQL(url, { max: 1 });
+  try {
+    return await drained(() => sql.unsafe(statusCounts));
+  } finally {
+    await sql.close();
   }
 }

@@ -1,11 +1,32 @@
 import { expect, test } from "bun:test";
 import { seededRandom } from "../bench/support/random.ts";
 import { killRun } from "../support/kill-run.ts";
+import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
+
+const promise = "every acknowledged event arrives, under one id, in an unbroken sequence";
 
 // Hundreds of kills in a row: bun tests/bench/kills.ts
-test("kill -9 at random moments: every acknowledged event arrives, under one id, in an unbroken sequence", async () => {
-  const report = await killRun({ kills: 8, random: seededRandom(Date.now()) });
+test(`kill -9 at random moments: ${promise}`, async () => {
+  await survives();
+}, 300_000);
+
+test.skipIf(!hasPostgres)(
+  `kill -9 at random moments on PostgreSQL: ${promise}`,
+  async () => {
+    const { url, drop } = await emptyDatabase();
+    try {
+      await survives(url);
+    } finally {
+      await drop();
+    }
+  },
+  300_000,
+);
+
+async function survives(database?: string): Promise<void> {
+  const random = seededRandom(Date.now());
+  const report = await killRun({ kills: 8, random, ...(database !== undefined && { database }) });
   expect(report.problems).toEqual([]);
   expect(report.acknowledged).toBeGreaterThan(100);
   expect(report.deliveries).toBeGreaterThanOrEqual(report.acknowledged);
-}, 300_000);
+}

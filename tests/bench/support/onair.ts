@@ -38,8 +38,13 @@ export interface OnAir extends Server {
 
 /** `onair serve` with the defaults but for rate limit and ports; a public port of 0 is a free one. */
 export function serveCommand(executable: string, data: string, port: number): string[] {
+  return [...serveAnywhere(executable, port), "--data", data];
+}
+
+/** The same without saying where the data is. */
+function serveAnywhere(executable: string, port: number): string[] {
   const ports = ["--port", String(port), "--admin-port", "0"];
-  return [executable, "serve", "--data", data, ...ports, "--rate-limit", String(rateLimit)];
+  return [executable, "serve", ...ports, "--rate-limit", String(rateLimit)];
 }
 
 export function serveEnvironment(home: string): Record<string, string> {
@@ -63,6 +68,20 @@ export async function startOnAir(
     },
     ...(cpus !== undefined && { cpus }),
   });
+  return { ...server, adminUrl: match[2] ?? "" };
+}
+
+/** The same on a PostgreSQL database. */
+export async function startOnPostgres(
+  executable: string,
+  database: string,
+  cwd: string,
+  { args = [], cpus }: { args?: readonly string[]; cpus: string },
+): Promise<OnAir> {
+  const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
+  const env = { ...serveEnvironment(cwd), ONAIR_DATABASE: database };
+  const command = [...serveAnywhere(executable, 0), ...args];
+  const { server, match } = await startPinnedServer("On Air", command, ready, { cwd, cpus, env });
   return { ...server, adminUrl: match[2] ?? "" };
 }
 

@@ -31,7 +31,14 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       throw new DomainError("unavailable", "Nothing is sent from data that nobody serves");
     },
     async notify() {},
-    stats: async () => ({ inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, counts: newCounts() }),
+    stats: async () => ({
+      inFlight: 0,
+      queued: 0,
+      unrecorded: 0,
+      heldUp: 0,
+      reading: 0,
+      counts: newCounts(),
+    }),
     checkStorage: async () => null,
     stop: () => store.close(),
   };

@@ -64,6 +64,8 @@ export interface DispatcherStats {
   readonly unrecorded: number;
   /** Endpoints that are sent nothing for now, because they fail or asked for it. */
   readonly heldUp: number;
+  /** Endpoints whose state or deliveries are being read from the store. */
+  readonly reading: number;
   readonly counts: Counts;
 }
 
@@ -224,9 +226,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     isHeldUp: (applicationId) => queues.find(applicationId)?.isHeldUp(now()) ?? false,
     get stats() {
       const at = now();
-      const heldUp = [...queues.all()].filter((queue) => queue.isHeldUp(at)).length;
+      const all = [...queues.all()];
+      const heldUp = all.filter((queue) => queue.isHeldUp(at)).length;
+      const reading = all.filter((queue) => queue.isLookingUp || queue.isClaiming).length;
       const { inFlight } = worker;
-      return { inFlight, queued: capacity.queued, unrecorded: recorder.unrecorded, heldUp, counts };
+      return { inFlight, queued: capacity.queued, unrecorded: recorder.unrecorded, heldUp, reading, counts };
     },
   };
 }

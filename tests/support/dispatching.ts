@@ -92,8 +92,8 @@ export function dispatching(
     /** Resolves when everything that was started is on disk, and nothing more is about to start. */
     async settled() {
       for (let quiet = 0; quiet < 5; ) {
-        const { inFlight, queued, unrecorded } = dispatcher.stats;
-        quiet = inFlight + queued + unrecorded === 0 ? quiet + 1 : 0;
+        const { inFlight, queued, unrecorded, reading } = dispatcher.stats;
+        quiet = inFlight + queued + unrecorded + reading === 0 ? quiet + 1 : 0;
         await Bun.sleep(1);
       }
     },

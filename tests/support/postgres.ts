@@ -37,6 +37,9 @@ if (!hasPostgres) {
   console.warn("PostgreSQL is not installed here: ITS TESTS ARE SKIPPED. Install the package postgresql.");
 }
 
+/** Whether the servers of tests are on PostgreSQL. */
+export const serversOnPostgres = given !== undefined;
+
 /** The directory of the newest version's programs, as Debian installs them; null where there is none. */
 function newestBinaries(): string | null {
   const versions = "/usr/lib/postgresql";

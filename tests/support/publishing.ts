@@ -76,8 +76,8 @@ export async function sendDue(server: TestServer, { id }: Pick<TestApplication, 
 /** Resolves when everything that was started is on disk, and nothing more is about to start. */
 export async function settled(server: TestServer): Promise<void> {
   for (let quiet = 0; quiet < 3; ) {
-    const { inFlight, queued, unrecorded } = await server.app.engine.stats();
-    quiet = inFlight + queued + unrecorded === 0 ? quiet + 1 : 0;
+    const { inFlight, queued, unrecorded, reading } = await server.app.engine.stats();
+    quiet = inFlight + queued + unrecorded + reading === 0 ? quiet + 1 : 0;
     await Bun.sleep(1);
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { pick, seededRandom } from "../bench/support/random.ts";
 import { afterThisTest } from "../support/after-tests.ts";
+import { serversOnPostgres } from "../support/postgres.ts";
 import { settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
@@ -108,18 +109,23 @@ describe("tenants are apart", () => {
     },
   );
 
-  test("a delivery that is committed together with the removal of its own subscription is not sent", async () => {
-    const server = await ownServer({ clock: new Clock(), users });
-    const receiver = ownReceiver();
-    const app = await server.application({ webhook_url: receiver.url });
-    for (const [n, broadcaster_user_id] of broadcasters.entries()) {
-      const ids = await subscribe(server, app, ["channel.followed"], broadcaster_user_id);
-      const { store, publish } = server.app.engine;
-      const event = { id: `event-${n}`, name: "channel.followed", version: 1, broadcaster_user_id };
-      const rest = { body: "{}", fingerprint: Buffer.from([n]), published_at: 0, expires_at: null };
-      await Promise.all([publish({ ...event, ...rest }), store.subscriptions.remove(app.id, ids, 0)]);
-    }
-    await settled(server);
-    expect(receiver.received).toEqual([]);
-  });
+  // On PostgreSQL the two are never one commit: what is committed first may have been sent before the removal.
+  const sharing = test.skipIf(serversOnPostgres);
+  sharing(
+    "a delivery that is committed together with the removal of its own subscription is not sent",
+    async () => {
+      const server = await ownServer({ clock: new Clock(), users });
+      const receiver = ownReceiver();
+      const app = await server.application({ webhook_url: receiver.url });
+      for (const [n, broadcaster_user_id] of broadcasters.entries()) {
+        const ids = await subscribe(server, app, ["channel.followed"], broadcaster_user_id);
+        const { store, publish } = server.app.engine;
+        const event = { id: `event-${n}`, name: "channel.followed", version: 1, broadcaster_user_id };
+        const rest = { body: "{}", fingerprint: Buffer.from([n]), published_at: 0, expires_at: null };
+        await Promise.all([publish({ ...event, ...rest }), store.subscriptions.remove(app.id, ids, 0)]);
+      }
+      await settled(server);
+      expect(receiver.received).toEqual([]);
+    },
+  );
 });

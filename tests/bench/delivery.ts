@@ -20,6 +20,7 @@ import {
   otherWork,
   pinThisProcess,
   requireMachine,
+  runBench,
   serverCore,
 } from "./support/processes.ts";
 import { table } from "./support/report.ts";
@@ -157,11 +158,4 @@ async function main(): Promise<void> {
   if (failed || (options.check && missed)) process.exitCode = 1;
 }
 
-try {
-  await main();
-} catch (error) {
-  const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
-  process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
-  process.exitCode = 1;
-}
-process.exit();
+await runBench(main);

@@ -12,7 +12,14 @@ import { copyOfData, filledPlatform, publicUrl } from "./support/filled.ts";
 import { type Framework, frameworkDatabase, frameworks, installFrameworks } from "./support/frameworks.ts";
 import { judgeMemory } from "./support/judge.ts";
 import { builtExecutable, newToken, startOnAir } from "./support/onair.ts";
-import { BenchError, benchDirectory, otherWork, requireMachine, residentBytes } from "./support/processes.ts";
+import {
+  BenchError,
+  benchDirectory,
+  otherWork,
+  requireMachine,
+  residentBytes,
+  runBench,
+} from "./support/processes.ts";
 
 const help = `Usage: bun tests/bench/read.ts [options]
 
@@ -167,11 +174,4 @@ async function main(): Promise<void> {
   if (options.check && !met) process.exitCode = 1;
 }
 
-try {
-  await main();
-} catch (error) {
-  const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
-  process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
-  process.exitCode = 1;
-}
-process.exit();
+await runBench(main);

@@ -11,6 +11,7 @@ import {
   loadCore,
   otherWork,
   requireMachine,
+  runBench,
   serverCore,
   startPinnedServer,
 } from "./support/processes.ts";
@@ -243,11 +244,4 @@ async function main(): Promise<void> {
   );
 }
 
-try {
-  await main();
-} catch (error) {
-  const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
-  process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
-  process.exitCode = 1;
-}
-process.exit();
+await runBench(main);

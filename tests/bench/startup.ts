@@ -18,6 +18,7 @@ import {
   pinThisProcess,
   requireMachine,
   residentBytes,
+  runBench,
   serverCore,
   startPinned,
 } from "./support/processes.ts";
@@ -225,10 +226,4 @@ Other programs took ${(othersShare * 100).toFixed(0)} % of the machine's time me
   if (options.check && !(met.answered && met.idle)) process.exitCode = 1;
 }
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof BenchError ? error.message : Bun.inspect(error)}\n`);
-  process.exitCode = 1;
-}
-process.exit();
+await runBench(main);

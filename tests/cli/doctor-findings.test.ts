@@ -1,13 +1,13 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseCheckProgram } from "../../src/app.ts";
 import { isLoopback } from "../../src/doctor/ask.ts";
 import { integrityFindings } from "../../src/doctor/database.ts";
 import { spaceFinding } from "../../src/doctor/directory.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
-import { inDatabase } from "../support/backups.ts";
+import { breakIndex } from "../support/backups.ts";
 import { alterDatabase, endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -41,17 +41,7 @@ const places: Readonly<Record<string, () => string>> = {
     copy((data) => truncateSync(join(data, "onair.db"), statSync(join(data, "onair.db")).size / 2)),
   "what is no database": () =>
     copy((data) => writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100))),
-  "an index that does not fit its table": () =>
-    copy((data) => {
-      const file = join(data, "onair.db");
-      const sql = `SELECT (rootpage - 1) * page_size AS start, page_size AS size
-                   FROM sqlite_schema, pragma_page_size() WHERE name = 'users_username'`;
-      const page = inDatabase(file, (db) => db.query<{ start: number; size: number }, []>(sql).get());
-      const bytes = readFileSync(file);
-      const index = bytes.subarray(page?.start, (page?.start ?? 0) + (page?.size ?? 0));
-      index.write("xqcoy", index.indexOf("xqcow"));
-      writeFileSync(file, bytes);
-    }),
+  "an index that does not fit its table": () => copy((data) => breakIndex(join(data, "onair.db"))),
   "rows that refer to nothing": () =>
     altered("INSERT INTO channels (id, user_id, slug, name) VALUES (1, 999999, 'x', 'x')"),
   "a database of a newer version": () =>

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { addBallast, backupFiles, madeBackup } from "../support/backups.ts";
+import { addBallast, backupFiles, breakIndex, madeBackup } from "../support/backups.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, ownServer, startServer, testDirectory, testServer } from "../support/server.ts";
@@ -63,111 +63,66 @@ test("into a directory that has everything but the database", async () => {
   expect(backupFiles(path("emptied"))).toEqual(["mine"]);
 });
 
-/** A file made of the backup; gives its name. */
-function altered(file: string, alter: (db: Database) => void): string {
-  copyFileSync(path("backup.db"), path(file));
-  const db = new Database(path(file));
-  alter(db);
-  db.close();
+/** A file with this content; gives its name. */
+function written(file: string, content: string | Uint8Array): string {
+  writeFileSync(path(file), content);
   return file;
 }
+/** A file made of the backup; gives its name. */
+function altered(file: string, sql: string): string {
+  copyFileSync(path("backup.db"), path(file));
+  using db = new Database(path(file));
+  db.run(sql);
+  return file;
+}
+const files: Readonly<Record<string, () => string>> = {
+  "no file": () => "missing.db",
+  "a directory": () => "served",
+  text: () => written("text.db", "not a database at all ".repeat(1_000)),
+  nothing: () => written("empty.db", ""),
+  "another program's database"() {
+    using db = new Database(path("foreign.db"));
+    db.run("CREATE TABLE migrations (id, name, hash)");
+    return "foreign.db";
+  },
+  "one of a newer version": () =>
+    altered("newer.db", "INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')"),
+  "one of another build": () => altered("other.db", "UPDATE migrations SET hash = 'x' WHERE number = 3"),
+  "one whose index does not fit its table"() {
+    copyFileSync(path("backup.db"), path("index.db"));
+    breakIndex(path("index.db"));
+    return "index.db";
+  },
+  "half of one"() {
+    const whole = readFileSync(path("backup.db"));
+    return written("half.db", whole.subarray(0, whole.length / 2));
+  },
+  "one whose name has another hash"() {
+    const other = `01KEYN5Z9V5Z8N1F4T7Y0XW3CD.${"0".repeat(64)}.db`;
+    copyFileSync(path("backup.db"), path(other));
+    return other;
+  },
+  "the database of a running server": () => join("served", "onair.db"),
+};
 
-test.each<[string, () => string, number, string]>([
-  ["no file", () => "missing.db", 2, "There is no file missing.db"],
-  ["a directory", () => "served", 2, "served is a directory"],
-  [
-    "text",
-    () => {
-      writeFileSync(path("text.db"), "not a database at all ".repeat(1_000));
-      return "text.db";
-    },
-    1,
-    "text.db: The database is damaged, or is not one of SQLite",
-  ],
-  [
-    "nothing",
-    () => {
-      writeFileSync(path("empty.db"), "");
-      return "empty.db";
-    },
-    1,
-    "empty.db: It is a database of SQLite, but not one of onair",
-  ],
-  [
-    "another program's database",
-    () => {
-      const db = new Database(path("foreign.db"));
-      db.run("CREATE TABLE migrations (id, name, hash)");
-      db.close();
-      return "foreign.db";
-    },
-    1,
-    "not one of onair",
-  ],
-  [
-    "one of a newer version",
-    () =>
-      altered("newer.db", (db) =>
-        db.run("INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')"),
-      ),
-    1,
-    "written by a newer version of onair (its migration 0999_future",
-  ],
-  [
-    "one of another build",
-    () => altered("other.db", (db) => db.run("UPDATE migrations SET hash = 'x' WHERE number = 3")),
-    1,
-    "written by another build of onair",
-  ],
+test.each<[string, 1 | 2, string]>([
+  ["no file", 2, "There is no file missing.db"],
+  ["a directory", 2, "served is a directory"],
+  ["text", 1, "text.db: The database is damaged, or is not one of SQLite"],
+  ["nothing", 1, "empty.db: It is a database of SQLite, but not one of onair"],
+  ["another program's database", 1, "not one of onair"],
+  ["one of a newer version", 1, "written by a newer version of onair (its migration 0999_future"],
+  ["one of another build", 1, "written by another build of onair"],
   [
     "one whose index does not fit its table",
-    () => {
-      const db = new Database(path("backup.db"), { readonly: true });
-      const page = db
-        .query<{ start: number; size: number }, []>(
-          "SELECT (rootpage - 1) * page_size AS start, page_size AS size FROM sqlite_schema, pragma_page_size() WHERE name = 'users_username'",
-        )
-        .get();
-      db.close();
-      const bytes = readFileSync(path("backup.db"));
-      const index = bytes.subarray(page?.start, (page?.start ?? 0) + (page?.size ?? 0));
-      index.write("xqcoy", index.indexOf("xqcow"));
-      writeFileSync(path("index.db"), bytes);
-      return "index.db";
-    },
     1,
     "index.db: The database is damaged, or is not one of SQLite (row ",
   ],
-  [
-    "half of one",
-    () => {
-      const whole = readFileSync(path("backup.db"));
-      writeFileSync(path("half.db"), whole.subarray(0, whole.length / 2));
-      return "half.db";
-    },
-    1,
-    "damaged",
-  ],
-  [
-    "one whose name has another hash",
-    () => {
-      const other = `01KEYN5Z9V5Z8N1F4T7Y0XW3CD.${"0".repeat(64)}.db`;
-      copyFileSync(path("backup.db"), path(other));
-      return other;
-    },
-    1,
-    "is not what was made: its name has another SHA-256",
-  ],
-  [
-    "the database of a running server",
-    () => join("served", "onair.db"),
-    1,
-    "is a database that was not closed, not a backup",
-  ],
-])("refuses %s, and leaves nothing", async (_, make, code, message) => {
-  const result = await onair(make(), "--data", "never");
-  expect([result.code, result.stdout]).toEqual([code, ""]);
-  expect(result.stderr).toContain(message);
+  ["half of one", 1, "damaged"],
+  ["one whose name has another hash", 1, "is not what was made: its name has another SHA-256"],
+  ["the database of a running server", 1, "is a database that was not closed, not a backup"],
+])("refuses %s, and leaves nothing", async (what, code, message) => {
+  expectFailure(await onair(files[what]?.() ?? "", "--data", "never"), code, message);
   const left = existsSync(path("never")) ? readdirSync(path("never")) : [];
   expect(left.filter((file) => !["onair.lock", "onair.pid"].includes(file))).toEqual([]);
 });

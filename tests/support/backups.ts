@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { json } from "./server.ts";
 
@@ -73,6 +73,17 @@ export function inDatabase<T>(file: string, look: (db: Database) => T): T {
   } finally {
     db.close();
   }
+}
+
+/** Makes the index of usernames not fit its table. */
+export function breakIndex(file: string): void {
+  const sql = `SELECT (rootpage - 1) * page_size AS start, page_size AS size
+               FROM sqlite_schema, pragma_page_size() WHERE name = 'users_username'`;
+  const page = inDatabase(file, (db) => db.query<{ start: number; size: number }, []>(sql).get());
+  const bytes = readFileSync(file);
+  const index = bytes.subarray(page?.start, (page?.start ?? 0) + (page?.size ?? 0));
+  index.write("xqcoy", index.indexOf("xqcow"));
+  writeFileSync(file, bytes);
 }
 
 /** Makes a database larger by so many megabytes, while nobody serves it: a backup of it takes a while. */

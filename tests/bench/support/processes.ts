@@ -11,6 +11,18 @@ export class BenchError extends Error {
   override name = "BenchError";
 }
 
+/** Runs a benchmark and ends the process; an error that says what to do is told without its stack. */
+export async function runBench(main: () => Promise<void>): Promise<never> {
+  try {
+    await main();
+  } catch (error) {
+    const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
+    process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
+    process.exitCode = 1;
+  }
+  process.exit();
+}
+
 const children = new Set<Bun.Subprocess>();
 const passing = new Set<string>();
 

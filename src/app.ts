@@ -15,6 +15,7 @@ import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
+import { settingsInForce } from "./read-config.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
@@ -104,6 +105,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       log,
       now,
       operatorKeys,
+      facts: {
+        settings: settingsInForce(config),
+        startedAt: now(),
+        subscriptionLimit: config.subscriptionLimit,
+        rateLimit: api.rateLimit,
+      },
       trail,
       hosts: [config.adminHost, ...config.adminHosts],
       wrongKeyLimit: options.wrongKeyLimit,

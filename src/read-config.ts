@@ -20,6 +20,24 @@ export function shownSettings(config: Config): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
 }
 
+/** The settings as people read them: of a secret only whether it is set. */
+export function settingsInForce(config: Config) {
+  const shown = shownSettings(config);
+  return names.map((name) => {
+    const { help, secret: is_secret = false, default: initial } = settings[name];
+    return { name: flagOf(name), value: written(shown[flagOf(name)]), default: initial, is_secret, help };
+  });
+}
+
+/** A value in the form in which it is given. */
+function written(value: unknown): string | null {
+  if (value === null) return null;
+  if (Array.isArray(value)) return value.join(",");
+  if (typeof value !== "object") return String(value);
+  const pairs = Object.entries(value).map(([key, one]) => `${key}=${one}`);
+  return pairs.join(",");
+}
+
 /** A URL without its user, password and query. */
 function withoutSecrets(value: unknown): unknown {
   if (typeof value !== "string" || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))

@@ -127,6 +127,7 @@ function adminRoutes(url: string) {
     publicUrl: absent,
     log: createLog("off"),
     operatorKeys: absent,
+    facts: absent,
     trail: absent,
     allowPrivateWebhooks: false,
     publicTraffic: absent,

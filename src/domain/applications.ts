@@ -176,6 +176,13 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
+/** Which applications are asked for; null: all. */
+export interface ApplicationFilter {
+  /** A part of the name, without regard to case and diacritics. */
+  readonly name: string | null;
+  readonly owner_user_id: number | null;
+}
+
 /** The part of an application that sending needs. */
 export type Recipient = Pick<
   Application,

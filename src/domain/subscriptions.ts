@@ -11,6 +11,24 @@ export interface Subscription {
   readonly updated_at: string;
 }
 
+/** A subscription with whose channel it is, for people. */
+export interface NamedSubscription extends Subscription {
+  /** null for events without a channel. */
+  readonly username: string | null;
+  /** null where the broadcaster has no channel. */
+  readonly channel_slug: string | null;
+  readonly channel_name: string | null;
+}
+
+/** Which subscriptions are asked for; null: all. */
+export interface SubscriptionFilter {
+  readonly app_id: string | null;
+  readonly broadcaster_user_id: number | null;
+  /** The slug of a channel of the broadcaster. */
+  readonly channel: string | null;
+  readonly event: string | null;
+}
+
 /** The identity of a subscription: subscribing again returns the existing one. */
 export interface SubscriptionKey {
   readonly app_id: string;

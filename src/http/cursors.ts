@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../domain/errors.ts";
-import { IntegerParameter, TextParameter } from "./parameters.ts";
+import { TextParameter } from "./parameters.ts";
 
 /** The longest accepted cursor, in characters. */
 const maxLength = 200;
@@ -115,45 +115,4 @@ export function positionOf<P extends Position>(
   throw new DomainError("invalid_cursor", `cursor ${message}`, {
     errors: [{ in: "query", field: "cursor", message }],
   });
-}
-
-const listed = { maxResults: 100, defaultResults: 25 } as const;
-
-/**
- * A list that shows the newest first, by a number that ascends with time.
- *
- * @param what the name of its items
- */
-export function newestFirst(cursors: Cursors, what: string) {
-  const { maxResults: maximum, defaultResults } = listed;
-  const description = `How many ${what} to return.`;
-  const limit = IntegerParameter({ minimum: 1, maximum, default: defaultResults, description });
-  return {
-    /** The parameters of its query. */
-    query: { limit: Type.Optional(limit), cursor: cursorParameter(cursors) },
-    /**
-     * The requested page. `read` gives up to a number of items whose number is below another (null: the newest), `shown`
-     * what the answer has of one. A cursor belongs to the `filter` that the list is limited to.
-     */
-    async page<Item extends { readonly seq: number }, Shown>(
-      { limit = defaultResults, cursor: from }: { limit?: number; cursor?: string },
-      { read, shown, filter }: NewestPage<Item, Shown>,
-    ) {
-      const mark = `${what} ${filter}`;
-      const [below = null] = positionOf<[number]>(cursors, from, mark, "another list or filter") ?? [];
-      // One more than is asked for tells whether there is a next page.
-      const found = await read(below, limit + 1);
-      const items = found.slice(0, limit);
-      const last = items.at(-1);
-      const has_more = found.length > limit;
-      const cursor = has_more && last !== undefined ? cursors.make([last.seq], mark) : "";
-      return { data: items.map(shown), pagination: { cursor, has_more }, message: "OK" };
-    },
-  };
-}
-
-interface NewestPage<Item, Shown> {
-  read(below: number | null, limit: number): Promise<readonly Item[]>;
-  shown(item: Item): Shown;
-  readonly filter: string;
 }

@@ -59,6 +59,14 @@ export function rateLimiter(now: () => number) {
         retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
       };
     },
+    /** The state of the bucket of `key` now, without taking from it; null for a `limit` of 0. */
+    look(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
+      if (limit === 0) return null;
+      const bucket = buckets.peek(key);
+      const refilled = Math.max(0, now() - (bucket?.at ?? 0)) * (limit / 60_000);
+      const taken = Math.min(limit, Math.max(0, (bucket?.taken ?? 0) - refilled));
+      return { limit, remaining: Math.floor(limit - taken) };
+    },
     /** Puts back one request that was taken with the same `key` and `limit`. */
     giveBack(key: string, limit: number): void {
       const bucket = limit === 0 ? undefined : buckets.get(key);

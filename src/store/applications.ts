@@ -1,6 +1,7 @@
 import type {
   Application,
   ApplicationChanges,
+  ApplicationFilter,
   HashedSecret,
   NewApplication,
   Rotation,
@@ -28,5 +29,5 @@ export interface ApplicationStore {
   secretsInForce(id: string, now: number): Promise<SecretInForce[]>;
   all(): Promise<Application[]>;
   /** By ascending id, those behind `after`; "" begins. */
-  page(after: string, limit: number): Promise<Application[]>;
+  page(after: string, limit: number, filter?: ApplicationFilter): Promise<Application[]>;
 }

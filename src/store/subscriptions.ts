@@ -1,4 +1,9 @@
-import type { Subscription, SubscriptionKey } from "../domain/subscriptions.ts";
+import type {
+  NamedSubscription,
+  Subscription,
+  SubscriptionFilter,
+  SubscriptionKey,
+} from "../domain/subscriptions.ts";
 
 /** Which application gets which events of which broadcaster. */
 export interface SubscriptionStore {
@@ -19,6 +24,8 @@ export interface SubscriptionStore {
   /** With its `sequence`, the number of deliveries made for it so far. */
   find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
   count(applicationId: string): Promise<number>;
+  /** By ascending id, those behind `after`; "" begins. */
+  page(filter: SubscriptionFilter, after: string, limit: number): Promise<NamedSubscription[]>;
   /**
    * Unknown ids and those of other applications change nothing; with a user, neither do those with another
    * broadcaster. Deliveries that can be claimed are canceled. Gives the ids of those that were removed.

@@ -250,6 +250,8 @@ async function ownCalls(): Promise<Call[]> {
     { operation: `GET ${path}`, status: 200, path, token },
     { operation: `GET ${path}`, status: 401, path },
     { operation: `GET ${path}/notices`, status: 200, path: `${path}/notices`, token },
+    { operation: `GET ${path}/subscriptions`, status: 200, path: `${path}/subscriptions`, token },
+    { operation: `GET ${path}/subscriptions`, status: 400, path: `${path}/subscriptions?cursor=x`, token },
     { operation: `GET ${path}/notices`, status: 400, path: `${path}/notices?limit=0`, token },
     { ...patch, status: 200, init: change({ webhook_url: "http://127.0.0.1:9/other" }) },
     { ...patch, status: 400, init: change({ webhook_url: "ftp://x" }) },

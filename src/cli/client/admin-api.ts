@@ -4,6 +4,7 @@ import { backupsElsewhere } from "../../backups/elsewhere.ts";
 import { platformData } from "../../batch/platform-data.ts";
 import { createPublisher } from "../../batch/publisher.ts";
 import { catalogueOf } from "../../domain/events/registered.ts";
+import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { newSecret } from "../../domain/tokens.ts";
 import { idleEngine } from "../../engine/idle.ts";
 import { adminApp } from "../../http/admin/app.ts";
@@ -73,6 +74,12 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       log,
       now: Date.now,
       operatorKeys,
+      facts: {
+        settings: [],
+        startedAt: Date.now(),
+        subscriptionLimit: subscriptionLimits.defaultPerApplication,
+        rateLimit: () => null,
+      },
       trail,
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       whyNotReady: async () => null,

@@ -10,18 +10,21 @@ import { endpointRoutes } from "./events/endpoints.ts";
 import { eventTypeRoutes } from "./events/event-types.ts";
 import { eventRoutes } from "./events/events.ts";
 import { replayRoutes } from "./events/replays.ts";
+import { subscriptionRoutes } from "./events/subscriptions.ts";
 import { healthRoutes } from "./health.ts";
 import { keyRoutes } from "./keys.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
 import { auditRoutes } from "./operations/audit.ts";
 import { noticeRoutes } from "./operations/notices.ts";
+import { settingRoutes } from "./operations/settings.ts";
 import { categoryRoutes } from "./platform/categories.ts";
 import { channelRoutes } from "./platform/channels.ts";
 import { livestreamRoutes } from "./platform/livestreams.ts";
 import { userRoutes } from "./platform/users.ts";
 import { secretRoutes } from "./secrets.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { usageRoutes } from "./usage.ts";
 
 /** All routes of the admin listener. */
 export function adminApp(deps: AdminDeps) {
@@ -31,6 +34,7 @@ export function adminApp(deps: AdminDeps) {
   metricRoutes(app, deps, traffic);
   applicationRoutes(app, deps);
   secretRoutes(app, deps);
+  usageRoutes(app, deps);
   tokenRoutes(app, deps);
   loginRequestRoutes(app, deps);
   consentRoutes(app, deps);
@@ -42,11 +46,13 @@ export function adminApp(deps: AdminDeps) {
   eventTypeRoutes(app, deps);
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
+  subscriptionRoutes(app, deps);
   endpointRoutes(app, deps);
   backupRoutes(app, deps);
   keyRoutes(app, deps);
   noticeRoutes(app, deps);
   auditRoutes(app, deps);
+  settingRoutes(app, deps);
   openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});
   return app;

@@ -1,10 +1,14 @@
+import { Type } from "@sinclair/typebox";
 import { secretPrefix } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
+import { idList } from "../paging.ts";
+import { IdParameter, TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import {
   ApplicationChangesInput,
@@ -19,7 +23,6 @@ import {
   unknownApplication,
 } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
-import { idList } from "./paging.ts";
 
 const NewApplication = answerOf(NewApplicationSchema, {
   description: "The application and its secrets.",
@@ -48,6 +51,17 @@ const ChangedApplication = answerOf(ApplicationSchema, {
   description: "The application as it is now.",
   example: { ...exampleApplication, rate_limit: 6000 },
 });
+
+const ApplicationFilterParameters = {
+  name: Type.Optional(
+    TextParameter({
+      allowEmptyValue: true,
+      maxLength: 100,
+      description: "Those with this in their name, without regard to case and diacritics; empty: all.",
+    }),
+  ),
+  owner_user_id: Type.Optional(IdParameter("owner", exampleUser.id)),
+};
 
 /** Create, list, get, change and delete applications of third parties. */
 export function applicationRoutes(app: AdminListener, options: AdminDeps): void {
@@ -110,17 +124,24 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.get(
     "/admin/v1/applications",
-    ({ query }) => list.page(query, { read: store.applications.page, idOf: ({ id }) => id, shown }),
+    ({ query: { name, owner_user_id, ...query } }) => {
+      const filter = { name: name || null, owner_user_id: owner_user_id ?? null };
+      const read = (after: string, limit: number) => store.applications.page(after, limit, filter);
+      const isFiltered = filter.name !== null || filter.owner_user_id !== null;
+      const of = { filter: isFiltered ? JSON.stringify(filter) : "" };
+      return list.page(query, { read, idOf: ({ id }) => id, shown, ...of });
+    },
     {
       roles: readers,
-      query: list.query,
+      query: Type.Object({ ...ApplicationFilterParameters, ...list.query.properties }),
       response: { 200: Applications },
       errors: ["invalid_cursor"],
       detail: {
         operationId: "getApplications",
         tags: ["Applications"],
         summary: "List Applications",
-        description: "All applications, the oldest first. On the last page `cursor` is empty.",
+        description:
+          "All applications, the oldest first, or those with a part of a name or of an owner. On the last page `cursor` is empty.",
       },
     },
   );

@@ -8,11 +8,11 @@ import { IsoTimestamp, noOtherFields } from "../fields.ts";
 import { fileStream, rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
+import { idList } from "../paging.ts";
 import { TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
-import { idList } from "./paging.ts";
 
 const mediaType = "application/vnd.sqlite3";
 

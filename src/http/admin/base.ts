@@ -1,11 +1,13 @@
 import type { BackupKeeper } from "../../backups/elsewhere.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Publisher } from "../../batch/publisher.ts";
+import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
+import type { settingsInForce } from "../../read-config.ts";
 import type { Store } from "../../store/store.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
@@ -13,6 +15,7 @@ import { asGate, type GateContext, type InputSchemas, opaque, routeInput } from 
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
+import type { RateLimitState } from "../rate-limit.ts";
 import { listener } from "../server.ts";
 import type { Traffic } from "../traffic.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
@@ -22,6 +25,17 @@ import type { OperatorKeys } from "./operator-keys.ts";
 
 /** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
+
+/** What the admin API tells of the server itself. */
+interface ServerFacts {
+  readonly settings: ReturnType<typeof settingsInForce>;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The subscriptions that an application may have, unless it has a limit of its own. */
+  readonly subscriptionLimit: number;
+  /** What is left of the rate limit of an application; null: it is unlimited. */
+  rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
+}
 
 /** The dependencies of the admin routes. */
 export interface AdminDeps {
@@ -35,6 +49,7 @@ export interface AdminDeps {
   readonly log: Log;
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
+  readonly facts: ServerFacts;
   /** Where changes are written down. */
   readonly trail: AuditTrail;
   /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */

@@ -1,4 +1,5 @@
 import type { Config } from "../../config.ts";
+import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { lazily } from "../../domain/lazily.ts";
 import { day } from "../../domain/time.ts";
@@ -13,7 +14,7 @@ import { Changes } from "../changes.ts";
 import { Cursors } from "../cursors.ts";
 import { invalidatingStore } from "../invalidating-store.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
-import { rateLimiter } from "../rate-limit.ts";
+import { type RateLimitState, rateLimiter } from "../rate-limit.ts";
 import { type Listening, listen } from "../server.ts";
 import { EventStreams } from "../stream/event-streams.ts";
 import { StreamPlaces } from "../stream/stream-places.ts";
@@ -40,6 +41,8 @@ interface PublicServer {
   /** The engine's store, wrapped by `invalidatingStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
+  /** What is left of the rate limit of an application; null: it is unlimited. */
+  rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
   /** The external URL, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Starts to accept connections. Throws when the port is taken. */
@@ -106,6 +109,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     users,
     store,
     traffic,
+    rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),
     publicUrl: () => url,
     listen() {
       listening = listen(app, config.host, config.port);

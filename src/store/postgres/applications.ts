@@ -1,4 +1,4 @@
-import { eq, gt, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, sql } from "drizzle-orm";
 import {
   goodClientSecrets,
   replacedClientSecret,
@@ -9,12 +9,14 @@ import {
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationFilter,
   type Rotation,
   receives,
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
+import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { endPending } from "./deliveries/cancel.ts";
@@ -53,6 +55,8 @@ const secret = {
   client_type: applications.client_type,
   disabled: applications.disabled,
 };
+
+const everyApplication: ApplicationFilter = { name: null, owner_user_id: null };
 
 export function applicationStore(db: Postgres): ApplicationStore {
   const { orm } = db;
@@ -137,12 +141,22 @@ export function applicationStore(db: Postgres): ApplicationStore {
       return stored ? secretsInForce(stored, now) : [];
     },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id),
-    page: async (after, limit) =>
-      orm
-        .select(shown)
+    async page(after, limit, { name, owner_user_id } = everyApplication) {
+      const isWanted = and(
+        gt(applications.id, after),
+        owner_user_id === null ? undefined : eq(applications.owner_user_id, owner_user_id),
+      );
+      const ordered = () => orm.select(shown).from(applications).orderBy(applications.id).limit(limit);
+      if (name === null) return ordered().where(isWanted);
+      // Compared here, so that it is the same on every store.
+      const part = fold(name);
+      const names = await orm
+        .select({ id: applications.id, name: applications.name })
         .from(applications)
-        .where(gt(applications.id, after))
-        .orderBy(applications.id)
-        .limit(limit),
+        .where(isWanted)
+        .orderBy(applications.id);
+      const ids = names.filter((one) => fold(one.name).includes(part)).map(({ id }) => id);
+      return ids.length === 0 ? [] : ordered().where(inArray(applications.id, ids.slice(0, limit)));
+    },
   };
 }

@@ -1,8 +1,12 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, type SQL, sql } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
-import { type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
+import {
+  type SubscriptionFilter,
+  type SubscriptionKey,
+  whyNotSubscribed,
+} from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
@@ -23,6 +27,31 @@ const shown = {
   created_at: subscriptions.created_at,
   updated_at: subscriptions.updated_at,
 };
+
+/** What a list shows of a subscription for people: of several channels of a user, the oldest. */
+const named = {
+  ...shown,
+  username: users.username,
+  channel_slug: sql<
+    string | null
+  >`(SELECT slug FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
+  channel_name: sql<
+    string | null
+  >`(SELECT name FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
+};
+
+function conditions({ app_id, broadcaster_user_id, channel, event }: SubscriptionFilter, after: string) {
+  const { broadcaster_user_id: broadcaster } = subscriptions;
+  return and(
+    gt(subscriptions.id, after),
+    app_id === null ? undefined : eq(subscriptions.app_id, app_id),
+    broadcaster_user_id === null ? undefined : eq(broadcaster, broadcaster_user_id),
+    channel === null
+      ? undefined
+      : sql`${broadcaster} = (SELECT user_id FROM channels c WHERE c.slug = ${channel})`,
+    event === null ? undefined : eq(subscriptions.event, event),
+  );
+}
 
 export function subscriptionStore(db: Postgres): SubscriptionStore {
   const { orm } = db;
@@ -47,6 +76,14 @@ export function subscriptionStore(db: Postgres): SubscriptionStore {
     list: (applicationId, broadcasterId) => readSubscriptionList(db, applicationId, broadcasterId),
     find: async (app, id) => (await find().execute({ app, id }))[0] ?? null,
     count: async (applicationId) => orm.$count(subscriptions, eq(subscriptions.app_id, applicationId)),
+    page: async (filter, after, limit) =>
+      orm
+        .select(named)
+        .from(subscriptions)
+        .leftJoin(users, eq(users.id, subscriptions.broadcaster_user_id))
+        .where(conditions(filter, after))
+        .orderBy(subscriptions.id)
+        .limit(limit),
     remove: (applicationId, ids, now, userId = null) =>
       db.transact((transaction) => {
         const which = isOneOf(subscriptions.id, ids);

@@ -1,4 +1,4 @@
-import { eq, gt, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
   goodClientSecrets,
@@ -9,12 +9,14 @@ import {
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationFilter,
   type HashedSecret,
   type Rotation,
   receives,
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { isoTime } from "../../domain/time.ts";
+import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
@@ -44,6 +46,8 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   created_at: applications.created_at,
   updated_at: applications.updated_at,
 };
+
+const everyApplication: ApplicationFilter = { name: null, owner_user_id: null };
 
 export function applicationStore(
   orm: BunSQLiteDatabase,
@@ -135,13 +139,26 @@ export function applicationStore(
       return stored ? secretsInForce(stored, now) : [];
     },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
-    page: async (after, limit) =>
-      orm
-        .select(shown)
+    page: async (after, limit, { name, owner_user_id } = everyApplication) => {
+      const isWanted = and(
+        gt(applications.id, after),
+        owner_user_id === null ? undefined : eq(applications.owner_user_id, owner_user_id),
+      );
+      const ordered = () => orm.select(shown).from(applications).orderBy(applications.id).limit(limit);
+      if (name === null) return ordered().where(isWanted).all();
+      // Compared here, because SQLite knows the case of ASCII alone.
+      const part = fold(name);
+      const ids: string[] = [];
+      const names = orm
+        .select({ id: applications.id, name: applications.name })
         .from(applications)
-        .where(gt(applications.id, after))
-        .orderBy(applications.id)
-        .limit(limit)
-        .all(),
+        .where(isWanted)
+        .orderBy(applications.id);
+      for (const one of names.all()) {
+        if (fold(one.name).includes(part)) ids.push(one.id);
+        if (ids.length === limit) break;
+      }
+      return ids.length === 0 ? [] : ordered().where(inArray(applications.id, ids)).all();
+    },
   };
 }

@@ -1,8 +1,12 @@
-import { and, eq, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, or, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
+import {
+  type SubscriptionFilter,
+  type SubscriptionKey,
+  whyNotSubscribed,
+} from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Commit } from "./database/commit.ts";
@@ -14,21 +18,47 @@ import { subscriptionCounts, subscriptions } from "./schema/events.ts";
 import { users } from "./schema/platform.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
 
+const shown = {
+  id: subscriptions.id,
+  app_id: subscriptions.app_id,
+  broadcaster_user_id: subscriptions.broadcaster_user_id,
+  event: subscriptions.event,
+  version: subscriptions.version,
+  method: sql<"webhook">`'webhook'`,
+  created_at: subscriptions.created_at,
+  updated_at: subscriptions.updated_at,
+};
+
+/** What a list shows of a subscription for people: of several channels of a user, the oldest. */
+const named = {
+  ...shown,
+  username: users.username,
+  channel_slug: sql<
+    string | null
+  >`(SELECT slug FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
+  channel_name: sql<
+    string | null
+  >`(SELECT name FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
+};
+
+function conditions({ app_id, broadcaster_user_id, channel, event }: SubscriptionFilter, after: string) {
+  const { broadcaster_user_id: broadcaster } = subscriptions;
+  return and(
+    gt(subscriptions.id, after),
+    app_id === null ? undefined : eq(subscriptions.app_id, app_id),
+    broadcaster_user_id === null ? undefined : eq(broadcaster, broadcaster_user_id),
+    channel === null
+      ? undefined
+      : sql`${broadcaster} = (SELECT user_id FROM channels c WHERE c.slug = ${channel})`,
+    event === null ? undefined : eq(subscriptions.event, event),
+  );
+}
+
 export function subscriptionStore(
   orm: BunSQLiteDatabase,
   commit: Commit,
   snapshots: Snapshots,
 ): SubscriptionStore {
-  const shown = {
-    id: subscriptions.id,
-    app_id: subscriptions.app_id,
-    broadcaster_user_id: subscriptions.broadcaster_user_id,
-    event: subscriptions.event,
-    version: subscriptions.version,
-    method: sql<"webhook">`'webhook'`,
-    created_at: subscriptions.created_at,
-    updated_at: subscriptions.updated_at,
-  };
   const ofApplication = orm
     .select(shown)
     .from(subscriptions)
@@ -75,6 +105,15 @@ export function subscriptionStore(
       snapshots.during((moment) => readSubscriptionList(moment, applicationId, broadcasterId)),
     find: async (app_id, id) => find.get({ app_id, id }) ?? null,
     count: async (applicationId) => count(applicationId),
+    page: async (filter, after, limit) =>
+      orm
+        .select(named)
+        .from(subscriptions)
+        .leftJoin(users, eq(users.id, subscriptions.broadcaster_user_id))
+        .where(conditions(filter, after))
+        .orderBy(subscriptions.id)
+        .limit(limit)
+        .all(),
     remove: (applicationId, ids, now, userId = null) =>
       commit(() => remove.byIds(applicationId, ids, userId, now)),
   };

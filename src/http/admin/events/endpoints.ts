@@ -6,11 +6,11 @@ import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { answerOf, pageOf } from "../../answers.ts";
 import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { idList } from "../../paging.ts";
 import { LastFailure, shownFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication, existing } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
-import { idList } from "../paging.ts";
 
 const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
   $id: "DisabledReason",

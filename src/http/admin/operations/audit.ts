@@ -3,8 +3,8 @@ import { type AuditEntry, type AuditFilter, auditActors } from "../../../domain/
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
-import { newestFirst } from "../../cursors.ts";
 import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { newestFirst } from "../../paging.ts";
 import { TextParameter, TimeParameter } from "../../parameters.ts";
 import { readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";

@@ -3,8 +3,8 @@ import { endpointNotices, type Notice, serverNotices } from "../../../domain/ope
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
-import { newestFirst } from "../../cursors.ts";
 import { IsoTimestamp, noOtherFields, Ulid } from "../../fields.ts";
+import { newestFirst } from "../../paging.ts";
 import { exampleNotice } from "../../public/application/notice-fields.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";

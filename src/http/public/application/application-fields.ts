@@ -181,15 +181,15 @@ export function shownOwn(
     subscriptions,
     endpoint: shownEndpoint(application, endpoint),
     notices: notices.map(shownNotice),
-    secrets: secrets.map(({ kind, prefix, created_at, expires_at }) => ({
-      kind,
-      prefix,
-      created_at: isoTimeOrNull(created_at),
-      expires_at: isoTimeOrNull(expires_at),
-    })),
+    secrets: secrets.map(shownSecret),
     created_at,
     updated_at,
   };
+}
+
+/** A secret without itself. */
+export function shownSecret({ kind, prefix, created_at, expires_at }: SecretInForce): Static<typeof Secret> {
+  return { kind, prefix, created_at: isoTimeOrNull(created_at), expires_at: isoTimeOrNull(expires_at) };
 }
 
 function shownEndpoint(application: Application, endpoint: Endpoint): Static<typeof EndpointState> {

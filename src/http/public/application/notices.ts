@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { pageOf } from "../../answers.ts";
-import { type Cursors, newestFirst } from "../../cursors.ts";
+import type { Cursors } from "../../cursors.ts";
+import { newestFirst } from "../../paging.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import { exampleNotice, NoticeSchema, shownNotice } from "./notice-fields.ts";
 

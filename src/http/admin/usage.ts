@@ -1,0 +1,60 @@
+import { answer } from "../answers.ts";
+import {
+  exampleOwnApplication,
+  OwnApplicationSchema,
+  shownSecret,
+} from "../public/application/application-fields.ts";
+import { readers } from "./access.ts";
+import { ApplicationParams, exampleApplication, existing } from "./application-fields.ts";
+import type { AdminDeps, AdminListener } from "./base.ts";
+
+const { id, rate_limit, subscriptions, secrets } = OwnApplicationSchema.properties;
+
+const Usage = answer(
+  { id, rate_limit, subscriptions, secrets },
+  {
+    name: "ApplicationUsage",
+    description: "What it uses.",
+    example: {
+      id: exampleApplication.id,
+      rate_limit: exampleOwnApplication.rate_limit,
+      subscriptions: exampleOwnApplication.subscriptions,
+      secrets: exampleOwnApplication.secrets,
+    },
+  },
+);
+
+/** Get Usage: how much of its limits an application uses, and the age of its secrets. */
+export function usageRoutes(app: AdminListener, { store, facts, now }: AdminDeps): void {
+  app.get(
+    "/admin/v1/applications/:id/usage",
+    async ({ params }) => {
+      const application = existing(await store.applications.find(params.id));
+      const { id, subscription_limit } = application;
+      const state = facts.rateLimit(application);
+      const [inForce, used] = await Promise.all([
+        store.applications.secretsInForce(id, now()),
+        store.subscriptions.count(id),
+      ]);
+      return {
+        id,
+        rate_limit: { limit: state?.limit ?? 0, remaining: state?.remaining ?? null },
+        subscriptions: { used, limit: subscription_limit ?? facts.subscriptionLimit },
+        secrets: inForce.map(shownSecret),
+      };
+    },
+    {
+      roles: readers,
+      params: ApplicationParams,
+      response: { 200: Usage },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getUsage",
+        tags: ["Applications"],
+        summary: "Get Usage",
+        description:
+          "What is left of the rate limit of an application right now, its budget of subscriptions, and its secrets by prefix and age.",
+      },
+    },
+  );
+}

@@ -1,0 +1,76 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { exampleChannel, exampleUser } from "../../../domain/examples.ts";
+import { nullable } from "../../../domain/validation/fields.ts";
+import { noOtherFields } from "../../fields.ts";
+import { IdParameter, TextParameter } from "../../parameters.ts";
+import { exampleSubscription, subscriptionFields } from "../subscriptions.ts";
+
+/*
+ * Schemas of subscriptions with whose channel they are of, for the public and the admin API.
+ */
+
+export const NamedSubscriptionSchema = Type.Object(
+  {
+    ...subscriptionFields,
+    username: nullable(Type.String(), { description: "Of the broadcaster; null where there is none." }),
+    channel_slug: nullable(Type.String(), {
+      description: "Of the broadcaster's channel; null: it has none.",
+    }),
+    channel_name: nullable(Type.String(), {
+      description: "Of the broadcaster's channel; null: it has none.",
+    }),
+  },
+  {
+    $id: "NamedSubscription",
+    description: "A subscription with whose channel it is of, for people.",
+    ...noOtherFields,
+  },
+);
+
+export const exampleNamedSubscription: Static<typeof NamedSubscriptionSchema> = {
+  ...exampleSubscription,
+  method: "webhook",
+  username: exampleUser.username,
+  channel_slug: exampleChannel.slug,
+  channel_name: exampleChannel.name,
+};
+
+/** Parameters that limit a list of subscriptions. */
+export const subscriptionFilters = {
+  broadcaster_user_id: Type.Optional(IdParameter("broadcaster", exampleUser.id)),
+  channel: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 200,
+      description: "Of the broadcaster whose channel has this slug.",
+      examples: [exampleChannel.slug],
+    }),
+  ),
+  event: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 100,
+      description: "To this event.",
+      examples: ["channel.followed"],
+    }),
+  ),
+};
+
+interface SubscriptionQuery {
+  readonly broadcaster_user_id?: number | undefined;
+  readonly channel?: string | undefined;
+  readonly event?: string | undefined;
+}
+
+/** The filter that a query asks for, of one application or of all (null). */
+export function subscriptionFilter(
+  { broadcaster_user_id, channel, event }: SubscriptionQuery,
+  app_id: string | null,
+) {
+  return {
+    app_id,
+    broadcaster_user_id: broadcaster_user_id ?? null,
+    channel: channel ?? null,
+    event: event ?? null,
+  };
+}

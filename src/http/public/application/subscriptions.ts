@@ -1,0 +1,49 @@
+import { Type } from "@sinclair/typebox";
+import { pageOf } from "../../answers.ts";
+import type { Cursors } from "../../cursors.ts";
+import { idList } from "../../paging.ts";
+import type { PublicDeps, TokenListener } from "../base.ts";
+import {
+  exampleNamedSubscription,
+  NamedSubscriptionSchema,
+  subscriptionFilter,
+  subscriptionFilters,
+} from "./named-subscription-fields.ts";
+
+const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
+  order: "The oldest first.",
+  name: "NamedSubscriptionPage",
+  description: "A page of subscriptions.",
+  example: exampleNamedSubscription,
+});
+
+/** List Subscriptions: those of the application in pages, by the names of channels. */
+export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
+  const list = idList("subscriptions", cursors);
+  app.get(
+    "/public/v1/application/subscriptions",
+    ({ query: { broadcaster_user_id, channel, event, ...query }, caller: { application } }) => {
+      const filter = subscriptionFilter({ broadcaster_user_id, channel, event }, application.id);
+      const read = (after: string, limit: number) => store.subscriptions.page(filter, after, limit);
+      return list.page(query, {
+        read,
+        idOf: ({ id }) => id,
+        shown: (one) => one,
+        filter: JSON.stringify(filter),
+      });
+    },
+    {
+      application: "reads",
+      query: Type.Object({ ...subscriptionFilters, ...list.query.properties }),
+      response: { 200: NamedSubscriptionPage },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "listSubscriptions",
+        tags: ["Application"],
+        summary: "List Subscriptions",
+        description:
+          "The subscriptions of your application in pages, each with the names of broadcaster and channel. Get Event Subscriptions gives all of them at once, without names.",
+      },
+    },
+  );
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "bun:test";
+import { subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { adminKey, Clock, json, testServer } from "../support/server.ts";
+
+/*
+ * What the pages for operators and developers need and no other list gives.
+ */
+
+const clock = new Clock();
+const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+const server = await testServer({
+  clock,
+  args: [
+    "--rate-limit",
+    "600",
+    "--notify-url",
+    "https://ops.example/hook?token=s3cret",
+    "--time-to-live",
+    "chat.message.sent=60",
+  ],
+  env: { ONAIR_NOTIFY_SECRET: secret },
+});
+await server.load("users", users);
+await server.load("channels", [{ id: 5001, user_id: 1001, slug: "first-channel", name: "First" }]);
+
+interface Page<T> {
+  data: T[];
+  pagination: { cursor: string; has_more: boolean };
+}
+const listed = async <T>(path: string): Promise<Page<T>> => json(await server.admin("GET", path));
+
+describe("List Settings", () => {
+  test("shows what is in force with defaults, and no secret in any form", async () => {
+    const answer = await server.admin("GET", "/admin/v1/settings");
+    const text = await answer.text();
+    const { data } = JSON.parse(text) as {
+      data: { name: string; value: string | null; default: string | null }[];
+    };
+    const of = (name: string) => data.find((one) => one.name === name);
+    expect(of("rate-limit")).toMatchObject({ value: "600", default: "800", is_secret: false });
+    expect(of("admin-key")).toMatchObject({ value: "set", default: null, is_secret: true });
+    expect(of("notify-secret")).toMatchObject({ value: "set", is_secret: true });
+    expect(of("notify-url")?.value).toBe("https://ops.example/hook?***");
+    expect(of("time-to-live")?.value).toBe("chat.message.sent=60");
+    expect(of("trusted-proxies")?.value).toBe("");
+    for (const hidden of [adminKey, secret, "s3cret"]) expect(text).not.toContain(hidden);
+  });
+});
+
+describe("List Applications", () => {
+  test("searches by name and owner, and a cursor belongs to its filter", async () => {
+    for (const name of ["Zebra one", "Zébra two", "zebra three"]) await server.application({ name });
+    const owned = await server.application({ name: "Owned zebra", owner_user_id: 1001 });
+    const names = async (query: string) =>
+      (await listed<{ name: string }>(`/admin/v1/applications${query}`)).data.map(({ name }) => name);
+    expect((await names("?name=ZEBRA")).sort()).toEqual(
+      ["Owned zebra", "Zebra one", "Zébra two", "zebra three"].sort(),
+    );
+    expect(await names(`?owner_user_id=1001`)).toEqual([owned && "Owned zebra"]);
+    expect(await names("?name=zebra&owner_user_id=1002")).toEqual([]);
+    const { pagination } = await listed("/admin/v1/applications?name=zebra&limit=3");
+    expect(await names(`?name=zebra&limit=3&cursor=${pagination.cursor}`)).toHaveLength(1);
+    expect((await server.admin("GET", `/admin/v1/applications?cursor=${pagination.cursor}`)).status).toBe(
+      400,
+    );
+  });
+});
+
+describe("List Subscriptions", () => {
+  test("tells who follows a channel, by slug or broadcaster; an application sees its own alone", async () => {
+    const [one, two] = [
+      await server.application({ webhook_url: "https://one.example/" }),
+      await server.application({ webhook_url: "https://two.example/" }),
+    ];
+    await subscribe(server, one, ["channel.followed", "kicks.gifted"]);
+    await subscribe(server, two, ["channel.followed"]);
+    interface Named {
+      app_id: string;
+      username: string;
+      channel_slug: string;
+      channel_name: string;
+    }
+    const { data } = await listed<Named>(
+      "/admin/v1/subscriptions?channel=first-channel&event=channel.followed",
+    );
+    expect(data.map(({ app_id }) => app_id).sort()).toEqual([one.id, two.id].sort());
+    expect(data[0]).toMatchObject({ channel_slug: "first-channel", channel_name: "First" });
+    const own = await json<Page<Named>>(
+      await server.get(`/public/v1/application/subscriptions?broadcaster_user_id=1001&limit=1`, one.token),
+    );
+    expect(own.data).toHaveLength(1);
+    expect(own.pagination.has_more).toBe(true);
+    const { cursor } = own.pagination;
+    const rest = await json<Page<Named>>(
+      await server.get(
+        `/public/v1/application/subscriptions?broadcaster_user_id=1001&cursor=${cursor}`,
+        one.token,
+      ),
+    );
+    expect(rest.data.map(({ app_id }) => app_id)).toEqual([one.id]);
+    // A cursor is that of its application.
+    const path = `/public/v1/application/subscriptions?broadcaster_user_id=1001&cursor=${cursor}`;
+    expect((await server.get(path, two.token)).status).toBe(400);
+  });
+});
+
+describe("Get Usage", () => {
+  test("shows what is left of the rate limit without taking from it, and the secrets by age", async () => {
+    const app = await server.application();
+    for (let i = 0; i < 5; i++) await server.get("/public/v1/events/subscriptions", app.token);
+    const usage = async () =>
+      await json<Record<string, object>>(await server.admin("GET", `/admin/v1/applications/${app.id}/usage`));
+    expect(await usage()).toMatchObject({ rate_limit: { limit: 600, remaining: 595 } });
+    expect(await usage()).toMatchObject({
+      rate_limit: { limit: 600, remaining: 595 },
+      subscriptions: { used: 0 },
+    });
+    clock.advance(200);
+    expect(await usage()).toMatchObject({ rate_limit: { remaining: 597 } });
+    const text = JSON.stringify(await usage());
+    for (const hidden of [app.client_secret, app.webhook_secret]) expect(text).not.toContain(hidden);
+  });
+});

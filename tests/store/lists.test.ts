@@ -1,0 +1,75 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { channelFrom } from "../../src/domain/livestreams.ts";
+import { userFrom } from "../../src/domain/users.ts";
+import type { Store } from "../../src/store/store.ts";
+import { storedApplication, stores } from "../support/store.ts";
+
+const at = "2026-01-02T03:04:05Z";
+const all = { app_id: null, broadcaster_user_id: null, channel: null, event: null };
+
+describe.each(stores)("lists for people in $name", ({ empty }) => {
+  let store: Store;
+  beforeEach(async () => {
+    ({ store } = await empty());
+  });
+
+  test("subscriptions have the names of broadcaster and channel, and are found by either", async () => {
+    await store.users.upsert(
+      [userFrom({ id: 1, username: "Maya" }), userFrom({ id: 2, username: "bob" })],
+      at,
+    );
+    await store.channels.upsert([
+      channelFrom({ id: 21, user_id: 1, slug: "maya-2", name: "Second" }),
+      channelFrom({ id: 20, user_id: 1, slug: "maya", name: "Maya live" }),
+    ]);
+    const [one, two] = [await storedApplication(store), await storedApplication(store)];
+    const key = (app_id: string, broadcaster_user_id: number, event: string) => {
+      return { app_id, broadcaster_user_id, event, version: 1 };
+    };
+    const wanted = [
+      key(one, 1, "channel.followed"),
+      key(one, 2, "channel.followed"),
+      key(one, 1, "kicks.gifted"),
+    ];
+    await store.subscriptions.subscribe(wanted, 10, 0);
+    await store.subscriptions.subscribe([key(two, 1, "channel.followed")], 10, 0);
+    const shown = async (filter: object, after = "", limit = 10) =>
+      (await store.subscriptions.page({ ...all, ...filter }, after, limit)).map(
+        ({ app_id, username, channel_slug, channel_name, event }) =>
+          `${app_id === one ? "one" : "two"} ${username} ${channel_slug} ${channel_name} ${event}`,
+      );
+    const maya = "Maya maya Maya live";
+    expect(await shown({})).toHaveLength(4);
+    expect((await shown({ app_id: one })).sort()).toEqual([
+      `one ${maya} channel.followed`,
+      `one ${maya} kicks.gifted`,
+      "one bob null null channel.followed",
+    ]);
+    const followers = [
+      `one ${maya} channel.followed`,
+      `one ${maya} kicks.gifted`,
+      `two ${maya} channel.followed`,
+    ];
+    expect((await shown({ broadcaster_user_id: 1 })).sort()).toEqual(followers);
+    expect((await shown({ channel: "maya-2" })).sort()).toEqual(followers);
+    expect(await shown({ channel: "nobody" })).toEqual([]);
+    expect(await shown({ channel: "maya", event: "kicks.gifted" })).toEqual([followers[1] ?? ""]);
+    const [first] = await store.subscriptions.page(all, "", 1);
+    expect(await shown({}, first?.id)).toHaveLength(3);
+  });
+
+  test("applications are found by a part of their name without regard to case and diacritics, and by owner", async () => {
+    await store.users.upsert([userFrom({ id: 7, username: "owner" })], at);
+    await storedApplication(store, { name: "Éclair Bot", owner_user_id: 7 });
+    await storedApplication(store, { name: "50% Łódź" });
+    await storedApplication(store, { name: "eclair" });
+    const found = async (name: string | null, owner_user_id: number | null = null, limit = 10) =>
+      (await store.applications.page("", limit, { name, owner_user_id })).map(({ name }) => name).sort();
+    expect(await found("ECLAIR")).toEqual(["eclair", "Éclair Bot"].sort());
+    expect(await found("ECLAIR", null, 1)).toHaveLength(1);
+    expect(await found("%")).toEqual(["50% Łódź"]);
+    expect(await found("_")).toEqual([]);
+    expect(await found(null, 7)).toEqual(["Éclair Bot"]);
+    expect(await found("eclair", 8)).toEqual([]);
+  });
+});

@@ -32,7 +32,7 @@ export interface SubscriptionFilter {
 /** The identity of a subscription: subscribing again returns the existing one. */
 export interface SubscriptionKey {
   readonly app_id: string;
-  readonly broadcaster_user_id: number | null;
+  readonly broadcaster_user_id: number;
   readonly event: string;
   readonly version: number;
 }

@@ -59,7 +59,7 @@ describe.each(stores)("$name", ({ empty }) => {
     test("shows what it is given as it is", async () => {
       const event = 'odd "name" \\ ü\n';
       await store.subscriptions.subscribe(
-        [{ app_id: app, broadcaster_user_id: null, event, version: 7 }],
+        [{ app_id: app, broadcaster_user_id: 2, event, version: 7 }],
         limit,
         now,
       );
@@ -67,7 +67,7 @@ describe.each(stores)("$name", ({ empty }) => {
       expect(record).toEqual({
         id: expect.any(String),
         app_id: app,
-        broadcaster_user_id: null,
+        broadcaster_user_id: 2,
         event,
         version: 7,
         method: "webhook",

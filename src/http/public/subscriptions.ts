@@ -202,14 +202,11 @@ export function subscriptionRoutes(
       const refusals = wanted.map(({ name, version }) =>
         refusal(name, version, broadcaster, application, catalogue),
       );
-      const keys = wanted
-        .filter((_, i) => refusals[i] === null)
-        .map(({ name, version }) => ({
-          app_id: application.id,
-          broadcaster_user_id: broadcaster,
-          event: name,
-          version,
-        }));
+      const keys = wanted.flatMap(({ name, version }, i) =>
+        broadcaster === null || refusals[i] !== null
+          ? []
+          : [{ app_id: application.id, broadcaster_user_id: broadcaster, event: name, version }],
+      );
       const limit = limitOf(application);
       const results = (await store.subscriptions.subscribe(keys, limit, now(), tokenHash)).values();
       const data = wanted.map((item, i): Item => {

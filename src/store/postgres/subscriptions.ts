@@ -109,7 +109,7 @@ async function subscribe(
 ): Promise<SubscribeResult[]> {
   const { id, app_id, broadcaster_user_id, event, version } = subscriptions;
   const ids = [...new Set(keys.map((key) => key.app_id))];
-  const broadcasters = keys.flatMap(({ broadcaster_user_id: id }) => (id === null ? [] : [id]));
+  const broadcasters = keys.map((key) => key.broadcaster_user_id);
   const columns = { id, app_id, broadcaster_user_id, event, version };
   // Locks the applications: others that subscribe for them, and count, come after this.
   await orm
@@ -141,7 +141,7 @@ async function subscribe(
     const its = found.get(textOf(key));
     if (its !== undefined) return { id: its };
     const { app_id, broadcaster_user_id: broadcaster } = key;
-    if (broadcaster !== null && !isKnown.has(broadcaster)) {
+    if (!isKnown.has(broadcaster)) {
       return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
     }
     const count = counts.get(app_id) ?? 0;
@@ -161,7 +161,7 @@ async function subscribe(
   return results;
 }
 
-const textOf = ({ app_id, broadcaster_user_id, event, version }: SubscriptionKey) =>
+const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscription, keyof SubscriptionKey>) =>
   `${app_id} ${broadcaster_user_id} ${event} ${version}`;
 
 /** Removes those of an application that are like this, and cancels their deliveries; gives their ids. */

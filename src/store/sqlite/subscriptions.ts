@@ -131,7 +131,7 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
     .where(
       and(
         eq(app_id, sql.placeholder("app_id")),
-        eq(broadcaster, sql`ifnull(${sql.placeholder("broadcaster_user_id")}, 0)`),
+        eq(broadcaster, sql.placeholder("broadcaster_user_id")),
         eq(event, sql.placeholder("event")),
         eq(version, sql.placeholder("version")),
       ),
@@ -159,7 +159,7 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
     return keys.map((key) => {
       const found = existing.get({ ...key });
       if (found) return found;
-      if (key.broadcaster_user_id !== null && !isKnown(key.broadcaster_user_id)) {
+      if (!isKnown(key.broadcaster_user_id)) {
         return { error: whyNotSubscribed.unknownBroadcaster(key.broadcaster_user_id) };
       }
       const used = counts.get(key.app_id) ?? count(key.app_id);

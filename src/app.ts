@@ -78,10 +78,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     started.push(api);
     // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
+    const engineStarted = engine.start();
     const { adminApp } = await import("./http/admin/app.ts");
     const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
     const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
-    await engine.started;
+    await engineStarted;
     const { store, ranking, users, traffic, publicUrl } = api;
     const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey });
     await operatorKeys.load();

@@ -19,7 +19,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
     hurry() {},
   };
   return {
-    started: Promise.resolve(),
+    async start() {},
     store: watchedStore(store, dispatcher),
     ...eventSink(store, dispatcher),
     onStreamed() {},

@@ -100,7 +100,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       log,
     );
     return {
-      started: Promise.resolve(),
+      async start() {},
       store: watchedStore(store, dispatcher),
       ...eventSink(store, dispatcher, (ids) => streamed(ids)),
       onStreamed(listener) {

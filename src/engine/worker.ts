@@ -12,7 +12,7 @@ import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 /** What the engine's thread offers to the thread that answers, and calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "started" | "onStreamed" | "store"> & {
+  readonly offers: Omit<Engine, "start" | "onStreamed" | "store"> & {
     /** Without events, whose verbs take callbacks: they are published by `publish`. */
     readonly store: Omit<Store, "events" | "close">;
   };

@@ -15,12 +15,17 @@ interface ThreadOptions<Contract extends ThreadContract> {
   readonly failed: (error: Error) => void;
   /** What it may call here. */
   readonly offered: Contract["calls"];
+  /** Whether it waits for `begin`. Calls before that wait, too. */
+  readonly held?: boolean;
 }
 
 /** A thread that was started from here. */
 export interface Thread<Contract extends ThreadContract> {
   /** Rejects with what starting it threw. */
   readonly started: Promise<void>;
+  /** Begins one that is held. Returns `started`. */
+  begin(): Promise<void>;
+  hasBegun(): boolean;
   /** What it offers. Calls wait until it has started. */
   readonly remote: Remote<Contract["offers"]>;
   end(): void;
@@ -30,35 +35,55 @@ export interface Thread<Contract extends ThreadContract> {
 export function startThread<Contract extends ThreadContract>(
   options: ThreadOptions<Contract>,
 ): Thread<Contract> {
-  const { name, program, start, logLevel, log, failed, offered } = options;
+  const { name, program, start, logLevel, log, failed, offered, held = false } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
-  const worker = new Worker(program);
-  const post = (message: ToThread) => worker.postMessage(message);
+  let worker: Worker | null = null;
+  let hasEnded = false;
+  let unsent: ToThread[] = [{ start, logLevel }];
+  const post = (message: ToThread) => {
+    if (worker) worker.postMessage(message);
+    else unsent.push(message);
+  };
   const link = new Link<Contract["offers"]>(post, () => offered);
-  worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
-    if ("log" in data) log.raw(data.log);
-    else if ("failed" in data) reject(thrownError(data.failed));
-    else if ("started" in data) resolve();
-    else link.received(data);
+
+  const begin = () => {
+    if (worker || hasEnded) return started;
+    worker = new Worker(program);
+    worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
+      if ("log" in data) log.raw(data.log);
+      else if ("failed" in data) reject(thrownError(data.failed));
+      else if ("started" in data) resolve();
+      else link.received(data);
+    };
+    worker.onerror = ({ message }) => {
+      const error = new Error(message);
+      log.error("thread_failed", { thread: name, ...errorFields(error) });
+      link.broken(error);
+      reject(error);
+      failed(error);
+    };
+    for (const message of unsent) post(message);
+    unsent = [];
+    return started;
   };
-  worker.onerror = ({ message }) => {
-    const error = new Error(message);
-    log.error("thread_failed", { thread: name, ...errorFields(error) });
+  const end = () => {
+    hasEnded = true;
+    const error = new Error(`The thread ${name} has ended`);
     link.broken(error);
-    reject(error);
-    failed(error);
+    if (worker === null) reject(error);
+    worker?.terminate();
   };
-  post({ start, logLevel });
+
   started.catch((error) => {
     link.broken(error);
-    worker.terminate();
+    worker?.terminate();
   });
+  if (!held) void begin();
   return {
     started,
+    begin,
+    hasBegun: () => worker !== null,
     remote: link.remote,
-    end() {
-      link.broken(new Error(`The thread ${name} has ended`));
-      worker.terminate();
-    },
+    end,
   };
 }

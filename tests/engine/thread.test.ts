@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-function start(): Promise<Engine> {
+function start(held?: boolean): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = {
     place: { directory: directory.path },
@@ -36,6 +36,7 @@ function start(): Promise<Engine> {
     log: createLog("off"),
     onFault() {},
     failed() {},
+    ...(held !== undefined && { held }),
   });
 }
 
@@ -44,7 +45,7 @@ const messageOf = (call: Promise<unknown>) => call.then(() => null).catch((error
 
 async function servedBefore(signingKey?: string): Promise<void> {
   const engine = await start();
-  await engine.started;
+  await engine.start();
   await engine.stop(0);
   if (signingKey === undefined) return;
   const store = openStore(directory.path);
@@ -58,12 +59,12 @@ test("at the first start nothing reads the database before the engine has create
   await engine.stop(0);
 });
 
-describe("on a directory that was served before", () => {
+describe.each([true, false])("on a directory that was served before, held until `start`: %p", (held) => {
   test("it is read before the engine has started, and a write waits for it", async () => {
     await servedBefore();
-    const engine = await start();
+    const engine = await start(held);
     const order: string[] = [];
-    const started = engine.started.then(() => order.push("started"));
+    const started = engine.start().then(() => order.push("started"));
     const written = engine.store.settings.put("a", "b").then(() => order.push("written"));
     expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
     expect(order).toEqual([]);
@@ -75,8 +76,8 @@ describe("on a directory that was served before", () => {
 
   test("one that cannot be started says why, refuses what waits for it, and leaves the directory free", async () => {
     await servedBefore("no key");
-    const engine = await start();
-    const [why, write] = [messageOf(engine.started), messageOf(engine.store.settings.put("a", "b"))];
+    const engine = await start(held);
+    const [why, write] = [messageOf(engine.start()), messageOf(engine.store.settings.put("a", "b"))];
     expect([await why, await write]).toEqual(Array(2).fill("not an Ed25519 private key in PEM"));
     await engine.stop(0);
     await openStore(directory.path).close();
@@ -84,12 +85,23 @@ describe("on a directory that was served before", () => {
 
   test("one that is stopped while it starts is started first", async () => {
     await servedBefore();
-    const engine = await start();
-    const started = engine.started;
+    const engine = await start(held);
+    const started = engine.start();
     await engine.stop(0);
     await started;
     await openStore(directory.path).close();
   });
+});
+
+test("an engine that is stopped before its start never starts, and its callers get an error", async () => {
+  await servedBefore();
+  const engine = await start(true);
+  const write = messageOf(engine.store.settings.put("a", "b"));
+  await engine.stop(0);
+  expect([await write, await messageOf(engine.start())]).toEqual(
+    Array(2).fill("The thread engine has ended"),
+  );
+  await openStore(directory.path).close();
 });
 
 test("a directory in use is refused", async () => {

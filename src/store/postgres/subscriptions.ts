@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { once } from "../../domain/lazily.ts";
 import {
+  type Subscription,
   type SubscriptionFilter,
   type SubscriptionKey,
   whyNotSubscribed,

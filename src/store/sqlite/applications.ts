@@ -15,6 +15,7 @@ import {
   receives,
   usesOnlyStream,
 } from "../../domain/applications.ts";
+import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
@@ -55,8 +56,8 @@ export function applicationStore(
   deliveryModes: DeliveryModes,
 ): ApplicationStore {
   const commit = deliveryModes.forgottenBy(commitNow);
-  const cancel = deliveryCanceler(orm);
-  const renewEndpoint = endpointRenewer(orm);
+  const cancel = once(() => deliveryCanceler(orm));
+  const renewEndpoint = once(() => endpointRenewer(orm));
   const isIt = eq(applications.id, sql.placeholder("id"));
   const find = orm.select(shown).from(applications).where(isIt).limit(1).prepare();
   const secrets = orm
@@ -98,11 +99,11 @@ export function applicationStore(
     const before = find.get({ id });
     const changed = change(id, changes, now);
     if (!before || !changed) return null;
-    if (!receives(changed)) cancel.ofApplication(id, now);
-    else if (usesOnlyStream(changed)) cancel.leftToStream(id, now);
+    if (!receives(changed)) cancel().ofApplication(id, now);
+    else if (usesOnlyStream(changed)) cancel().leftToStream(id, now);
     // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
     const isAnother = changed.webhook_url !== before.webhook_url || changes.delivery === "stream";
-    const generation = isAnother ? renewEndpoint(id, now) : null;
+    const generation = isAnother ? renewEndpoint()(id, now) : null;
     return generation === null ? changed : { ...changed, endpoint_generation: generation };
   };
 
@@ -121,7 +122,7 @@ export function applicationStore(
     update: (id, changes, now) => commit(() => update(id, changes, now)),
     remove: (id, now) =>
       commit(() => {
-        cancel.ofApplication(id, now);
+        cancel().ofApplication(id, now);
         return (
           orm.delete(applications).where(eq(applications.id, id)).returning({ id: applications.id }).all()
             .length > 0

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { eq, gt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
@@ -12,8 +13,8 @@ import { channels, users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search/search.ts";
 
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
-  const search = userSearch(db);
-  const cancel = deliveryCanceler(orm);
+  const search = once(() => userSearch(db));
+  const cancel = once(() => deliveryCanceler(orm));
   const byName = orm
     .select()
     .from(users)
@@ -51,7 +52,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   const keepAll = (batch: readonly NewUser[], now: string) => {
     const changes = new Map<number, IndexChange>();
     const results = batch.map((user) => keep(user, now, changes));
-    search.update(changes.values());
+    search().update(changes.values());
     return results;
   };
 
@@ -67,13 +68,13 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       application_id,
       ids: some.map((one) => one.id),
     }));
-    for (const { application_id, ids } of removed) cancel.ofSubscriptions(application_id, ids, now);
-    cancel.handedOut(
+    for (const { application_id, ids } of removed) cancel().ofSubscriptions(application_id, ids, now);
+    cancel().handedOut(
       ended.map((one) => one.id),
       now,
     );
     const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
-    search.remove(user);
+    search().remove(user);
     orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
     return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
   };
@@ -84,8 +85,8 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     page: async (after, limit) =>
       orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
     remove: (id, now) => commit(() => remove(id, now)),
-    search: async (query, limit) => search.find(query, limit),
-    tidySearch: () => commit(() => search.tidy()),
+    search: async (query, limit) => search().find(query, limit),
+    tidySearch: () => commit(() => search().tidy()),
     exists: async (id) => idOf.get({ id }) !== undefined,
     count: async () => orm.$count(users),
   };

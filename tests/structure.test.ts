@@ -175,6 +175,8 @@ test("statements of SQLite itself stay where docs/architecture.md lists them; al
   const architecture = await Bun.file(join(src, "../docs/architecture.md")).text();
   const wrong: string[] = [];
   for (const file of files) {
+    // PostgreSQL's own statements are the subject of its files, which that page lists, too.
+    if (file.startsWith("store/postgres/")) continue;
     const text = await Bun.file(join(src, file)).text();
     const isRaw = /\b(db|moment)\.(prepare|query|run)\b/.test(text);
     if (isRaw && !statements.some((path) => file.startsWith(path))) wrong.push(file);

@@ -9,6 +9,7 @@ import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
 import { temporaryDirectory } from "../support/server.ts";
+import { stores } from "../support/store.ts";
 
 const now = "2026-01-01T00:00:00Z";
 
@@ -55,20 +56,21 @@ const syllables = [
 ];
 const followerCounts = [0, 1, 1, 2, 7, 255, 256, 257, 300, 1_000, 1_001, 1_020, 5_000_000, 2 ** 40];
 
-test("gives exactly what a slow search gives, on random users that change", async () => {
-  const directory = temporaryDirectory();
-  let store = openStore(directory.path);
-  const random = randomFrom(42);
-  const pick = <T>(items: readonly T[]): T => items[random(items.length)] as T;
-  const word = (length: number) => Array.from({ length }, () => pick(syllables)).join("");
-  const known = new Map<number, NewUser>();
-  const names = new Map<string, number>();
-  const query = () => {
-    const { username, display_name } = pick([...known.values()]);
-    const longest = `${pick([username, display_name])}${pick(["", "", "x"])}`;
-    return pick([word(3 + random(3)), longest.slice(random(3)), longest, word(40)]);
-  };
-  try {
+test.each(stores)(
+  "$name: gives exactly what a slow search gives, on random users that change",
+  async (kind) => {
+    const opened = await kind.empty();
+    let { store } = opened;
+    const random = randomFrom(42);
+    const pick = <T>(items: readonly T[]): T => items[random(items.length)] as T;
+    const word = (length: number) => Array.from({ length }, () => pick(syllables)).join("");
+    const known = new Map<number, NewUser>();
+    const names = new Map<string, number>();
+    const query = () => {
+      const { username, display_name } = pick([...known.values()]);
+      const longest = `${pick([username, display_name])}${pick(["", "", "x"])}`;
+      return pick([word(3 + random(3)), longest.slice(random(3)), longest, word(40)]);
+    };
     for (let round = 0; round < 15; round++) {
       const batch: NewUser[] = [];
       for (let i = 0; i < 60; i++) {
@@ -95,8 +97,7 @@ test("gives exactly what a slow search gives, on random users that change", asyn
       known.delete(gone.id);
       names.delete(gone.username.toLowerCase());
       if (round % 5 === 4) {
-        await store.close();
-        store = openStore(directory.path);
+        store = await opened.reopen();
       }
       for (let i = 0; i < 120; i++) {
         const text = query().toWellFormed();
@@ -106,11 +107,8 @@ test("gives exactly what a slow search gives, on random users that change", asyn
         expect([text, limit, found]).toEqual([text, limit, slowSearch(known.values(), text, limit)]);
       }
     }
-  } finally {
-    await store.close();
-    directory.remove();
-  }
-});
+  },
+);
 
 const crowd = Array.from({ length: 400 }, (_, i) =>
   userFrom({ id: i + 1, username: `fan_${i % 7}of_${i}`, followers_count: (i * 37) % 600 }),

@@ -1,40 +1,36 @@
-import { eq, gt, sql } from "drizzle-orm";
+import { eq, getTableColumns, gt, sql } from "drizzle-orm";
 import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { keepBatch } from "./database/batch.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { cancelSubscriptions } from "./deliveries/cancel.ts";
-import { excluded, given } from "./schema/columns.ts";
 import { channels, users } from "./schema/platform.ts";
 import { subscriptions } from "./schema/subscriptions.ts";
-import { userSearch } from "./search.ts";
+import { userSearch } from "./search/search.ts";
+import { foldedNames, termsOf } from "./search/terms.ts";
+
+const { folded: _, ...shown } = getTableColumns(users);
 
 export function userStore(db: Postgres): UserStore {
   const { orm } = db;
   const byName = once(() =>
     orm
-      .select()
+      .select(shown)
       .from(users)
       .where(isNamed(sql.placeholder("username")))
       .prepare("user"),
   );
 
-  /** Platforms report all users again every night, and nearly all are as they were: those are not written. */
-  const put = ({ orm }: Queries, batch: readonly NewUser[], now: string) =>
-    orm
-      .insert(users)
-      .select(
-        sql`SELECT given.id, given.username, given.display_name, given.bio, given.profile_picture,
-            given.followers_count, given.following_count, given.is_verified,
-            coalesce(given.created_at, known.created_at, ${now})
-          FROM ${given(users, batch)} LEFT JOIN ${users} AS known ON known.id = given.id ORDER BY given.n`,
-      )
-      .onConflictDoUpdate({
-        target: users.id,
-        set: excluded(users),
-        setWhere: sql`${users} IS DISTINCT FROM excluded`,
-      });
+  const put = async ({ run }: Queries, batch: readonly NewUser[], now: string) => {
+    const column = <Name extends keyof NewUser>(name: Name) => batch.map((user) => user[name]);
+    const folded = batch.map(foldedNames);
+    const terms = folded.map((names) => `{${termsOf(names)}}`);
+    const counts = [column("followers_count"), column("following_count")];
+    const names = [column("id"), column("username"), column("display_name"), column("bio")];
+    const others = [column("profile_picture"), ...counts, column("is_verified"), column("created_at")];
+    await run(putUsers, [...names, ...others, folded, terms, now]);
+  };
 
   const refusal = async (queries: Queries, { username }: NewUser) => {
     const [owner] = await queries.orm.select({ id: users.id }).from(users).where(isNamed(username));
@@ -70,13 +66,40 @@ export function userStore(db: Postgres): UserStore {
       ),
     find: async (username) => (await byName().execute({ username }))[0] ?? null,
     page: async (after, limit) =>
-      orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
+      orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
     remove,
     ...userSearch(db),
     exists: async (id) => (await orm.select({ id: users.id }).from(users).where(eq(users.id, id))).length > 0,
     count: async () => orm.$count(users),
   };
 }
+
+/**
+ * Users with the terms by which the search finds them: a statement of PostgreSQL itself, because drizzle has none that
+ * writes to two tables. Platforms report all users again every night, and nearly all are as they were: those are not
+ * written.
+ */
+const putUsers = `
+WITH given AS MATERIALIZED (
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+    $8::boolean[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY
+    AS given(id, username, display_name, bio, profile_picture, followers_count, following_count, is_verified,
+      created_at, folded, terms, n)
+), put AS (
+  INSERT INTO users (id, username, display_name, bio, profile_picture, followers_count, following_count, is_verified,
+    created_at, folded)
+  SELECT given.id, given.username, given.display_name, given.bio, given.profile_picture, given.followers_count,
+    given.following_count, given.is_verified, coalesce(given.created_at, known.created_at, $12), given.folded
+  FROM given LEFT JOIN users AS known ON known.id = given.id ORDER BY given.n
+  ON CONFLICT (id) DO UPDATE SET username = excluded.username, display_name = excluded.display_name,
+    bio = excluded.bio, profile_picture = excluded.profile_picture, followers_count = excluded.followers_count,
+    following_count = excluded.following_count, is_verified = excluded.is_verified,
+    created_at = excluded.created_at, folded = excluded.folded
+  WHERE users IS DISTINCT FROM excluded
+)
+INSERT INTO user_search (user_id, terms) SELECT id, terms::int4[] FROM given ORDER BY n
+ON CONFLICT (user_id) DO UPDATE SET terms = excluded.terms
+WHERE user_search.terms IS DISTINCT FROM excluded.terms`;
 
 /** As the index `users_username` says it. */
 const isNamed = (username: unknown) =>

@@ -38,7 +38,9 @@ async function replica(owner: string) {
 
 /** Applications, each subscribed to `channel.followed` of users 1 to 3. */
 async function fill(pool: Postgres, applications: readonly string[]): Promise<void> {
-  await pool.run("INSERT INTO users SELECT g, g, '', '', NULL, 0, 0, false, '' FROM generate_series(1, 3) g");
+  await pool.run(
+    "INSERT INTO users SELECT g, g, '', '', NULL, 0, 0, false, '', '' FROM generate_series(1, 3) g",
+  );
   await pool.run(
     `INSERT INTO applications (id, name, client_type, client_secret_hash, delivery, webhook_url, webhook_secret,
        retired_webhook_secrets, retired_client_secrets, disabled, endpoint_generation, scopes, redirect_uris, created_at, updated_at)

@@ -2,6 +2,7 @@ import start from "../../../../drizzle/postgres/0000_start.sql" with { type: "te
 import deliveries from "../../../../drizzle/postgres/0001_deliveries.sql" with { type: "text" };
 import notices from "../../../../drizzle/postgres/0002_notices.sql" with { type: "text" };
 import audit from "../../../../drizzle/postgres/0003_audit.sql" with { type: "text" };
+import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -16,6 +17,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0001_deliveries", sql: deliveries },
   { name: "0002_notices", sql: notices },
   { name: "0003_audit", sql: audit },
+  { name: "0004_search", sql: search },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

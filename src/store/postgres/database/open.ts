@@ -80,32 +80,12 @@ async function requireUsable(pool: Postgres): Promise<void> {
 
 /** What making tables needs, asked before anything is changed. */
 async function requireRights(pool: Postgres): Promise<void> {
-  const [facts] = await pool.run<{
-    role: string;
-    database: string;
-    schema: string;
-    may_create: boolean;
-    may_extend: boolean;
-    has_trigrams: boolean;
-    knows_trigrams: boolean;
-  }>(
-    `SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
-       quote_ident(current_schema()) AS schema, has_schema_privilege(current_schema(), 'CREATE') AS may_create,
-       has_database_privilege(current_database(), 'CREATE') AS may_extend,
-       EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm') AS has_trigrams,
-       EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS knows_trigrams`,
+  const [facts] = await pool.run<{ role: string; schema: string; may_create: boolean }>(
+    `SELECT quote_ident(current_user) AS role, quote_ident(current_schema()) AS schema,
+       has_schema_privilege(current_schema(), 'CREATE') AS may_create`,
   );
-  if (!facts) return;
-  const { role, database, schema } = facts;
-  if (!facts.may_create) throw missing(`GRANT CREATE, USAGE ON SCHEMA ${schema} TO ${role}`);
-  if (facts.has_trigrams) return;
-  if (!facts.knows_trigrams) {
-    throw new StoreError(
-      "The server lacks the extension pg_trgm. Install PostgreSQL's contrib modules on its machine.",
-      true,
-    );
-  }
-  if (!facts.may_extend) throw missing(`GRANT CREATE ON DATABASE ${database} TO ${role}`);
+  if (facts && !facts.may_create)
+    throw missing(`GRANT CREATE, USAGE ON SCHEMA ${facts.schema} TO ${facts.role}`);
 }
 
 function missing(grant: string): StoreError {

@@ -1,0 +1,51 @@
+import { minute } from "../../../domain/time.ts";
+import type { Queries } from "../database/pool.ts";
+
+/** PostgreSQL's own statistics of the terms, which `ANALYZE` makes: the most common ones, and how many users there are. */
+const statement = `
+SELECT c.reltuples::float8 AS users, s.most_common_elems::text::int4[] AS terms, s.most_common_elem_freqs AS frequencies
+FROM pg_class c LEFT JOIN pg_stats s ON s.schemaname = c.relnamespace::regnamespace::text
+  AND s.tablename = c.relname AND s.attname = 'terms'
+WHERE c.oid = to_regclass('user_search')`;
+
+interface Statistics {
+  readonly users: number;
+  readonly terms: number[] | null;
+  readonly frequencies: number[] | null;
+}
+
+const refreshMs = minute;
+
+/** Roughly how many users have a term. */
+export class TermFrequencies {
+  users = 0;
+  #frequencies = new Map<number, number>();
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | null = null;
+
+  constructor(readonly queries: Queries) {}
+
+  /** Reads them again from time to time; only the first search waits for that. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.#readAt < refreshMs) return;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null;
+    });
+    if (this.#readAt === Number.NEGATIVE_INFINITY) await this.#reading;
+    else this.#reading.catch(() => {}); // the next one tries again
+  }
+
+  async #read(): Promise<void> {
+    const [found] = await this.queries.run<Statistics>(statement);
+    const { users = 0, terms, frequencies } = found ?? {};
+    this.users = Math.max(0, users);
+    this.#frequencies = new Map(terms?.map((term, i) => [term, frequencies?.[i] ?? 0]));
+    this.#readAt = performance.now();
+  }
+
+  /** How many users have all of these terms, at most; 0 for terms that are not common. */
+  ofAll(terms: readonly number[]): number {
+    const rarest = Math.min(...terms.map((term) => this.#frequencies.get(term) ?? 0));
+    return rarest * this.users;
+  }
+}

@@ -1,0 +1,72 @@
+import type { User } from "../../../domain/users.ts";
+import { fold } from "../../../domain/validation/text.ts";
+
+/** Between the folded names of a user: no name has it. */
+const separator = "\n";
+
+/** The names of a user as the search compares them: the username comes first. */
+export function foldedNames({ username, display_name }: Pick<User, "username" | "display_name">): string {
+  const [name, displayName] = [fold(username), fold(display_name)];
+  return displayName === name ? name + separator : name + separator + displayName;
+}
+
+/** What the search looks for; null where no name contains it. */
+export function searchedText(query: string): string | null {
+  const text = fold(query);
+  return text.includes(separator) || text.includes("\0") || [...text].length < 3 ? null : text;
+}
+
+/** Runs of one character are terms by their length, because `0000000` would else have no more than `000`. */
+const [shortestRun, longestRun] = [4, 8];
+const runs = /(.)\1{3,}/gsu;
+
+/** The kinds of terms, apart in their hashes. */
+const [trigram, beginning, run] = [1, 2, 3];
+
+/** The terms of folded names, as the index has them: what `termsIn` gives for each part of them is among these. */
+export function termsOf(names: string): number[] {
+  const [name = "", displayName = ""] = names.split(separator);
+  const found = new Set<number>();
+  for (const text of [name, displayName]) {
+    addTrigrams(text, found);
+    for (const { character, length } of runsOf(text)) {
+      for (let n = shortestRun; n <= length; n++) found.add(hash(run, [character, n]));
+    }
+  }
+  found.add(beginningTerm(name));
+  return [...found];
+}
+
+/** What a name has to have to contain a text. */
+export function termsIn(text: string): number[] {
+  const found = new Set<number>();
+  addTrigrams(text, found);
+  for (const { character, length } of runsOf(text)) found.add(hash(run, [character, length]));
+  return [...found];
+}
+
+/** What a username has to have to begin with a text. */
+export function beginningTerm(text: string): number {
+  return hash(beginning, pointsOf(text).slice(0, 3));
+}
+
+function addTrigrams(text: string, to: Set<number>): void {
+  const points = pointsOf(text);
+  for (let i = 2; i < points.length; i++) to.add(hash(trigram, points.slice(i - 2, i + 1)));
+}
+
+function* runsOf(text: string): Generator<{ readonly character: number; readonly length: number }> {
+  for (const [found, character = ""] of text.matchAll(runs)) {
+    const length = Math.min(found.length / character.length, longestRun);
+    yield { character: character.codePointAt(0) ?? 0, length };
+  }
+}
+
+const pointsOf = (text: string) => Array.from(text, (character) => character.codePointAt(0) ?? 0);
+
+/** A 32-bit integer, which PostgreSQL keeps in less space than text. Names are compared, so two may share one. */
+function hash(kind: number, numbers: readonly number[]): number {
+  let mixed = 0x811c9dc5 ^ kind;
+  for (const number of numbers) mixed = Math.imul(mixed ^ number, 0x01000193);
+  return mixed ^ (mixed >>> 15);
+}

@@ -83,15 +83,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
     const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
     await engineStarted;
-    const { store, ranking, users, traffic, publicUrl } = api;
+    const { store, ranking, traffic, publicUrl } = api;
     const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey });
     await operatorKeys.load();
-    const data = platformData({
-      store,
-      ranking,
-      now,
-      usersChanged: (ids) => users.forget(ids),
-    });
+    const data = platformData({ store, ranking, now });
     const trail = new AuditTrail({ store, log, now });
     let adminUrl = "";
     let phase: "starting" | "serving" | "stopping" = "starting";

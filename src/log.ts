@@ -74,18 +74,12 @@ export function createLog(
       write(`${JSON.stringify({ time: time(), level: name, event, ...fields })}\n`);
     };
   };
-  const request = ({ requestId, durationMs, client, applicationId, ...line }: RequestLine) =>
+  /** Only the path and the client can hold characters that JSON escapes. */
+  const request = ({ requestId, method, path, status, durationMs, client, applicationId }: RequestLine) =>
     write(
-      `${JSON.stringify({
-        time: time(),
-        level: "info",
-        event: "request",
-        request_id: requestId,
-        ...line,
-        duration_ms: Math.round(durationMs * 1000) / 1000,
-        ...(client !== "" && { client }),
-        ...(applicationId !== null && { application_id: applicationId }),
-      })}\n`,
+      `{"time":"${time()}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${
+        client === "" ? "" : `,"client":${JSON.stringify(client)}`
+      }${applicationId === null ? "" : `,"application_id":"${applicationId}"`}}\n`,
     );
   return {
     debug: at("debug"),

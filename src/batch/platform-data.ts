@@ -49,15 +49,13 @@ interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
   readonly now: () => number;
-  /** Called with the ids of changed users, before the change is acknowledged. */
-  readonly usersChanged?: (ids: readonly number[]) => void;
 }
 
 /** Livestreams of one transaction: their rows are small, and fewer would cost more syncs. */
 const livestreamGroup = 500;
 
 /** Takes in the platform's data: stores it first, then updates the parts in memory. */
-export function platformData({ store, ranking, now, usersChanged }: PlatformDataOptions) {
+export function platformData({ store, ranking, now }: PlatformDataOptions) {
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     const schema = schemas[kind];
     return { read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
@@ -87,7 +85,6 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
   return {
     users: intake<UserInput>("users", async (items, mode) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()), mode);
-      usersChanged?.(items.map(({ id }) => id));
       ranking.touch();
       return results;
     }),
@@ -107,7 +104,6 @@ export function platformData({ store, ranking, now, usersChanged }: PlatformData
     /** Deletes a user with all data of the user, as in `store.users.remove`. */
     async removeUser(id: number): Promise<void> {
       const { channelIds } = await store.users.remove(id, now());
-      usersChanged?.([id]);
       ranking.endLive(channelIds);
       ranking.touch();
     },

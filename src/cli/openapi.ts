@@ -97,7 +97,6 @@ function publicRoutes(url: string) {
     store: absent,
     // No limit: on the server the document is limited by address.
     access: { authenticator: absent, limiter: rateLimiter(Date.now), defaultRateLimit: 0 },
-    users: absent,
     ranking: absent,
     cursors: absent,
     engine: absent,

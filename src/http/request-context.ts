@@ -96,7 +96,8 @@ export function reply(
   extra?: ExtraHeaders,
 ): Response {
   const { listener, rateLimit } = requestContext;
-  const headers = new Headers(listener.headers);
+  const response = new Response(body, { status, headers: listener.headers });
+  const { headers } = response;
   for (const name in extra) headers.set(name, extra[name] ?? "");
   if (body === null) headers.delete("content-type");
   headers.set("x-request-id", requestContext.requestId);
@@ -106,7 +107,7 @@ export function reply(
     headers.set("ratelimit-reset", `${rateLimit.resetSeconds}`);
   }
   recordAnswer(requestContext, status);
-  return new Response(body, { status, headers });
+  return response;
 }
 
 /** Counts an answer and logs it. */

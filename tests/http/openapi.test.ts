@@ -3,7 +3,6 @@ import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.
 import { authenticator } from "../../src/http/auth.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { publicApp } from "../../src/http/public/app.ts";
-import { UserCache } from "../../src/http/public/user-cache.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
@@ -100,7 +99,6 @@ describe("the operations", () => {
         limiter: rateLimiter(Date.now),
         defaultRateLimit: 0,
       },
-      users: new UserCache(server.app.store.users),
       log: createLog("off"),
       now: Date.now,
       publicUrl: () => "http://127.0.0.1:8080",

@@ -15,14 +15,12 @@ import { clientScheme, tokenSecurity } from "../openapi/public-reference.ts";
 import type { RequestContext } from "../request-context.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
-import type { UserCache } from "./user-cache.ts";
 
 /** The dependencies of the public routes. */
 export interface PublicDeps {
   readonly store: Store;
   readonly access: Access;
   readonly catalogue: Catalogue;
-  readonly users: UserCache;
   readonly log: Log;
   /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: TrustedProxies | null;

@@ -20,7 +20,6 @@ import { EventStreams } from "../stream/event-streams.ts";
 import { StreamPlaces } from "../stream/stream-places.ts";
 import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
-import { UserCache } from "./user-cache.ts";
 
 interface PublicServerOptions {
   readonly config: Config;
@@ -37,7 +36,6 @@ interface PublicServerOptions {
 /** The public listener and its caches, which are updated before a change is acknowledged. */
 interface PublicServer {
   readonly ranking: Ranking;
-  readonly users: UserCache;
   /** The engine's store, wrapped by `invalidatingStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
@@ -64,7 +62,6 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   const ranking = new Ranking(now);
   ranking.putCategories(await store.categories.all());
   ranking.putLive(await store.livestreams.all());
-  const users = new UserCache(store.users);
   const traffic = new Traffic();
   // Read on first use, because loading node:crypto delays the first answer.
   const keys = lazily({
@@ -92,7 +89,6 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     log,
     now,
     ranking,
-    users,
     trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
     traffic,
     cursors,
@@ -106,7 +102,6 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   });
   return {
     ranking,
-    users,
     store,
     traffic,
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),

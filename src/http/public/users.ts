@@ -107,7 +107,7 @@ const FoundUser = answer(
 );
 
 /** Get User and Search Users. */
-export function userRoutes(app: TokenListener, { store, users, publicUrl }: PublicDeps): void {
+export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps): void {
   app.get(
     "/public/v1/users/search",
     async ({ query: { query, limit = searchLimits.defaultResults }, set }) => {
@@ -132,7 +132,7 @@ export function userRoutes(app: TokenListener, { store, users, publicUrl }: Publ
   app.get(
     "/public/v1/users/:username",
     async ({ params: { username } }) => {
-      const user = await users.find(username);
+      const user = await store.users.find(username);
       if (!user) throw new DomainError("user_not_found", "There is no user with this username");
       return { user: withPicture(user, { publicUrl }), message: "OK" };
     },

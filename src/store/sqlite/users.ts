@@ -15,12 +15,7 @@ import { type IndexChange, userSearch } from "./search/search.ts";
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
   const search = once(() => userSearch(db));
   const cancel = once(() => deliveryCanceler(orm));
-  const byName = orm
-    .select()
-    .from(users)
-    .where(sql`${users.username} = ${sql.placeholder("username")} COLLATE NOCASE`)
-    .limit(1)
-    .prepare();
+  const byName = db.prepare<KeptUser, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
   const idOf = orm.select({ id: users.id }).from(users).where(isIt).limit(1).prepare();
   const put = orm
@@ -41,7 +36,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       put.run(after);
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      const owner = byName.get({ username: user.username });
+      const owner = byName.get(user.username);
       return `username "${user.username}" is taken by user ${owner?.id}`;
     }
     const indexed = changes.get(user.id);
@@ -81,7 +76,10 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
 
   return {
     upsert: (batch, now, mode = {}) => commitBatch(commit, mode, () => keepAll(batch, now)),
-    find: async (username) => byName.get({ username }) ?? null,
+    async find(username) {
+      const row = byName.get(username);
+      return row && { ...row, is_verified: row.is_verified === 1 };
+    },
     page: async (after, limit) =>
       orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
     remove: (id, now) => commit(() => remove(id, now)),

@@ -38,8 +38,6 @@ export interface Engine extends EventSink {
   readonly store: Store;
   /** Sends to a disabled or failing endpoint again. */
   enable(applicationId: string): Promise<void>;
-  /** Deliveries of an application may be due now. */
-  wake(applicationId: string): Promise<void>;
   /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
   test(applicationId: string, sample: Sample): Promise<SampleExchange>;
   /** Keeps a notice about the server and sends it to the operator. Never rejects. */

@@ -26,7 +26,6 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
     async enable(id) {
       await store.endpoints.enable(id, Date.now());
     },
-    async wake() {},
     async test() {
       throw new DomainError("unavailable", "Nothing is sent from data that nobody serves");
     },

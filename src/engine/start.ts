@@ -107,7 +107,6 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         streamed = listener;
       },
       enable: (id) => dispatcher.enable(id),
-      wake: async (id) => dispatcher.wake(id),
       async test(id, sample) {
         const application = await receiving.applications.find(id);
         if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();

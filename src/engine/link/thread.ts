@@ -56,7 +56,6 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     publish: remote.publish,
     publishAll: remote.publishAll,
     enable: remote.enable,
-    wake: remote.wake,
     test: remote.test,
     notify: remote.notify,
     stats: remote.stats,

@@ -4,7 +4,15 @@ import { type Cached, cached, replyCached } from "../cached.ts";
 import { openGate } from "../input.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { WrittenDocument } from "./complete.ts";
-import { docsPath, pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./scalar.ts";
+import {
+  docsPath,
+  onceUnlessFailed,
+  pageHeaders,
+  scalarConfig,
+  scriptPath,
+  scriptRoute,
+  tidied,
+} from "./scalar.ts";
 
 export const openApiPath = "/openapi.json";
 
@@ -33,7 +41,7 @@ interface PluginContext {
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { documentation, scheme, url } = reference;
   const document = documentOf(reference);
-  const page = pageOf();
+  const page = onceUnlessFailed(pageOf);
   // Names what it uses of its context: from a hook that passes all of it on, Elysia concludes that every route of the app
   // uses all of it, and parses cookies for each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
@@ -80,19 +88,9 @@ function documentOf({ complete }: Reference) {
 }
 
 /** The page, which Elysia hands over as a function that answers with it. */
-function pageOf() {
-  let made: Promise<Cached> | null = null;
-  const make = async (written: unknown) => {
-    const answer = typeof written === "function" ? written() : written;
-    return cachedText(tidied(await (answer as Response).text()));
-  };
-  return (written: unknown): Promise<Cached> => {
-    made ??= make(written).catch((error) => {
-      made = null;
-      throw error;
-    });
-    return made;
-  };
+async function pageOf(written: unknown): Promise<Cached> {
+  const answer = typeof written === "function" ? written() : written;
+  return cachedText(tidied(await (answer as Response).text()));
 }
 
 function cachedText(text: string): Cached {

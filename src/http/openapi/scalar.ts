@@ -136,11 +136,13 @@ function acceptsGzip(header: string): boolean {
     });
 }
 
-/** What failed is made anew when it is next asked for. */
-function onceUnlessFailed<T>(make: () => Promise<T>): () => Promise<T> {
+/** Makes a value with its first use. What failed is made anew when it is next asked for. */
+export function onceUnlessFailed<T, Given extends readonly unknown[]>(
+  make: (...given: Given) => Promise<T>,
+): (...given: Given) => Promise<T> {
   let made: Promise<T> | null = null;
-  return () => {
-    made ??= make().catch((error) => {
+  return (...given) => {
+    made ??= make(...given).catch((error) => {
       made = null;
       throw error;
     });

@@ -20,12 +20,13 @@ export interface FannedOut {
   readonly mode: DeliveryMode;
 }
 
+/** The id of a delivery `d` is a ULID: the time and the random digits come from here, the last eight from its number. */
+const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
+
 /**
  * Keeps events with their deliveries. All of a batch are one statement, and so one round trip and one sync. Subscriptions
  * are locked in the order of their ids, and numbers are taken behind that: so two processes that publish at the same time
  * neither wait for each other in a circle, nor does a subscription's number run against its sequence.
- *
- * The id of a delivery is a ULID: the time and the random digits come from here, the last eight from its number.
  */
 const statement = `
 WITH started AS MATERIALIZED (SELECT ${publishingLock}),
@@ -66,8 +67,8 @@ published AS (
   UPDATE event_types t SET is_published = true FROM kept k
   WHERE t.name = k.name AND t.version = k.version AND NOT t.is_published
 ),
-numbered AS (
-  SELECT nextval('delivery_numbers') AS seq, d.* FROM (
+numbered AS MATERIALIZED (
+  SELECT in_order.*, nextval('delivery_numbers') AS seq FROM (
     SELECT k.n, k.id AS event_id, k.seq AS event_seq, k.name, k.version, k.broadcaster, k.published_at, k.expires_at,
       k.prefix, c.id AS subscription_id, c.app_id,
       c.before + row_number() OVER (PARTITION BY c.id ORDER BY k.n) AS sequence,
@@ -77,22 +78,21 @@ numbered AS (
     JOIN counted c ON c.broadcaster = k.broadcaster AND c.name = k.name AND c.version = k.version
     JOIN applications a ON a.id = c.app_id
     ORDER BY k.n, c.id
-  ) AS d
+  ) AS in_order
 ),
 made AS (
   INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at, application_id,
     subscription_id, sequence, expires_at, status, next_attempt_at, finished_at)
-  SELECT seq, prefix || lpad((seq % 100000000)::text, 8, '0'), event_seq, event_id, name, version, broadcaster,
+  SELECT seq, ${deliveryId}, event_seq, event_id, name, version, broadcaster,
     published_at, app_id, subscription_id, sequence, expires_at,
     CASE mode WHEN 'stream' THEN 'delivered' ELSE 'pending' END,
     CASE mode WHEN 'stream' THEN NULL ELSE 0 END,
     CASE mode WHEN 'stream' THEN published_at END
-  FROM numbered
-  RETURNING seq, id
+  FROM numbered d
 )
-SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, m.id, d.app_id AS application_id,
+SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
   d.subscription_id, d.sequence::float8, d.mode
-FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n LEFT JOIN made m ON m.seq = d.seq
+FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;
 
 export function fanOut(connection: Queries, events: readonly NewEvent[]): Promise<FannedOut[]> {

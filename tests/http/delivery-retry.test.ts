@@ -7,7 +7,7 @@ import { json } from "../support/server.ts";
 // `POST /public/v1/events/deliveries/{id}/retry`.
 
 const log = await deliveryLog();
-const { server, clock, sent, first, get, retry, change } = log;
+const { server, clock, sent, first, get, retry, change, forgetBody } = log;
 
 test("a retry sends again now with the same id, whatever became of it; attempts go on counting", async () => {
   await sent(1);
@@ -50,11 +50,7 @@ test("a retry sends what had expired, whatever its age", async () => {
 });
 
 test.each<[string, (delivery: Delivery) => unknown, string]>([
-  [
-    "its body is no longer kept",
-    ({ event_id }) => change("UPDATE events SET body = NULL WHERE id = ?", event_id),
-    "no longer kept",
-  ],
+  ["its body is no longer kept", ({ id }) => forgetBody(id), "no longer kept"],
   [
     "its subscription is gone",
     () => server.get(`${subscriptionsPath}?id=${log.subscriptions[0]}`, log.app.token, { method: "DELETE" }),

@@ -11,7 +11,7 @@ const path = "/public/v1/events/replays";
 /** While it is set, the receiver does not answer. */
 let gate: PromiseWithResolvers<void> | null = null;
 const log = await deliveryLog(() => gate?.promise);
-const { server, clock, receiver, sent, change } = log;
+const { server, clock, receiver, sent, change, forgetBody } = log;
 
 interface Replay {
   id: string;
@@ -123,8 +123,8 @@ describe("a replay", () => {
     await sent(3);
     await sent(1, "channel.followed");
     const [one = "", two = ""] = ids();
-    change("UPDATE events SET body = NULL WHERE seq = (SELECT event_seq FROM deliveries WHERE id = ?)", one);
-    change("UPDATE deliveries SET attempts = 100 WHERE id = ?", two);
+    await forgetBody(one);
+    await change("UPDATE deliveries SET attempts = 100 WHERE id = ?", two);
     await server.get(`${subscriptionsPath}?id=${log.subscriptions[1]}`, log.app.token, { method: "DELETE" });
     const { data: made } = await create();
     expect(await ended(made.id)).toMatchObject({

@@ -1,6 +1,5 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { join } from "node:path";
+import type { DeliveryRecord } from "../../src/domain/delivery-log.ts";
 import { openStream, resumeStream, type StreamedEvent, streamPath } from "../support/event-stream.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -14,6 +13,8 @@ import {
   type TestServer,
   testServer,
 } from "../support/server.ts";
+import { loggedDeliveries } from "../support/store.ts";
+import { changeStored } from "../support/stored.ts";
 import { until } from "../support/until.ts";
 
 // The `delivery` of an application says how it gets its events: by webhook, on the stream, or both.
@@ -134,12 +135,13 @@ test("stream: a delivery that is due once more is not sent either, and can be re
   const first = await firstStreamed(app, before);
   await publish(before, event(chat));
   await before.stop();
-  const db = new Database(join(data, "onair.db"));
-  db.run("PRAGMA busy_timeout = 5000");
-  db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 0, finished_at = NULL");
+  await changeStored(
+    data,
+    "UPDATE deliveries SET status = 'pending', next_attempt_at = 0, finished_at = NULL",
+  );
   const after = await ownServer({ data });
-  await until(() => db.query("SELECT DISTINCT status FROM deliveries").values().join() === "delivered");
-  db.close();
+  const areAll = (all: readonly DeliveryRecord[]) => all.every(({ status }) => status === "delivered");
+  await until(async () => areAll(await loggedDeliveries(after.app.store)));
   expect(types(await resumeStream(after, app.token, [chat], first.id).arrived(1))).toEqual([chat]);
   expect(receiver.received).toEqual([]);
 });

@@ -1,6 +1,4 @@
-import { Database } from "bun:sqlite";
 import { beforeEach } from "bun:test";
-import { join } from "node:path";
 import { hour } from "../../src/domain/time.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { loginUrl, redirectUri } from "./oauth.ts";
@@ -8,6 +6,7 @@ import { event, publishAll, settled, subscribe } from "./publishing.ts";
 import { users } from "./real-data.ts";
 import { testReceiver } from "./receiver.ts";
 import { Clock, json, type TestApplication, testDirectory, testServer } from "./server.ts";
+import { changeStored, forgetBody } from "./stored.ts";
 
 export const deliveriesPath = "/public/v1/events/deliveries";
 
@@ -91,10 +90,8 @@ export async function deliveryLog(answering: () => Promise<void> | undefined = (
     retry: (id: string, token = now.app.token) =>
       server.get(`${deliveriesPath}/${id}/retry`, token, { method: "POST" }),
     /** Changes what is stored. */
-    change(sql: string, ...values: (string | number)[]): void {
-      const db = new Database(join(data, "onair.db"));
-      db.run(sql, values);
-      db.close();
-    },
+    change: (sql: string, ...values: (string | number)[]) => changeStored(data, sql, values),
+    /** Removes the body of a delivery's event. */
+    forgetBody: (id: string) => forgetBody(data, id),
   });
 }

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { Backups } from "../../src/backups/backups.ts";
 import { createLog } from "../../src/log.ts";
 import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
-import { json, startServer, type TestServer } from "../support/server.ts";
+import { json, ownServer, startServer, type TestServer } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
@@ -20,16 +20,10 @@ describe.skipIf(!probe)("on a full disk", () => {
   const admin: Admin = (method, path) => server.admin(method, path);
 
   beforeEach(async () => {
-    const made = SmallDisk.make(128);
-    if (!made) throw new Error("a second file system could not be mounted");
-    disk = made;
+    disk = SmallDisk.own(128);
     await (await startServer({ data: disk.data })).stop();
     addBallast(disk.data, 24);
-    server = await startServer({ data: disk.data });
-  });
-  afterEach(async () => {
-    await server.stop();
-    disk.remove();
+    server = await ownServer({ data: disk.data });
   });
 
   const expectHealthy = async () => {

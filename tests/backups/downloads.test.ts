@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -12,26 +12,21 @@ import {
   madeBackup,
   type ShownBackup,
 } from "../support/backups.ts";
-import { client, type ServerProcess, serve } from "../support/process.ts";
-import { adminKey, json, temporaryDirectory } from "../support/server.ts";
+import { client, ownProcess, type ServerProcess, serve } from "../support/process.ts";
+import { adminKey, json, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 let server: ServerProcess;
-const path = (name: string) => join(directory.path, name);
+const path = (name: string) => join(directory, name);
 const admin: Admin = (method, at) => client(server).admin(method, at);
 
 beforeEach(async () => {
-  directory = temporaryDirectory();
+  directory = ownDirectory();
   const options = ["--data", path("data"), "--keep-backups", "2"];
-  server = await serve(options);
-  await server.end("SIGTERM");
+  await (await serve(options)).end("SIGTERM");
   addBallast(path("data"), 12);
-  server = await serve(options, { log: path("log") });
-});
-afterEach(async () => {
-  await server.end("SIGKILL");
-  directory.remove();
+  server = await ownProcess(options, { log: path("log") });
 });
 
 /** What the server has open of its backups, deleted ones among them. */

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
@@ -9,20 +9,19 @@ import { createLog } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { inProcess } from "../support/command.ts";
-import { program, run, type ServerProcess, serve } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
+import { ownDirectory } from "../support/server.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 let data: string;
 let log: string;
 let keyPath: string;
 beforeEach(() => {
-  directory = temporaryDirectory();
-  data = join(directory.path, "data");
-  log = join(directory.path, "log");
+  directory = ownDirectory();
+  data = join(directory, "data");
+  log = join(directory, "log");
   keyPath = join(data, "onair.admin-key");
 });
-afterEach(() => directory.remove());
 
 const env = (key?: string) => ({
   ONAIR_LOG_LEVEL: "info",
@@ -32,7 +31,7 @@ const env = (key?: string) => ({
 /** A server without the key that tests have by default, or with another one. */
 async function started(key?: string): Promise<ServerProcess> {
   const command = ["env", "-u", "ONAIR_ADMIN_KEY", ...Object.entries(env(key)).map((pair) => pair.join("="))];
-  return serve(["--data", data], { command: [...command, ...program], log });
+  return ownProcess(["--data", data], { command: [...command, ...program], log });
 }
 
 const statusOf = async (server: { adminUrl: string }, key: string) =>
@@ -159,7 +158,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
   });
 
   test("may be in a file, for the server and for commands", async () => {
-    const file = join(directory.path, "secret");
+    const file = join(directory, "secret");
     writeFileSync(file, "key-of-the-file\n");
     const server = await serve(["--data", data], {
       command: ["env", "-u", "ONAIR_ADMIN_KEY", `ONAIR_ADMIN_KEY_FILE=${file}`, ...program],
@@ -171,7 +170,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
     expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("ONAIR_ADMIN_KEY")]);
     const mistakes = [
       [{ ONAIR_ADMIN_KEY_FILE: file, ONAIR_ADMIN_KEY: "x" }, "exclude each other"],
-      [{ ONAIR_ADMIN_KEY_FILE: join(directory.path, "none") }, "which is no file"],
+      [{ ONAIR_ADMIN_KEY_FILE: join(directory, "none") }, "which is no file"],
     ] as const;
     for (const [variables, message] of mistakes) {
       const refused = await inProcess(command, list, variables);
@@ -214,7 +213,6 @@ describe.each(["at a running server", "in a data directory"])("onair admin-key, 
     server = await started(secret);
     if (way === "in a data directory") await server.end("SIGTERM");
   });
-  afterEach(() => server.end("SIGTERM"));
 
   test("lists, creates and revokes", async () => {
     const made = await onair("create", "--name", "ci", "--role", "publisher", "--expires-in", "60");

@@ -1,20 +1,18 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupFiles } from "../support/backups.ts";
 import { program, run, serve } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
 let data: string;
 let log: string;
 beforeEach(() => {
-  directory = temporaryDirectory();
-  data = join(directory.path, "data");
-  log = join(directory.path, "log");
+  const directory = ownDirectory();
+  data = join(directory, "data");
+  log = join(directory, "log");
 });
-afterEach(() => directory.remove());
 
 /** Every file below a directory that others than its owner may use in any way, with its mode. */
 function openFiles(path: string): string[] {

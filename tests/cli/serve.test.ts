@@ -1,31 +1,23 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { program, run, type ServerProcess, serve } from "../support/process.ts";
-import { adminKey, temporaryDirectory } from "../support/server.ts";
+import { ownProcess, program, run } from "../support/process.ts";
+import { adminKey, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
-let server: ServerProcess | null;
+let directory: string;
 beforeEach(() => {
-  directory = temporaryDirectory();
-  server = null;
-});
-afterEach(async () => {
-  await server?.end("SIGKILL");
-  directory.remove();
+  directory = ownDirectory();
 });
 
-const inDirectory = (name: string) => join(directory.path, name);
+const inDirectory = (name: string) => join(directory, name);
 const logFile = () => inDirectory("log");
 
-async function start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-  server = await serve(["--data", inDirectory("data"), "--log-level", "info", ...args], {
+const start = (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
+  ownProcess(["--data", inDirectory("data"), "--log-level", "info", ...args], {
     env,
     log: inDirectory("stderr"),
   });
-  return server;
-}
 
 interface Line {
   readonly event: string;
@@ -85,8 +77,7 @@ describe("the log tells of", () => {
     ["0.0.0.0", true],
     ["::", true],
   ])("an admin listener at %s that others can reach: %p", async (host, isTold) => {
-    await start(["--admin-host", host]);
-    await server?.end("SIGTERM");
+    await (await start(["--admin-host", host])).end("SIGTERM");
     expect(has(inDirectory("stderr"), "admin_listener_exposed")).toBe(isTold);
   });
 });
@@ -119,7 +110,7 @@ describe("--log-file", () => {
 
   test("that cannot be opened is reported in one line, and so is a start that fails", async () => {
     const ports = ["--data", inDirectory("data"), "--port", "0", "--admin-port", "0"];
-    const wrong = await run(["serve", ...ports, "--log-file", join(directory.path, "none", "log")]);
+    const wrong = await run(["serve", ...ports, "--log-file", join(directory, "none", "log")]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
     expect(wrong.stderr).toMatch(/^onair: The log file [^\n]+ cannot be opened \(ENOENT\)[^\n]+\n$/);
     await start();
@@ -174,7 +165,7 @@ describe("signals", () => {
 
   test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {
     const args = ["dev", "--data", inDirectory("dev"), "--port", "0", "--admin-port", "0", "--json"];
-    const child = Bun.spawn([...program, ...args], { stdout: "pipe", stderr: "ignore", cwd: directory.path });
+    const child = Bun.spawn([...program, ...args], { stdout: "pipe", stderr: "ignore", cwd: directory });
     const { value } = await child.stdout.getReader().read();
     const { admin_url } = JSON.parse(new TextDecoder().decode(value)) as { admin_url: string };
     child.kill("SIGUSR1");

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { applyBatch, type ReadLine } from "../../src/batch/apply.ts";
 import { seeded } from "../../src/dev/chance.ts";
 import { newLivestream, nextToChange, nextViewers, typicallyLive } from "../../src/dev/livestreams.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");
 const sample = sampleData(now);
+const server = await testServer();
 
 describe("sample data", () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startServer();
-  });
-  afterAll(() => server.stop());
-
   test("are the same each time", () => {
     expect(JSON.stringify(sampleData(now))).toBe(JSON.stringify(sample));
     const withoutStart = (at: number) => ({ ...sampleData(at), livestreams: [] });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { day } from "../../src/domain/time.ts";
@@ -7,19 +7,18 @@ import { startEngineThread } from "../../src/engine/link/thread.ts";
 import { createLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { signingKeySetting } from "../../src/stored-keys.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { ownDirectory } from "../support/server.ts";
 
 const program = new URL("../../src/engine/worker.ts", import.meta.url).href;
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 beforeEach(() => {
-  directory = temporaryDirectory();
+  directory = ownDirectory();
 });
-afterEach(() => directory.remove());
 
 function start(held?: boolean): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = {
-    place: { directory: directory.path },
+    place: { directory: directory },
     allowPrivateWebhooks: true,
     webhookProxy: null,
     webhookConcurrency: 8,
@@ -48,7 +47,7 @@ async function servedBefore(signingKey?: string): Promise<void> {
   await engine.start();
   await engine.stop(0);
   if (signingKey === undefined) return;
-  const store = openStore(directory.path);
+  const store = openStore(directory);
   await store.settings.put(signingKeySetting, signingKey);
   await store.close();
 }
@@ -80,7 +79,7 @@ describe.each([true, false])("on a directory that was served before, held until 
     const [why, write] = [messageOf(engine.start()), messageOf(engine.store.settings.put("a", "b"))];
     expect([await why, await write]).toEqual(Array(2).fill("not an Ed25519 private key in PEM"));
     await engine.stop(0);
-    await openStore(directory.path).close();
+    await openStore(directory).close();
   });
 
   test("one that is stopped while it starts is started first", async () => {
@@ -89,7 +88,7 @@ describe.each([true, false])("on a directory that was served before, held until 
     const started = engine.start();
     await engine.stop(0);
     await started;
-    await openStore(directory.path).close();
+    await openStore(directory).close();
   });
 });
 
@@ -105,12 +104,12 @@ test("an engine that is stopped before its start never starts, and its callers g
 });
 
 test("a directory in use is refused", async () => {
-  const store = openStore(directory.path);
+  const store = openStore(directory);
   expect(await messageOf(start())).toContain("is in use by process");
   await store.close();
 });
 
 test("what is no database is refused by the connection that writes, which says so", async () => {
-  writeFileSync(join(directory.path, "onair.db"), "no database at all".repeat(100));
+  writeFileSync(join(directory, "onair.db"), "no database at all".repeat(100));
   expect(await messageOf(start())).toContain("is not a database of onair");
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
 import {
   accept,
@@ -15,22 +15,15 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
 
 // An application, a user or a consent goes while requests that stand on it are under way.
 
+const args = ["--login-url", loginUrl];
 /** With a clock of its own, so that everything is in one thread, and the tests can step in between. */
-let stepped: TestServer;
+const stepped = await testServer({ args, clock: new Clock(), users });
 /** As it is in use: its engine writes in another thread. */
-let threaded: TestServer;
-
-beforeAll(async () => {
-  const args = ["--login-url", loginUrl];
-  stepped = await startServer({ args, clock: new Clock() });
-  threaded = await startServer({ args });
-  for (const server of [stepped, threaded]) await server.load("users", users);
-});
-afterAll(() => Promise.all([stepped.stop(), threaded.stop()]));
+const threaded = await testServer({ args, users });
 
 const newApp = (server = stepped) =>
   server.application({

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { testServer } from "../support/server.ts";
+
+const server = await testServer({ users });
+const receiver = testReceiver((_, number) => new Response(null, { status: number === 1 ? 410 : 204 }));
 
 describe("GET /metrics", () => {
-  let server: TestServer;
-  let receiver: Receiver;
   let text: string;
   beforeAll(async () => {
-    server = await startServer();
-    receiver = new Receiver((_, number) => new Response(null, { status: number === 1 ? 410 : 204 }));
-    await server.load("users", users);
     const gone = await server.application({ webhook_url: receiver.url });
     await subscribe(server, gone, ["kicks.gifted"]);
     await publish(server, event("kicks.gifted"));
@@ -28,11 +26,6 @@ describe("GET /metrics", () => {
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4");
     text = await response.text();
   });
-  afterAll(async () => {
-    await server.stop();
-    await receiver.stop();
-  });
-
   test.each([
     'onair_attempts_total{outcome="ok"} 1',
     'onair_attempts_total{outcome="status"} 1',

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { credentials, type Fields, formOf } from "../support/oauth.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, testServer } from "../support/server.ts";
 
 // Errors of the endpoints that clients call have the fields of RFC 6749 and the usual four, whatever their status.
 
-let server: TestServer;
-let limited: TestServer;
-let app: TestApplication;
-
-beforeAll(async () => {
-  // With a clock of its own it has one thread, whose store can be made to fail.
-  server = await startServer({ clock: new Clock() });
-  app = await server.application();
-  limited = await startServer({ args: ["--rate-limit", "1", "--trusted-proxies", "127.0.0.1"] });
-});
-afterAll(() => Promise.all([server.stop(), limited.stop()]));
+// With a clock of its own it has one thread, whose store can be made to fail.
+const server = await testServer({ clock: new Clock() });
+const app = await server.application();
+const limited = await testServer({ args: ["--rate-limit", "1", "--trusted-proxies", "127.0.0.1"] });
 
 const post = (path: string, fields: Fields, init: RequestInit = {}) =>
   server.get(path, undefined, { method: "POST", body: formOf(fields), ...init });
@@ -32,82 +25,36 @@ async function failing(error: Error, request: () => Promise<Response>): Promise<
   }
 }
 
-interface Case {
-  readonly status: number;
-  readonly code: string;
-  readonly error: string;
-  readonly request: (path: string) => Promise<Response>;
-}
-
 const good = () => ({ grant_type: "client_credentials", token: "x", ...credentials(app) });
-const cases: Case[] = [
-  {
-    status: 400,
-    code: "invalid_request",
-    error: "invalid_request",
-    request: (path) => post(path, credentials(app)),
-  },
-  {
-    status: 401,
-    code: "invalid_client",
-    error: "invalid_client",
-    request: (path) => post(path, { ...good(), client_secret: "wrong" }),
-  },
-  {
-    status: 405,
-    code: "method_not_allowed",
-    error: "invalid_request",
-    request: (path) => server.get(path),
-  },
-  {
-    status: 413,
-    code: "body_too_large",
-    error: "invalid_request",
-    request: (path) => post(path, { ...good(), state: "x".repeat(65 * 1024) }),
-  },
-  {
-    status: 415,
-    code: "unsupported_media_type",
-    error: "invalid_request",
-    request: (path) => server.post(path, good()),
-  },
-  {
-    status: 415,
-    code: "unsupported_media_type",
-    error: "invalid_request",
-    request: (path) => server.get(path, undefined, { method: "POST" }),
-  },
-  {
-    status: 429,
-    code: "rate_limited",
-    error: "temporarily_unavailable",
-    async request(path) {
-      const ask = () =>
-        limited.get(path, undefined, {
-          method: "POST",
-          body: formOf(good()),
-          headers: { "x-forwarded-for": `198.51.100.${path.length}` },
-        });
-      await ask();
-      return ask();
-    },
-  },
-  {
-    status: 500,
-    code: "internal_error",
-    error: "server_error",
-    request: (path) => failing(new Error("secret detail"), () => post(path, good())),
-  },
-  {
-    status: 503,
-    code: "unavailable",
-    error: "temporarily_unavailable",
-    request: (path) => failing(new DomainError("unavailable", "Not now."), () => post(path, good())),
-  },
+const large = () => ({ ...good(), state: "x".repeat(65 * 1024) });
+async function limitedTwice(path: string): Promise<Response> {
+  const headers = { "x-forwarded-for": `198.51.100.${path.length}` };
+  const ask = () => limited.get(path, undefined, { method: "POST", body: formOf(good()), headers });
+  await ask();
+  return ask();
+}
+const secretDetail = () => new Error("secret detail");
+const notNow = () => new DomainError("unavailable", "Not now.");
+
+const cases: [status: number, code: string, error: string, request: (path: string) => Promise<Response>][] = [
+  [400, "invalid_request", "invalid_request", (path) => post(path, credentials(app))],
+  [401, "invalid_client", "invalid_client", (path) => post(path, { ...good(), client_secret: "wrong" })],
+  [405, "method_not_allowed", "invalid_request", (path) => server.get(path)],
+  [413, "body_too_large", "invalid_request", (path) => post(path, large())],
+  [415, "unsupported_media_type", "invalid_request", (path) => server.post(path, good())],
+  [
+    415,
+    "unsupported_media_type",
+    "invalid_request",
+    (path) => server.get(path, undefined, { method: "POST" }),
+  ],
+  [429, "rate_limited", "temporarily_unavailable", limitedTwice],
+  [500, "internal_error", "server_error", (path) => failing(secretDetail(), () => post(path, good()))],
+  [503, "unavailable", "temporarily_unavailable", (path) => failing(notNow(), () => post(path, good()))],
 ];
 
 describe.each(["/oauth/token", "/oauth/revoke", "/oauth/introspect"])("%s", (path) => {
-  test.each(cases)("$status $code", async ({ status, code, error, request }) => {
+  test.each(cases)("%i %s", async (status, code, error, request) => {
     const answer = await request(path);
     const text = await answer.text();
     const body = JSON.parse(text);

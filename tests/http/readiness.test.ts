@@ -1,26 +1,22 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { client, ownProcess, type ServerProcess, subscriber } from "../support/process.ts";
+import { ownDirectory } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
 const pageBytes = 4096;
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 let server: ServerProcess;
 beforeEach(() => {
-  directory = temporaryDirectory();
-});
-afterEach(async () => {
-  await server.end("SIGKILL");
-  directory.remove();
+  directory = ownDirectory();
 });
 
-const logFile = () => join(directory.path, "log");
+const logFile = () => join(directory, "log");
 const start = async (data: string) => {
-  server = await serve(["--data", data, "--log-level", "warn"], { log: logFile() });
+  server = await ownProcess(["--data", data, "--log-level", "warn"], { log: logFile() });
 };
 
 async function readiness(): Promise<string> {
@@ -42,12 +38,8 @@ probe?.remove();
 describe.skipIf(!probe)("while the disk is full (needs root on Linux)", () => {
   let disk: SmallDisk;
   beforeEach(async () => {
-    disk = SmallDisk.make(16) as SmallDisk;
+    disk = SmallDisk.own(16);
     await start(disk.data);
-  });
-  afterEach(async () => {
-    await server.end("SIGKILL");
-    disk.remove();
   });
 
   const full = "503 The disk of the data directory is full: nothing can be written";
@@ -86,7 +78,7 @@ describe.skipIf(!probe)("while the disk is full (needs root on Linux)", () => {
 
 describe("a database that is damaged while it is served", () => {
   const damaged = "503 The database is damaged: stop the server and restore a backup";
-  const data = () => join(directory.path, "data");
+  const data = () => join(directory, "data");
   const file = () => join(data(), "onair.db");
 
   /** Everything in the one file of the database, with what is written before. */

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { keptLog } from "../support/kept-log.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
 const kept = keptLog();
 const behindProxy = keptLog();
-let direct: TestServer;
-let proxied: TestServer;
-
-beforeAll(async () => {
-  direct = await startServer({ log: kept.log });
-  proxied = await startServer({ log: behindProxy.log, args: ["--trusted-proxies", "127.0.0.1"] });
-});
-afterAll(() => Promise.all([direct.stop(), proxied.stop()]));
+const direct = await testServer({ log: kept.log });
+const proxied = await testServer({ log: behindProxy.log, args: ["--trusted-proxies", "127.0.0.1"] });
 
 const forwarded = { "x-forwarded-for": "203.0.113.7, 198.51.100.4" };
 

@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { afterThisTest } from "./after-tests.ts";
 import { adminKey, json } from "./server.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -112,6 +113,13 @@ export async function serve(
       return child.exitCode;
     },
   };
+}
+
+/** In a test or `beforeEach`: the same, killed after the test at the latest. */
+export async function ownProcess(...given: Parameters<typeof serve>): Promise<ServerProcess> {
+  const server = await serve(...given);
+  afterThisTest(() => server.end("SIGKILL"));
+  return server;
 }
 
 async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {

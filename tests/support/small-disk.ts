@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { afterThisTest } from "./after-tests.ts";
 import { temporaryDirectory } from "./server.ts";
 
 /** A file system of its own that can be filled to the last byte. */
@@ -23,6 +24,14 @@ export class SmallDisk {
     if (mounted) return new SmallDisk(path, remove);
     remove();
     return null;
+  }
+
+  /** In a test or `beforeEach`: the same, removed after the test; throws where none may be mounted. */
+  static own(megabytes: number): SmallDisk {
+    const disk = SmallDisk.make(megabytes);
+    if (!disk) throw new Error("a second file system could not be mounted");
+    afterThisTest(() => disk.remove());
+    return disk;
   }
 
   /** Takes all the space that is left. */

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { hour, isoTime } from "../../src/domain/time.ts";
 import { retrySchedule } from "../../src/webhooks/retry.ts";
 import { event, publish, sendDue, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
 
 /*
  * What a person asks for is an attempt of its own: however often it is asked for, the retry schedule is what it was.
@@ -12,12 +12,18 @@ import { Clock, json, startServer, type TestApplication, type TestServer } from 
 
 const clock = new Clock();
 const steady = new Clock(0);
-let server: TestServer;
-let receivers: Receiver[];
 let app: TestApplication;
 let broadcaster = 0;
 let tests = 0;
 let failing = 500;
+
+const receivers = [1, 2].map(() =>
+  testReceiver(({ headers }) => {
+    const isPoor = headers["onair-event-id"]?.startsWith("poor");
+    return new Response(null, { status: isPoor ? failing : 204 });
+  }),
+);
+const server = await testServer({ clock, steady, users });
 
 const kick = (id: string) => event("kicks.gifted", { id, broadcaster_user_id: broadcaster });
 
@@ -52,25 +58,11 @@ async function well(): Promise<void> {
   await settled(server);
 }
 
-beforeAll(async () => {
-  receivers = [1, 2].map(
-    () =>
-      new Receiver(({ headers }) => {
-        const isPoor = headers["onair-event-id"]?.startsWith("poor");
-        return new Response(null, { status: isPoor ? failing : 204 });
-      }),
-  );
-  server = await startServer({ clock, steady, users });
-});
 beforeEach(async () => {
   failing = 500;
   app = await server.application({ webhook_url: receivers[0]?.url });
   broadcaster = users[tests++ % users.length]?.id ?? 0;
   await subscribe(server, app, ["kicks.gifted"], broadcaster);
-});
-afterAll(async () => {
-  await server.stop();
-  await Promise.all(receivers.map((one) => one.stop()));
 });
 
 const asks: Readonly<Record<string, (n: number) => Promise<{ readonly status: number }>>> = {

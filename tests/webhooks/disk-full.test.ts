@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { client, ownProcess, type ServerProcess, subscriber } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
+import { ownReceiver, type Receiver } from "../support/receiver.ts";
 import { json } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
@@ -26,16 +26,13 @@ describe.skipIf(!probe)("a full disk", () => {
   let gate: Promise<unknown>;
 
   const start = async () => {
-    server = await serve(["--data", disk.data, "--allow-private-webhooks"], {
-      env: { ONAIR_LOG_LEVEL: "off" },
-    });
+    const env = { ONAIR_LOG_LEVEL: "off" };
+    server = await ownProcess(["--data", disk.data, "--allow-private-webhooks"], { env });
   };
   beforeEach(async () => {
-    const made = SmallDisk.make(16);
-    if (!made) throw new Error("a second file system could not be mounted");
-    disk = made;
+    disk = SmallDisk.own(16);
     gate = Promise.resolve();
-    receiver = new Receiver(async () => {
+    receiver = ownReceiver(async () => {
       await gate;
       return new Response(null, { status: 204 });
     });
@@ -43,11 +40,6 @@ describe.skipIf(!probe)("a full disk", () => {
     const rows = users.map((user) => JSON.stringify(user)).join("\n");
     await client(server).admin("POST", "/admin/v1/users/batch", rows);
     await subscriber(server, { webhook_url: receiver.url, event: "channel.followed", broadcasters: [1001] });
-  });
-  afterEach(async () => {
-    await server.end("SIGKILL");
-    await receiver.stop();
-    disk.remove();
   });
 
   const publish = (id: string) =>

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { json, testServer } from "../support/server.ts";
 
 /*
  * The examples in Kick's documentation of two events, whose people have neither `is_anonymous` nor `identity`
@@ -47,19 +47,10 @@ const examples: Record<string, Record<string, unknown>> = {
   },
 };
 
-let server: TestServer;
-let app: TestApplication;
-const receiver = new Receiver();
-
-beforeAll(async () => {
-  server = await startServer({ users });
-  app = await server.application({ webhook_url: receiver.url });
-  await subscribe(server, app, Object.keys(examples));
-});
-afterAll(async () => {
-  await server.stop();
-  await receiver.stop();
-});
+const receiver = testReceiver();
+const server = await testServer({ users });
+const app = await server.application({ webhook_url: receiver.url });
+await subscribe(server, app, Object.keys(examples));
 
 const publishing = (name: string, data: unknown) =>
   publish(server, { name, version: 1, broadcaster_user_id: 1001, data });

@@ -1,56 +1,50 @@
 import { expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
-import { client, serve, subscriber } from "../support/process.ts";
+import { client, ownProcess, subscriber } from "../support/process.ts";
 import { example } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Receiver } from "../support/receiver.ts";
-import { json, temporaryDirectory } from "../support/server.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { json, ownDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const count = 600;
 const path = "/public/v1/events/replays";
 
 test("kill -9 in the middle of a replay: it goes on, and everything of the range arrives under its id", async () => {
-  const directory = temporaryDirectory();
-  const receiver = new Receiver();
-  const args = ["--data", directory.path, "--allow-private-webhooks", "--rate-limit", "0"];
-  let server = await serve(args);
-  try {
-    await client(server).admin("POST", "/admin/v1/users/batch", JSON.stringify(users[0]));
-    const broadcaster = users[0]?.id ?? 0;
-    const subscription = { webhook_url: receiver.url, event: "kicks.gifted", broadcasters: [broadcaster] };
-    const { token } = await subscriber(server, subscription);
-    const data = example("kicks.gifted");
-    const event = JSON.stringify({
-      name: "kicks.gifted",
-      version: 1,
-      broadcaster_user_id: broadcaster,
-      data,
-    });
-    await client(server).admin("POST", "/admin/v1/events", Array(count).fill(event).join("\n"));
-    const first = (await receiver.arrived(count)).map(({ headers }) => headers["webhook-id"]);
+  const directory = ownDirectory();
+  const receiver = ownReceiver();
+  const args = ["--data", directory, "--allow-private-webhooks", "--rate-limit", "0"];
+  let server = await ownProcess(args);
+  await client(server).admin("POST", "/admin/v1/users/batch", JSON.stringify(users[0]));
+  const broadcaster = users[0]?.id ?? 0;
+  const subscription = { webhook_url: receiver.url, event: "kicks.gifted", broadcasters: [broadcaster] };
+  const { token } = await subscriber(server, subscription);
+  const data = example("kicks.gifted");
+  const event = JSON.stringify({
+    name: "kicks.gifted",
+    version: 1,
+    broadcaster_user_id: broadcaster,
+    data,
+  });
+  await client(server).admin("POST", "/admin/v1/events", Array(count).fill(event).join("\n"));
+  const first = (await receiver.arrived(count)).map(({ headers }) => headers["webhook-id"]);
 
-    const range = { from: isoTime(Date.now() - minute), to: isoTime(Date.now() + minute) };
-    const made = await client(server).api("POST", path, token, range);
-    const { id } = (await json<{ data: { id: string } }>(made)).data;
-    await receiver.arrived(count + 100);
-    await server.end("SIGKILL");
-    const before = receiver.received.length;
-    expect(before).toBeLessThan(2 * count);
+  const range = { from: isoTime(Date.now() - minute), to: isoTime(Date.now() + minute) };
+  const made = await client(server).api("POST", path, token, range);
+  const { id } = (await json<{ data: { id: string } }>(made)).data;
+  await receiver.arrived(count + 100);
+  await server.end("SIGKILL");
+  const before = receiver.received.length;
+  expect(before).toBeLessThan(2 * count);
 
-    server = await serve(args);
-    const get = async () => {
-      const answer = await client(server).api("GET", `${path}/${id}`, token);
-      return (await json<{ data: Record<string, unknown> }>(answer)).data;
-    };
-    while ((await get())["state"] === "running") await Bun.sleep(20);
-    expect(await get()).toMatchObject({ state: "completed", progress: 1, matched: count, queued: count });
-    const replayed = () =>
-      new Set(receiver.received.slice(count).map(({ headers }) => headers["webhook-id"]));
-    for (let waits = 0; replayed().size < count && waits < 500; waits++) await Bun.sleep(20);
-    expect(replayed()).toEqual(new Set(first));
-  } finally {
-    await server.end("SIGKILL");
-    await receiver.stop();
-    directory.remove();
-  }
+  server = await ownProcess(args);
+  const get = async () => {
+    const answer = await client(server).api("GET", `${path}/${id}`, token);
+    return (await json<{ data: Record<string, unknown> }>(answer)).data;
+  };
+  await until(async () => (await get())["state"] !== "running");
+  expect(await get()).toMatchObject({ state: "completed", progress: 1, matched: count, queued: count });
+  const replayed = () => new Set(receiver.received.slice(count).map(({ headers }) => headers["webhook-id"]));
+  await until(() => replayed().size >= count);
+  expect(replayed()).toEqual(new Set(first));
 }, 300_000);

@@ -166,8 +166,10 @@ describe("signals", () => {
   test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {
     const args = ["dev", "--data", inDirectory("dev"), "--port", "0", "--admin-port", "0", "--json"];
     const child = Bun.spawn([...program, ...args], { stdout: "pipe", stderr: "ignore", cwd: directory });
-    const { value } = await child.stdout.getReader().read();
-    const { admin_url } = JSON.parse(new TextDecoder().decode(value)) as { admin_url: string };
+    const reader = child.stdout.getReader();
+    let line = "";
+    while (!line.includes("\n")) line += new TextDecoder().decode((await reader.read()).value);
+    const { admin_url } = JSON.parse(line) as { admin_url: string };
     child.kill("SIGUSR1");
     child.kill("SIGUSR2");
     expect((await fetch(`${admin_url}/healthz`)).status).toBe(200);

@@ -100,7 +100,7 @@ test("an engine that is stopped before its start never starts, and its callers g
   expect([await write, await messageOf(engine.start())]).toEqual(
     Array(2).fill("The thread engine has ended"),
   );
-  await openStore(directory.path).close();
+  await openStore(directory).close();
 });
 
 test("a directory in use is refused", async () => {

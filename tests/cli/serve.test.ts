@@ -169,7 +169,7 @@ describe("signals", () => {
     const reader = child.stdout.getReader();
     let line = "";
     while (!line.includes("\n")) line += new TextDecoder().decode((await reader.read()).value);
-    const { admin_url } = JSON.parse(line) as { admin_url: string };
+    const { admin_url } = JSON.parse(line.split("\n")[0] ?? "") as { admin_url: string };
     child.kill("SIGUSR1");
     child.kill("SIGUSR2");
     expect((await fetch(`${admin_url}/healthz`)).status).toBe(200);

@@ -15,7 +15,7 @@ const allowed: Record<string, readonly string[]> = {
   backups: ["domain", "store", "threads", "*"],
   batch: ["domain", "store", "ranking"],
   http: ["domain", "store", "ranking", "webhooks", "threads", "engine", "backups", "batch", "*"],
-  doctor: ["domain", "store", "threads", "webhooks", "http", "*"],
+  doctor: ["domain", "store", "threads", "webhooks", "engine", "http", "*"],
   dev: ["domain", "store", "webhooks", "batch", "http", "*"],
   client: [],
   cli: [

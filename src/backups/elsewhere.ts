@@ -5,7 +5,7 @@ import type { Backups } from "./backups.ts";
 export type BackupKeeper = Pick<Backups, "begin" | "page" | "find" | "content" | "remove" | "stop">;
 
 /** What commands and the admin API say where the data is in PostgreSQL. */
-const backupsOfPostgres =
+export const backupsOfPostgres =
   "The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands";
 
 const refuse = async (): Promise<never> => {

@@ -53,6 +53,7 @@ any case. With none of these it is the data directory onair-data.
   --url URL          the admin listener, or with a token the public one (ONAIR_URL)
   --data DIR         for operators: a data directory that no server uses. Nothing is sent before
                      its server starts
+  --database URL     the same for data in PostgreSQL (ONAIR_DATABASE)
   --profile NAME, --token TOKEN
                      as for "onair listen"
 

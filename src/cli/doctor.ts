@@ -2,6 +2,7 @@ import { databaseCheckProgram } from "../app.ts";
 import { checkArguments } from "../arguments.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { placeOf, shownDataPlace } from "../engine/data-place.ts";
 import { logLevels } from "../log.ts";
 import { checkConfig, type Environment, settingOptions, settingsHelp } from "../read-config.ts";
 import { version } from "../version.ts";
@@ -50,7 +51,9 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
     const { values } = checkArguments(args, settingOptions(ownOptions));
     const url = typeof values["url"] === "string" ? adminUrl(values["url"]) : null;
     const { json = false, full = false, reach = false } = values;
-    const isNamed = values["data"] !== undefined || env["ONAIR_DATA"] !== undefined;
+    const isNamed =
+      [values["data"], values["database"], env["ONAIR_DATA"]].some((one) => one !== undefined) ||
+      config.database !== null;
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
     for await (const finding of examine({
@@ -70,7 +73,7 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
     }
     const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
     const wrong = count("wrong");
-    const data = withData ? config.data : null;
+    const data = withData ? shownDataPlace(placeOf(config)) : null;
     if (json) await print(JSON.stringify({ ok: wrong === 0, version, data, url, findings }));
     else await print(`\n${summary(wrong, count("warning"))}`);
     return wrong === 0 ? 0 : 1;

@@ -1,14 +1,17 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
-import { type Environment, readConfig } from "../read-config.ts";
+import { backupsOfPostgres } from "../backups/elsewhere.ts";
+import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { upgradeDatabase } from "../store/sqlite/database/open.ts";
 import { version } from "../version.ts";
 import { noMore, readArguments } from "./arguments.ts";
+import { placeOfCommand } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
+import { migratePostgres } from "./operations/migrate-postgres.ts";
 import { counted, stopwatch } from "./output/format.ts";
 import { checkOutputFile } from "./output/output-file.ts";
 import { print, table } from "./output/print.ts";
@@ -16,12 +19,14 @@ import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair migrate [options]
 
-Brings the database of a data directory to the form of this version, without serving it. "onair
-serve" does the same at its start; this shows beforehand what it will do, and while it does it.
+Brings a database to the form of this version, without serving it. "onair serve" does the same at
+its start; this shows beforehand what it will do, and while it does it.
 Nothing leads back to an older version but a backup, so make one first: --backup does.
 
   --data DIR         the data directory (ONAIR_DATA, default: onair-data); refused while a server
                      uses it
+  --database URL     instead: the PostgreSQL database (ONAIR_DATABASE, ONAIR_DATABASE_FILE); goes
+                     beside running servers
   --dry-run          only tell what is applied and what is pending; goes beside a running server,
                      too
   --backup FILE      first copy the database into a file that does not exist yet, for "onair
@@ -37,6 +42,7 @@ the database has the form of this version (with --dry-run: when it can be told),
 
 const options = {
   data: { type: "string" },
+  database: { type: "string" },
   "dry-run": { type: "boolean" },
   backup: { type: "string" },
   "rebuild-search": { type: "boolean" },
@@ -50,10 +56,17 @@ export const migrate: Command = {
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;
-    const { ONAIR_DATA } = env;
-    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], { ONAIR_DATA });
+    const place = placeOfCommand(values, env);
     const mistakes: string[] = [];
     noMore(positionals, mistakes);
+    if ("database" in place) {
+      if (backup !== null) mistakes.push(`--backup is for a data directory. ${backupsOfPostgres}`);
+      if (rebuildSearch) mistakes.push("--rebuild-search is for a data directory");
+      if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+      await migratePostgres(place.database, { dryRun, json: values.json === true });
+      return 0;
+    }
+    const { directory: data } = place;
     if (dryRun && (backup !== null || rebuildSearch))
       mistakes.push("--dry-run changes nothing: it goes with neither --backup nor --rebuild-search");
     if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists; name another file`);

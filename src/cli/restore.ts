@@ -1,3 +1,4 @@
+import { backupsOfPostgres } from "../backups/elsewhere.ts";
 import { restoreBackup } from "../backups/restore.ts";
 import { type Environment, readConfig } from "../read-config.ts";
 import { noMore, readArguments } from "./arguments.ts";
@@ -33,6 +34,8 @@ export const restore: Command = {
     const mistakes: string[] = [];
     if (file === undefined) mistakes.push("the file is missing");
     noMore(more, mistakes);
+    if (values.data === undefined && (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined)
+      mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);
     if (mistakes.length > 0 || file === undefined) throw new UsageError(mistakes.join("\n"));
     const totalBytes = sizeOf(file);
     if (totalBytes === null) throw new UsageError(`${file} is not a file`);

@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { type DatabaseSettings, placeOf } from "../engine/data-place.ts";
 import { urlOf } from "../http/server.ts";
 import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
-import { isLoopback } from "./ask.ts";
+import { ask, isLoopback } from "./ask.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts } from "./database.ts";
 import { directoryFindings, measuredSpace, modeFindings } from "./directory.ts";
 import { type Finding, findingsOf } from "./finding.ts";
+import { postgresFindings } from "./postgres.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
 
@@ -35,7 +37,9 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const { config, mistakes, env, url, withData, reach, now } = options;
   yield* settingFindings(mistakes, env);
   yield* exposureFindings(config);
-  const signingKey = withData ? yield* directory(options) : null;
+  const place = placeOf(config);
+  const data = "database" in place ? database(options, place.database) : directory(options);
+  const signingKey = withData ? yield* data : null;
   if (!withData) yield clockFinding(now(), null);
   if (url !== null) {
     yield* await healthFindings(url, now);
@@ -45,6 +49,22 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const { skipped } = findingsOf("reach");
   if (reach && publicUrl !== null) yield await publicFinding("reach", publicUrl, signingKey);
   else if (reach) yield skipped("there is no public URL to ask", "set --public-url");
+}
+
+/** @returns as `directory` */
+async function* database(
+  { config, url, now }: ExamineOptions,
+  settings: DatabaseSettings,
+): AsyncGenerator<Finding, string | null> {
+  const { findings, signingKey, newestEventAt } = await postgresFindings(settings, now());
+  yield* findings;
+  yield clockFinding(now(), newestEventAt);
+  if (url !== null) return signingKey;
+  // Whether a server of this machine runs on it cannot be seen from the database.
+  const admin = urlOf(config.adminHost, config.adminPort);
+  const isServed = isLoopback(config.adminHost) && typeof (await ask(`${admin}/healthz`)) !== "string";
+  yield* isServed ? await healthFindings(admin, now) : portFindings(config);
+  return signingKey;
 }
 
 /** @returns the signing key of the directory, for comparison with the server's; null when unknown */

@@ -129,7 +129,7 @@ export async function startServer({
 async function placeVariables(directory: string): Promise<Record<string, string>> {
   if (process.env["ONAIR_TEST_DATABASE"] === undefined) return { ONAIR_DATA: directory };
   const { databaseFor } = await import("./postgres.ts");
-  return { ONAIR_DATABASE: await databaseFor(directory) };
+  return { ONAIR_DATABASE: await databaseFor(directory), ONAIR_DATABASE_CONNECTIONS: "6" };
 }
 
 export class TestServer implements AsyncDisposable {

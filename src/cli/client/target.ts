@@ -49,10 +49,7 @@ export function readTarget(
     if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
       mistakes.push(`${source} needs the operator key in ONAIR_ADMIN_KEY`);
   }
-  const config = readConfig(
-    named.map((name) => `--${name}=${given[name]}`),
-    variablesOf(env, address === undefined),
-  );
+  const config = configOf(given, variablesOf(env, address === undefined));
   const { allowPrivateWebhooks, keepBackups } = config;
   const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
   return {
@@ -62,6 +59,21 @@ export function readTarget(
     keepBackups,
     option: option.join(""),
   };
+}
+
+type Named = { readonly data?: string | undefined; readonly database?: string | undefined };
+
+function configOf(given: Named, env: Environment) {
+  const named = (["data", "database"] as const).filter((name) => given[name] !== undefined);
+  return readConfig(
+    named.map((name) => `--${name}=${given[name]}`),
+    env,
+  );
+}
+
+/** Where the data is for a command that goes to no server. */
+export function placeOfCommand(given: Named, env: Environment): DataPlace {
+  return placeOf(configOf(given, variablesOf(env, true)));
 }
 
 /** The variables that concern data, of which none counts beside a server. */

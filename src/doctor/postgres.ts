@@ -1,0 +1,44 @@
+import type { DatabaseSettings } from "../engine/data-place.ts";
+import { shownDataPlace } from "../engine/data-place.ts";
+import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { postgresFacts } from "../store/postgres/database/facts.ts";
+import { schemaOf } from "../store/postgres/database/open.ts";
+import { openPool } from "../store/postgres/database/pool.ts";
+import { factFindings } from "./database.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** What is found in a database of PostgreSQL, and what of it other checks need; null where it is not known. */
+export async function postgresFindings(
+  database: DatabaseSettings,
+  now: number,
+): Promise<{
+  readonly findings: Finding[];
+  readonly signingKey: string | null;
+  readonly newestEventAt: number | null;
+}> {
+  const { ok, wrong } = findingsOf("database");
+  const schema = findingsOf("schema");
+  const place = shownDataPlace({ database });
+  const unknown = { signingKey: null, newestEventAt: null };
+  const settings = readDatabaseUrl(database.direct ?? database.url);
+  try {
+    const { applied, pending } = await schemaOf(settings);
+    if (pending.length > 0) {
+      const form = applied.length === 0 ? "is empty" : `is of an older version (${applied.at(-1)})`;
+      const message = `${place} ${form}: ${pending.length} migrations are pending`;
+      const mend = '"onair migrate" or the next "onair serve" brings it to this one';
+      return { findings: [schema.warning(message, mend)], ...unknown };
+    }
+    const pool = openPool(settings, { connections: 1, isReader: true });
+    const facts = await postgresFacts(pool).finally(() => pool.close());
+    const findings = [
+      ok(`PostgreSQL ${facts.version} answers at ${place}`),
+      schema.ok(`the database has the form of this version (${applied.at(-1)})`),
+      ...factFindings(facts, now),
+    ];
+    return { findings, signingKey: facts.signingKey, newestEventAt: facts.newestEventAt };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { findings: [wrong(message)], ...unknown };
+  }
+}

@@ -1,0 +1,41 @@
+import type { Queries } from "./pool.ts";
+
+/** No more pending deliveries than that are counted. */
+const maxCounted = 100_000;
+
+const statement = `
+WITH pending AS (SELECT published_at FROM deliveries WHERE status = 'pending' LIMIT ${maxCounted}),
+disabled AS (SELECT application_id FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC)
+SELECT current_setting('server_version') AS version,
+  (SELECT count(*) FROM users)::float8 AS users, (SELECT count(*) FROM user_search)::float8 AS "indexedUsers",
+  (SELECT value FROM settings WHERE key = 'signing_key') AS "signingKey",
+  (SELECT max(at) FROM delivery_times)::float8 AS "newestEventAt",
+  (SELECT count(*) FROM endpoints WHERE failing_since IS NOT NULL AND disabled_at IS NULL)::float8 AS "failingEndpoints",
+  (SELECT count(*) FROM disabled)::float8 AS "disabledEndpoints",
+  ARRAY(SELECT application_id FROM disabled LIMIT 5) AS "disabledApplications",
+  (SELECT count(*) FROM pending)::float8 AS pending,
+  (SELECT count(*) = ${maxCounted} FROM pending) AS "isPendingPartial",
+  (SELECT min(published_at) FROM pending)::float8 AS "oldestPendingAt"`;
+
+/** What a database tells of itself at one moment, for a look at whether it is well. Times are milliseconds since the epoch. */
+interface PostgresFacts {
+  readonly version: string;
+  readonly users: number;
+  readonly indexedUsers: number;
+  /** In PEM: a secret. null before the first start. */
+  readonly signingKey: string | null;
+  readonly newestEventAt: number | null;
+  readonly failingEndpoints: number;
+  readonly disabledEndpoints: number;
+  readonly disabledApplications: readonly string[];
+  readonly pending: number;
+  readonly isPendingPartial: boolean;
+  readonly oldestPendingAt: number | null;
+}
+
+/** Reads them. For a database in the form of this version. */
+export async function postgresFacts(queries: Queries): Promise<PostgresFacts> {
+  const [facts] = await queries.run<PostgresFacts>(statement);
+  if (!facts) throw new Error("The database tells nothing");
+  return facts;
+}

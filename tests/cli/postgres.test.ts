@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bareDatabase, hasPostgres, type TestDatabase } from "../support/postgres.ts";
+import { client, run, serve } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
+
+const quiet = ["--port", "0", "--admin-port", "0"];
+
+describe("what is said of the database", () => {
+  test.each([
+    [["--database", "mysql://db/onair"], {}, "--database must be a URL like postgres://"],
+    [["--database", "postgres://db"], {}, "--database must end with the name of the database"],
+    [["--database", "postgres://a:hunter2@db/onair"], {}, "--database must be without a password"],
+    [["--database", "postgres://db/onair", "--data", "x"], {}, "--data and --database contradict each other"],
+    [
+      ["--data", "x"],
+      { ONAIR_DATABASE: "postgres://db/onair" },
+      "--data and --database contradict each other",
+    ],
+    [["--database-direct", "postgres://db/onair"], {}, "--database-direct goes with --database"],
+    [
+      [],
+      { ONAIR_DATABASE: "postgres://a:hunter2@db/onair?x=y" },
+      "ONAIR_DATABASE must have no other parameters",
+    ],
+    [[], { ONAIR_DATABASE_FILE: "/nowhere" }, "ONAIR_DATABASE cannot be read"],
+  ])("%p %p is refused in one sentence", async (args, env, message) => {
+    const { code, stderr, stdout } = await run(["serve", ...quiet, ...args], { env });
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+    expect(stderr + stdout).not.toContain("hunter2");
+  });
+});
+
+describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
+  let database: TestDatabase;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    database = await bareDatabase();
+    env = { ONAIR_DATABASE: database.url };
+  });
+  afterAll(() => database.drop());
+
+  const databaseOf = () => new URL(database.url).pathname.slice(1);
+
+  test("commands want data that is there, and change nothing before", async () => {
+    const { code, stderr } = await run(["apps", "list"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`There is no data in the database`)]);
+    const doctor = await run(["doctor", ...quiet], { env });
+    expect(doctor.stdout).toContain("is empty");
+  });
+
+  test("migrate tells what it would do, does it, and has nothing to do then", async () => {
+    const dry = await run(["migrate", "--dry-run"], { env });
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining("Nothing was changed")]);
+    const done = await run(["migrate", "--json"], { env });
+    expect(JSON.parse(done.stdout)).toMatchObject({ dry_run: false, from: null });
+    const again = await run(["migrate"], { env });
+    expect(again.stdout).toContain("has the form of onair");
+    const backup = await run(["migrate", "--backup", "x"], { env });
+    expect([backup.code, backup.stderr]).toEqual([
+      2,
+      expect.stringContaining("--backup is for a data directory"),
+    ]);
+  });
+
+  test("a server takes what a command has imported, from a file with the URL, and shows no password", async () => {
+    using directory = temporaryDirectory();
+    const [users, url, log] = ["users", "url", "log"].map((name) => join(directory.path, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(users, '{"id":1,"username":"ada"}\n');
+    writeFileSync(url, `${database.url}\n`);
+    const imported = await run(["import", "users", users], { env });
+    expect([imported.code, imported.stderr]).toEqual([0, expect.any(String)]);
+    const server = await serve([], { env: { ONAIR_DATABASE_FILE: url, ONAIR_LOG_LEVEL: "info" }, log });
+    const { admin, api } = client(server);
+    try {
+      const made = await admin("POST", "/admin/v1/applications", { name: "Bot" });
+      const { client_id, client_secret } = (await made.json()) as Record<string, string>;
+      const body = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: `${client_id}`,
+        client_secret: `${client_secret}`,
+      });
+      const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
+      const { access_token } = (await answer.json()) as { access_token: string };
+      const found = await api("GET", "/public/v1/users/ADA", access_token);
+      expect(await found.json()).toMatchObject({ user: { id: 1, username: "ada" } });
+      expect((await admin("POST", "/admin/v1/backups")).status).toBe(409);
+    } finally {
+      expect(await server.end("SIGTERM")).toBe(0);
+    }
+    const said = await Bun.file(log).text();
+    expect(said).toContain('"database"');
+    expect(said).not.toContain(`:${new URL(database.url).password}@`);
+  });
+
+  test("commands work on it beside and without a server", async () => {
+    const listed = await run(["apps", "list", "--json"], { env });
+    expect(JSON.parse(listed.stdout).data).toMatchObject([{ name: "Bot" }]);
+    const exported = await run(["export", "users"], { env });
+    expect(exported.stdout).toContain('"username":"ada"');
+    const doctor = await run(["doctor", ...quiet], { env });
+    expect([doctor.code, doctor.stdout]).toEqual([0, expect.stringContaining(databaseOf())]);
+    const reset = await run(["admin-key", "reset", "--json"], { env });
+    expect(JSON.parse(reset.stdout)).toMatchObject({ role: "operator" });
+    const backup = await run(["backup"], { env });
+    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining("makes its own backups")]);
+    const restore = await run(["restore", "x"], { env });
+    expect([restore.code, restore.stderr]).toEqual([2, expect.stringContaining("makes its own backups")]);
+  });
+
+  test("a database of another program is refused, with exit code 2", async () => {
+    const other = await bareDatabase("ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    try {
+      const { code, stderr } = await run(["serve", ...quiet], { env: { ONAIR_DATABASE: other.url } });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("onair needs UTF8")]);
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test("a server that cannot be reached is told in one sentence", async () => {
+    const url = Object.assign(new URL(database.url), { port: "1" }).href;
+    const { code, stderr } = await run(["serve", ...quiet], { env: { ONAIR_DATABASE: url } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+  });
+});

@@ -5,6 +5,7 @@ import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import type { Config } from "./config.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
+import { StatisticCounter } from "./domain/operations/statistics.ts";
 import { day, second } from "./domain/time.ts";
 import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
@@ -13,12 +14,15 @@ import type { ShowKey } from "./first-key.ts";
 import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
+import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { settingsInForce } from "./read-config.ts";
+import { storingStatistics } from "./statistics.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
+import { supervise } from "./supervisor.ts";
 import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
 import { connectionCapacity } from "./webhooks/queues/connection-capacity.ts";
 
@@ -74,7 +78,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         ? new Backups({ data: place.directory, keep, program: backupProgram, now, log, failed })
         : backupsElsewhere;
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
-    const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now });
+    const counter = new StatisticCounter(now);
+    const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now, counter });
     started.push(api);
     // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
@@ -118,6 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         return storage.problem;
       },
       publicTraffic: traffic,
+      traffic: new Traffic("admin", counter),
       publicUrl,
       adminUrl: () => adminUrl,
     });
@@ -128,6 +134,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const inFile = "directory" in place ? keyFile(place.directory, log) : null;
     const show = options.showAdminKey ?? inFile;
     await settleOperatorKeys({ store, operatorKeys, show, now, log });
+    const services = supervise([storingStatistics(counter, store, log)], log);
     phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 
@@ -147,6 +154,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
         await trail.flush();
+        await services.stop();
         await engine.stop(drainMs);
         await log.flush();
       },

@@ -545,6 +545,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/public/v1/application/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Statistics
+         * @description What became of the deliveries of your application, by minute or hour, some ten seconds behind. A crash of the server may leave out its last seconds; Get Deliveries is exact.
+         */
+        get: operations["getOwnStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "chat.message.sent": {
@@ -766,6 +786,26 @@ export interface components {
             /** @description Its scopes, separated by spaces, as they were named when they were asked for. */
             scope: string;
         };
+        /** @description Deliveries of an application over time. */
+        ApplicationStatistics: {
+            /** @description As it was asked for. */
+            range: string;
+            /**
+             * Format: date-time
+             * @description When the first step began.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description When the last step ends; it is still going on.
+             */
+            to: string;
+            /** @description How long a step is. */
+            step_seconds: number;
+            /** @description The oldest step first. */
+            deliveries: components["schemas"]["DeliveryStep"][];
+            totals: components["schemas"]["DeliveryCounts"];
+        };
         /** @description One attempt to deliver. */
         Attempt: {
             /**
@@ -979,6 +1019,25 @@ export interface components {
              */
             message: string;
         };
+        /** @description What became of deliveries. */
+        DeliveryCounts: {
+            /** @description Deliveries that arrived. */
+            delivered: number;
+            /** @description Attempts that failed and are made again. */
+            retried: number;
+            /** @description Deliveries that failed for good. */
+            failed: number;
+            /** @description Deliveries that were not worth sending any more. */
+            expired: number;
+            /** @description Deliveries that were canceled when their turn came. */
+            canceled: number;
+            /** @description Deliveries that can be read on the event stream. */
+            streamed: number;
+            /** @description Milliseconds from publishing to arrival at the first attempt, for half of those that arrived so. null: none. */
+            arrival_p50_ms: number | null;
+            /** @description The same for 99 of 100. null: none. */
+            arrival_p99_ms: number | null;
+        };
         /** @description A page of deliveries. */
         DeliveryPage: {
             /** @description The newest first. */
@@ -995,6 +1054,30 @@ export interface components {
          * @enum {string}
          */
         DeliveryStatus: "pending" | "delivered" | "failed" | "expired" | "canceled";
+        /** @description What became of deliveries in a step of time. */
+        DeliveryStep: {
+            /**
+             * Format: date-time
+             * @description When the step began.
+             */
+            at: string;
+            /** @description Deliveries that arrived. */
+            delivered: number;
+            /** @description Attempts that failed and are made again. */
+            retried: number;
+            /** @description Deliveries that failed for good. */
+            failed: number;
+            /** @description Deliveries that were not worth sending any more. */
+            expired: number;
+            /** @description Deliveries that were canceled when their turn came. */
+            canceled: number;
+            /** @description Deliveries that can be read on the event stream. */
+            streamed: number;
+            /** @description Milliseconds from publishing to arrival at the first attempt, for half of those that arrived so. null: none. */
+            arrival_p50_ms: number | null;
+            /** @description The same for 99 of 100. null: none. */
+            arrival_p99_ms: number | null;
+        };
         /**
          * @description It answered 410, failed everything for 24 hours, or the application has no webhook URL.
          * @enum {string}
@@ -1575,6 +1658,15 @@ export interface components {
         /** @description The key. */
         StandardWebhooksKeyAnswer: {
             data: components["schemas"]["StandardWebhooksKey"];
+            /**
+             * @description A human-readable status.
+             * @example OK
+             */
+            message: string;
+        };
+        /** @description What became of deliveries over time. */
+        StatisticsAnswer: {
+            data: components["schemas"]["ApplicationStatistics"];
             /**
              * @description A human-readable status.
              * @example OK
@@ -4725,6 +4817,76 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidParameterOrInvalidCursor"];
+            401: components["responses"]["MissingTokenOrInvalidToken"];
+            403: components["responses"]["InsufficientScope"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOwnStatistics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `hour`: the last 60 minutes. `day`: the last 24 hours. `week`: the last 168 hours.
+                 * @example hour
+                 */
+                range?: "hour" | "day" | "week";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of deliveries over time. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "range": "hour",
+                     *         "from": "2026-01-14T15:09:00.000Z",
+                     *         "to": "2026-01-14T16:09:00.000Z",
+                     *         "step_seconds": 60,
+                     *         "deliveries": [
+                     *           {
+                     *             "at": "2026-01-14T15:09:00.000Z",
+                     *             "delivered": 411,
+                     *             "retried": 3,
+                     *             "failed": 1,
+                     *             "expired": 0,
+                     *             "canceled": 0,
+                     *             "streamed": 0,
+                     *             "arrival_p50_ms": 12.4,
+                     *             "arrival_p99_ms": 87.5
+                     *           }
+                     *         ],
+                     *         "totals": {
+                     *           "delivered": 411,
+                     *           "retried": 3,
+                     *           "failed": 1,
+                     *           "expired": 0,
+                     *           "canceled": 0,
+                     *           "streamed": 0,
+                     *           "arrival_p50_ms": 12.4,
+                     *           "arrival_p99_ms": 87.5
+                     *         }
+                     *       },
+                     *       "message": "OK"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatisticsAnswer"];
+                };
+            };
+            400: components["responses"]["InvalidParameter"];
             401: components["responses"]["MissingTokenOrInvalidToken"];
             403: components["responses"]["InsufficientScope"];
             429: components["responses"]["RateLimited"];

@@ -25,6 +25,7 @@ export function maintenance(
     }),
     inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
     inSteps("audit", () => store.audit.prune(now() - auditMs)),
+    inSteps("old statistics", () => store.statistics.prune(now())),
     inSteps("retention", () => store.retention.prune(retention, now())),
     tidying(store),
   ];

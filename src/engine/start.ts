@@ -1,9 +1,12 @@
 import { receives } from "../domain/applications.ts";
 import { noReceiver } from "../domain/delivery-log.ts";
 import { ownerGone } from "../domain/errors.ts";
+import { idTime } from "../domain/ids.ts";
 import { replacing } from "../domain/lazily.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
+import { StatisticCounter } from "../domain/operations/statistics.ts";
 import type { Log } from "../log.ts";
+import { storingStatistics } from "../statistics.ts";
 import type { ApplicationStore } from "../store/applications.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
@@ -12,6 +15,7 @@ import { signingKeySetting } from "../stored-keys.ts";
 import { supervise } from "../supervisor.ts";
 import { version } from "../version.ts";
 import { createSender } from "../webhooks/client/sender.ts";
+import type { EndedDelivery } from "../webhooks/deliver.ts";
 import { createDispatcher } from "../webhooks/dispatcher.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
 import { noticesOf, type ServerNoticeData } from "../webhooks/notices/notice.ts";
@@ -71,6 +75,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       now,
       random,
     });
+    const counter = new StatisticCounter(now);
     const notify = (type: ServerNotice, data: ServerNoticeData) =>
       notifier.announce(notices.ofServer(type, data, now()));
     const stopping = new AbortController();
@@ -87,6 +92,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       concurrency: settings.webhookConcurrency,
       connections: settings.webhookConnections,
       notices,
+      ended: (outcome) => countDelivery(counter, outcome, now()),
       noticed: (ids) => streamed(ids),
     });
     const services = supervise(
@@ -94,6 +100,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
         replaying(store, dispatcher, now),
         notifier,
+        storingStatistics(counter, store, log),
         watchingForStuck({ store, dispatcher, now, announce: (type, data) => void notify(type, data) }),
         ...maintenance(store, settings, now),
       ],
@@ -102,7 +109,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     return {
       async start() {},
       store: watchedStore(store, dispatcher),
-      ...eventSink(store, dispatcher, (ids) => streamed(ids)),
+      ...eventSink(store, dispatcher, (ids) => {
+        for (const id of ids) counter.count("deliveries", id, ["streamed"], null);
+        streamed(ids);
+      }),
       onStreamed(listener) {
         streamed = listener;
       },
@@ -154,4 +164,17 @@ function receivingOnly({ applications }: Store): ApplicationStore {
       return application && receives(application) ? application : null;
     },
   };
+}
+
+/** Counts what became of a delivery, and how long the first attempt took from publishing to arrival. */
+function countDelivery(
+  counter: StatisticCounter,
+  { delivery, result, sent }: EndedDelivery,
+  now: number,
+): void {
+  const outcome = result.status === "pending" ? "retried" : result.status;
+  const isArrival = sent?.class === "ok" && result.attempts === 1;
+  // The id of a delivery is made when it is published.
+  const arrivalMs = isArrival ? Math.max(0, now - idTime(delivery.id)) : null;
+  counter.count("deliveries", delivery.application_id, [outcome], arrivalMs);
 }

@@ -104,13 +104,30 @@ export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
   route.parse ??= [deferred.name];
 }
 
+/** A route that the document describes. */
+export interface NamedRoute {
+  detail?: Readonly<Record<string, unknown>>;
+}
+
+/** The `operationId` of a route; null for one that the document leaves out. */
+export function operationOf({ detail }: NamedRoute): string | null {
+  const id = detail?.["operationId"];
+  return typeof id === "string" ? id : null;
+}
+
 /** Reads the input of one route, for the macro that checks its access. */
 export function routeInput(maxBodyBytes?: number) {
   let reader: InputReader | null = null;
+  let operation: string | null = null;
   return {
-    introspect(route: InputSchemas & { parse?: unknown }): void {
+    introspect(route: InputSchemas & { parse?: unknown } & NamedRoute): void {
+      operation = operationOf(route);
       reader = inputReader(route, maxBodyBytes);
       deferBody(route);
+    },
+    /** Notes which operation a request is for. */
+    begin(requestContext: RequestContext): void {
+      requestContext.operation = operation;
     },
     read: (context: InputContext): Promise<void> | void => reader?.(context),
   };

@@ -24,6 +24,8 @@ export interface RequestContext {
   operatorKey: OperatorKey | null;
   /** The application that authenticated itself at an OAuth endpoint. */
   client: Application | null;
+  /** The `operationId` of its route; null until a route takes it. */
+  operation: string | null;
   /** Whether a route has let the request in or refused it. */
   isAdmitted: boolean;
   /** The caller's rate limit after this request; null on routes without a limit. */
@@ -80,6 +82,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     caller: null,
     operatorKey: null,
     client: null,
+    operation: null,
     isAdmitted: false,
     rateLimit: null,
   };
@@ -114,7 +117,7 @@ export function reply(
 function recordAnswer(requestContext: RequestContext, status: number): void {
   const { listener, requestId, method, path, startedAt, grant } = requestContext;
   const durationMs = performance.now() - startedAt;
-  listener.traffic.count(status, durationMs);
+  listener.traffic.count(status, durationMs, requestContext.operation);
   const applicationId = grant?.applicationId ?? null;
   const client = clientAddressOf(requestContext);
   listener.log.request({ requestId, method, path, status, durationMs, client, applicationId });

@@ -1,3 +1,5 @@
+import type { StatisticCounter } from "../domain/operations/statistics.ts";
+
 /** Upper bounds of the histogram's buckets, in seconds. */
 export const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
 
@@ -8,8 +10,20 @@ export class Traffic {
   /** Answers by duration; the last bucket has no upper bound. */
   readonly durations: number[] = Array(durationBounds.length + 1).fill(0);
   totalMs = 0;
+  readonly #counter: StatisticCounter | null;
+  readonly #listener: string;
 
-  count(status: number, durationMs: number): void {
+  /** @param counter counts requests by operation, which it has under the name of this listener */
+  constructor(listener = "", counter: StatisticCounter | null = null) {
+    this.#listener = listener;
+    this.#counter = counter;
+  }
+
+  /** @param operation of the document; null for a request that came to none */
+  count(status: number, durationMs: number, operation: string | null = null): void {
+    const errors = status >= 500 ? ["server_errors"] : status >= 400 ? ["client_errors"] : [];
+    const subject = `${this.#listener} ${operation ?? "other"}`;
+    this.#counter?.count("requests", subject, ["requests", ...errors], durationMs);
     let at = 0;
     while (durationMs > (durationBounds[at] ?? Number.POSITIVE_INFINITY) * 1000) at++;
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);

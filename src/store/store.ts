@@ -11,6 +11,7 @@ import type { LivestreamStore } from "./livestreams.ts";
 import type { LoginRequestStore } from "./login-requests.ts";
 import type { AuditStore } from "./operations/audit.ts";
 import type { NoticeStore } from "./operations/notices.ts";
+import type { StatisticStore } from "./operations/statistics.ts";
 import type { OperatorKeyStore } from "./operator-keys.ts";
 import type { ReplayStore } from "./replays.ts";
 import type { RetentionStore } from "./retention.ts";
@@ -42,6 +43,7 @@ export interface Store {
   readonly endpoints: EndpointStore;
   readonly notices: NoticeStore;
   readonly audit: AuditStore;
+  readonly statistics: StatisticStore;
   readonly retention: RetentionStore;
   readonly idempotency: IdempotencyStore;
   readonly operatorKeys: OperatorKeyStore;

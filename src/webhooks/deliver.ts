@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
-import type { DueDelivery } from "../domain/deliveries.ts";
+import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
@@ -31,12 +31,22 @@ interface DeliveryOptions {
   readonly recorder: Recorder;
   readonly unload: Unload;
   readonly counts: Counts;
+  /** Called with what became of each delivery or attempt. */
+  readonly ended: (outcome: EndedDelivery) => void;
   readonly notices: Notices;
   readonly log: Log;
   readonly now: () => number;
   readonly random: () => number;
   /** Corrects all queues when the clock was set. */
   readonly checkClock: () => void;
+}
+
+/** What became of a delivery: of one that is to be tried again, of its attempt. */
+export interface EndedDelivery {
+  readonly delivery: DueDelivery;
+  readonly result: AttemptResult;
+  /** null where it ended without an attempt. */
+  readonly sent: SendResult | null;
 }
 
 /** Makes attempts. */
@@ -63,7 +73,7 @@ interface StartedAttempt {
 type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
-  const { sender, signingKey, capacity, scheduler, recorder, unload, counts, notices, log } = options;
+  const { sender, signingKey, capacity, scheduler, recorder, unload, counts, notices, ended, log } = options;
   const { now, random, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
@@ -114,6 +124,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
       countResult(counts, result);
+      ended({ delivery, result, sent: null });
       void recorder.add(result);
       return null;
     }
@@ -151,6 +162,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       decision: decision.kind,
     });
     countResult(counts, result);
+    ended({ delivery, result, sent });
   };
 
   /** Adjusts the pace, and the state of the endpoint; one that is held up now keeps no deliveries in memory. */

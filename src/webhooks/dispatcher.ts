@@ -7,7 +7,7 @@ import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { Sender } from "./client/sender.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, newCounts } from "./counts.ts";
-import { createDeliveryWorker } from "./deliver.ts";
+import { createDeliveryWorker, type EndedDelivery } from "./deliver.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { type Notices, noticesOf } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
@@ -33,6 +33,8 @@ interface DispatcherOptions {
   readonly connections?: number;
   /** Makes the notices about endpoints; by default they are sent nowhere. */
   readonly notices?: Notices;
+  /** Called with what became of each delivery or attempt. */
+  readonly ended?: (outcome: EndedDelivery) => void;
   /** Called with the applications about whose endpoints there are new notices. */
   readonly noticed?: (applicationIds: readonly string[]) => void;
 }
@@ -80,7 +82,7 @@ const lookUpAgainAfterMs = second;
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
-  const { notices = noticesOf(false) } = options;
+  const { notices = noticesOf(false), ended = () => {} } = options;
   const counts = newCounts();
   const clock = new ClockWatch(now, steady);
   const queues = new EndpointQueues(concurrency);
@@ -110,6 +112,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     unload,
     counts,
     notices,
+    ended,
     checkClock,
   });
 

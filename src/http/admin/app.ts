@@ -18,6 +18,7 @@ import { metricRoutes } from "./metrics.ts";
 import { auditRoutes } from "./operations/audit.ts";
 import { noticeRoutes } from "./operations/notices.ts";
 import { settingRoutes } from "./operations/settings.ts";
+import { statisticRoutes } from "./operations/statistics.ts";
 import { categoryRoutes } from "./platform/categories.ts";
 import { channelRoutes } from "./platform/channels.ts";
 import { livestreamRoutes } from "./platform/livestreams.ts";
@@ -53,6 +54,7 @@ export function adminApp(deps: AdminDeps) {
   noticeRoutes(app, deps);
   auditRoutes(app, deps);
   settingRoutes(app, deps);
+  statisticRoutes(app, deps);
   openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});
   return app;

@@ -17,7 +17,7 @@ import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import type { RateLimitState } from "../rate-limit.ts";
 import { listener } from "../server.ts";
-import type { Traffic } from "../traffic.ts";
+import { Traffic } from "../traffic.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
 import type { AuditTrail } from "./operations/audit-trail.ts";
@@ -62,6 +62,8 @@ export interface AdminDeps {
   /** The reason why the server is not ready; null when it is ready. */
   readonly whyNotReady: () => Promise<string | null>;
   readonly publicTraffic: Traffic;
+  /** Counts the requests of this listener; by default a new counter. */
+  readonly traffic?: Traffic;
   /** The external URL of the public listener, without a trailing slash. */
   readonly publicUrl: () => string;
   /** The URL of this listener, without a trailing slash. */
@@ -78,12 +80,13 @@ export function adminListener({
   trustedProxies = null,
   hosts = [],
   trail,
+  traffic = new Traffic(),
   ...options
-}: GateOptions & Pick<AdminDeps, "trustedProxies" | "hosts" | "trail">) {
+}: GateOptions & Pick<AdminDeps, "trustedProxies" | "hosts" | "trail" | "traffic">) {
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
   return (
-    listener({ log: options.log, headers: {}, trustedProxies })
+    listener({ log: options.log, headers: {}, trustedProxies, traffic })
       .onRequest(({ requestContext, request }) =>
         requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),
       )
@@ -99,6 +102,7 @@ export function adminListener({
           },
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
           transform: asGate(async (context: GateContext) => {
+            input.begin(context.requestContext);
             admit(context.requestContext, tokenOf(context.bearer, context.headers["authorization"]), allowed);
             await input.read(context);
           }),
@@ -117,7 +121,10 @@ export function adminListener({
             input.introspect(route);
             describeRoute(route, { security: [] });
           },
-          transform: asGate(async (context: GateContext) => input.read(context)),
+          transform: asGate(async (context: GateContext) => {
+            input.begin(context.requestContext);
+            await input.read(context);
+          }),
         };
       })
       // Documents further errors of a route.

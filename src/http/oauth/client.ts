@@ -3,7 +3,7 @@ import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admitAnyone, rateLimited } from "../auth.ts";
-import { deferBody, type OpenContext } from "../input.ts";
+import { deferBody, type NamedRoute, type OpenContext, operationOf } from "../input.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { OAuthError, uncached } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
@@ -30,13 +30,16 @@ export interface ClientContext extends OpenContext {
  */
 export function clientGate(options: ClientGateOptions, kind: ClientKind) {
   let form: TSchema | undefined;
+  let operation: string | null = null;
   return {
-    introspect(route: { body?: TSchema; parse?: unknown }): void {
+    introspect(route: { body?: TSchema; parse?: unknown } & NamedRoute): void {
+      operation = operationOf(route);
       form = route.body;
       deferBody(route);
     },
     async admit(context: ClientContext): Promise<void> {
       const { requestContext, request, set } = context;
+      requestContext.operation = operation;
       Object.assign(set.headers, uncached);
       admitAnyone(options.access, requestContext);
       const parameters = await readForm(request);

@@ -14,6 +14,7 @@ import type { EventStreams } from "../stream/event-streams.ts";
 import { streamRoute } from "../stream/route.ts";
 import { applicationRoutes } from "./application/application.ts";
 import { noticeRoutes } from "./application/notices.ts";
+import { statisticRoutes } from "./application/statistics.ts";
 import { namedSubscriptionRoutes } from "./application/subscriptions.ts";
 import { assetRoutes } from "./assets.ts";
 import { type PublicDeps, preflight, publicListener, withTokens } from "./base.ts";
@@ -76,10 +77,11 @@ export function publicApp(
   testRoute(app, deps, deps.engine);
   // Tokens of the application itself: GET, PATCH /public/v1/application
   // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
-  // GET /public/v1/application/notices, …/application/subscriptions
+  // GET /public/v1/application/notices, …/application/subscriptions, …/application/statistics
   applicationRoutes(app, deps, deps.engine, deps.defaultSubscriptionLimit);
   noticeRoutes(app, deps, cursors);
   namedSubscriptionRoutes(app, deps, cursors);
+  statisticRoutes(app, deps);
 
   answerOtherMethods(app, preflight);
   return app;

@@ -79,6 +79,7 @@ export function publicListener(
             describeRoute(route, { security: [] });
           },
           transform: asGate(async (context: OpenContext) => {
+            input.begin(context.requestContext);
             admitAnyone(access, context.requestContext);
             await input.read(context);
           }),
@@ -125,6 +126,7 @@ export function withTokens(app: PublicListener, access: Access) {
           describeRoute(route, { security: tokenSecurity(scope) });
         },
         transform: asGate(async (context: GateContext) => {
+          input.begin(context.requestContext);
           const token = tokenOf(context.bearer, context.headers["authorization"]);
           context.requestContext.caller = await admit(access, context.requestContext, token, scope);
           await input.read(context);
@@ -140,6 +142,7 @@ export function withTokens(app: PublicListener, access: Access) {
           describeRoute(route, { security: tokenSecurity() });
         },
         transform: asGate(async (context: GateContext) => {
+          input.begin(context.requestContext);
           const token = tokenOf(context.bearer, context.headers["authorization"]);
           context.requestContext.caller = await admitApplication(
             access,

@@ -2,6 +2,7 @@ import type { Config } from "../../config.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { lazily } from "../../domain/lazily.ts";
+import type { StatisticCounter } from "../../domain/operations/statistics.ts";
 import { day } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
@@ -30,6 +31,8 @@ interface PublicServerOptions {
   readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed">;
   readonly catalogue: Catalogue;
   readonly log: Log;
+  /** Counts requests by operation. */
+  readonly counter?: StatisticCounter;
   readonly now: () => number;
 }
 
@@ -62,7 +65,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   const ranking = new Ranking(now);
   ranking.putCategories(await store.categories.all());
   ranking.putLive(await store.livestreams.all());
-  const traffic = new Traffic();
+  const traffic = new Traffic("public", options.counter ?? null);
   // Read on first use, because loading node:crypto delays the first answer.
   const keys = lazily({
     signing: () => readSigningKey(options.signingKey),

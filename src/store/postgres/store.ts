@@ -21,6 +21,7 @@ import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { auditStore } from "./operations/audit.ts";
 import { noticeStore } from "./operations/notices.ts";
+import { statisticStore } from "./operations/statistics.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
@@ -70,6 +71,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}): Store {
     endpoints: () => endpointStore(db),
     notices: () => noticeStore(db),
     audit: () => auditStore(db),
+    statistics: () => statisticStore(db),
     retention: () => retentionStore(db),
     idempotency: () => idempotencyStore(db),
     operatorKeys: () => operatorKeyStore(db),

@@ -23,6 +23,7 @@ import { livestreamStore } from "./livestreams.ts";
 import { loginRequestStore } from "./login-requests.ts";
 import { auditStore } from "./operations/audit.ts";
 import { noticeAdder, noticeStore } from "./operations/notices.ts";
+import { statisticStore } from "./operations/statistics.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
@@ -100,6 +101,7 @@ function storeOn(
     endpoints: () => endpointStore(orm, commit),
     notices: () => noticeStore(orm, commit),
     audit: () => auditStore(orm, commit),
+    statistics: () => statisticStore(orm, commit),
     retention: () => retentionStore(orm, commit),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),

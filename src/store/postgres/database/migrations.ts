@@ -3,6 +3,7 @@ import deliveries from "../../../../drizzle/postgres/0001_deliveries.sql" with {
 import notices from "../../../../drizzle/postgres/0002_notices.sql" with { type: "text" };
 import audit from "../../../../drizzle/postgres/0003_audit.sql" with { type: "text" };
 import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "text" };
+import statistics from "../../../../drizzle/postgres/0005_statistics.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -18,6 +19,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0002_notices", sql: notices },
   { name: "0003_audit", sql: audit },
   { name: "0004_search", sql: search },
+  { name: "0005_statistics", sql: statistics },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

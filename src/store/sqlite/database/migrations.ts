@@ -22,6 +22,7 @@ import endpointGenerations from "../../../../drizzle/sqlite/0015_endpoint_genera
 import selfService from "../../../../drizzle/sqlite/0016_self_service.sql" with { type: "text" };
 import notices from "../../../../drizzle/sqlite/0017_notices.sql" with { type: "text" };
 import audit from "../../../../drizzle/sqlite/0018_audit.sql" with { type: "text" };
+import statistics from "../../../../drizzle/sqlite/0019_statistics.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -51,6 +52,7 @@ export const migrations: readonly Migration[] = [
   { name: "0016_self_service", sql: selfService },
   { name: "0017_notices", sql: notices },
   { name: "0018_audit", sql: audit },
+  { name: "0019_statistics", sql: statistics },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

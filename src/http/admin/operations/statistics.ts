@@ -1,0 +1,136 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  allSubjects,
+  quantile,
+  type StatisticPeriod,
+  sumOfAll,
+  type Tally,
+} from "../../../domain/operations/statistics.ts";
+import { about, nullable } from "../../../domain/validation/fields.ts";
+import type { Store } from "../../../store/store.ts";
+import { answer } from "../../answers.ts";
+import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import {
+  DeliveryCounts,
+  DeliveryStep,
+  defaultRange,
+  deliveryStatistics,
+  exampleStatistics,
+  RangeParameter,
+  type StatisticSpan,
+  spanFields,
+  spanOf,
+  steps,
+} from "../../public/application/statistic-fields.ts";
+import { readers } from "../access.ts";
+import { ApplicationIdParameter } from "../application-fields.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+
+const counted = {
+  requests: Type.Integer({ description: "Requests that were answered." }),
+  client_errors: Type.Integer({ description: "Those answered with a 4xx." }),
+  server_errors: Type.Integer({ description: "Those answered with a 5xx." }),
+  p50_ms: nullable(Type.Number(), {
+    description: "Milliseconds to the answer for half of them; null: none.",
+  }),
+  p99_ms: nullable(Type.Number(), { description: "The same for 99 of 100." }),
+};
+
+const RequestStep = Type.Object(
+  { at: about(IsoTimestamp, "When the step began."), ...counted },
+  { $id: "RequestStep", description: "Requests in a step of time.", ...noOtherFields },
+);
+
+const OperationCounts = Type.Object(
+  {
+    listener: Type.String({ description: "`public` or `admin`." }),
+    operation: Type.String({
+      description: "As the document of the listener names it; `other` for paths that are none of it.",
+    }),
+    ...counted,
+  },
+  { $id: "OperationCounts", description: "Requests of one operation.", ...noOtherFields },
+);
+
+const exampleRequests = { requests: 9120, client_errors: 31, server_errors: 0, p50_ms: 0.21, p99_ms: 1.83 };
+
+const Statistics = answer(
+  {
+    ...spanFields,
+    deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
+    totals: DeliveryCounts,
+    requests: Type.Array(RequestStep, {
+      description: "Requests of both listeners, the oldest step first; empty with `application_id`.",
+    }),
+    operations: Type.Array(OperationCounts, {
+      description: "By operation, those with most requests first; empty with `application_id`.",
+    }),
+  },
+  {
+    name: "Statistics",
+    description: "Deliveries and requests over time.",
+    example: {
+      ...exampleStatistics,
+      requests: [{ at: exampleStatistics.from, ...exampleRequests }],
+      operations: [{ listener: "public", operation: "getUser", ...exampleRequests }],
+    },
+  },
+);
+
+/** Get Statistics: deliveries and requests over time. */
+export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): void {
+  app.get(
+    "/admin/v1/statistics",
+    async ({ query: { range = defaultRange, application_id = null } }) => {
+      const span = spanOf(range, now());
+      const [deliveries, requests] = await Promise.all([
+        deliveryStatistics(store, span, application_id),
+        application_id === null ? requestStatistics(store, span) : { requests: [], operations: [] },
+      ]);
+      return { ...span.shown, ...deliveries, ...requests };
+    },
+    {
+      roles: readers,
+      query: Type.Object({ range: RangeParameter, application_id: Type.Optional(ApplicationIdParameter) }),
+      response: { 200: Statistics },
+      detail: {
+        operationId: "getStatistics",
+        tags: ["Operations"],
+        summary: "Get Statistics",
+        description:
+          "What became of deliveries, of all applications or of one, and how many requests came and how long they took, by minute or hour, some ten seconds behind. A crash may leave out the last seconds. Percentiles are as exact as the buckets of a histogram (1, 2, 5, 10, 20, 50 ms …).",
+      },
+    },
+  );
+}
+
+async function requestStatistics(store: Pick<Store, "statistics">, span: StatisticSpan) {
+  const { period, from, to } = span;
+  // Of a week by the day: a hundred operations by the hour would be read for every look.
+  const isLong = span.shown.range === "week";
+  const coarse: StatisticPeriod = isLong ? "day" : period;
+  const kind = "requests";
+  const [all, each] = await Promise.all([
+    store.statistics.read({ kind, subject: allSubjects, period, from, to }),
+    store.statistics.read({ kind, subject: null, period: coarse, from, to }),
+  ]);
+  const operations = [...Map.groupBy(each, ({ subject }) => subject)].map(([subject, rows]) => {
+    const [listener = "", operation = ""] = subject.split(" ");
+    return { listener, operation, ...shownRequests(sumOfAll(rows)) };
+  });
+  return {
+    requests: steps(span, all, (tally, at) => ({ at, ...shownRequests(tally) })),
+    operations: operations.sort((a, b) => b.requests - a.requests),
+  };
+}
+
+function shownRequests(tally: Tally): Omit<Static<typeof RequestStep>, "at"> {
+  const { requests = 0, client_errors = 0, server_errors = 0 } = tally.counts;
+  return {
+    requests,
+    client_errors,
+    server_errors,
+    p50_ms: quantile(tally, 0.5),
+    p99_ms: quantile(tally, 0.99),
+  };
+}

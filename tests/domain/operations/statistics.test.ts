@@ -1,0 +1,60 @@
+import { describe, expect, test } from "bun:test";
+import { quantile, StatisticCounter, sumOf, sumOfAll } from "../../../src/domain/operations/statistics.ts";
+import { minute } from "../../../src/domain/time.ts";
+
+function counterOf(durations: readonly number[]) {
+  const counter = new StatisticCounter(() => 0);
+  for (const ms of durations) counter.count("requests", "public getUser", ["requests"], ms);
+  return counter;
+}
+
+describe("a counter", () => {
+  test("counts for a subject and for all, by minute, until it is taken", () => {
+    let now = 90_000;
+    const counter = new StatisticCounter(() => now);
+    counter.count("deliveries", "a", ["delivered"], 3);
+    counter.count("deliveries", "a", ["failed"], null);
+    now = 2 * minute;
+    counter.count("deliveries", "b", ["delivered"], null);
+    const shown = counter.take().map(({ subject, at, counts }) => [subject, at, counts]);
+    expect(shown).toEqual([
+      ["", minute, { delivered: 1, failed: 1 }],
+      ["a", minute, { delivered: 1, failed: 1 }],
+      ["", 2 * minute, { delivered: 1 }],
+      ["b", 2 * minute, { delivered: 1 }],
+    ]);
+    expect(counter.take()).toEqual([]);
+  });
+
+  test("keeps to some thousand subjects, and counts the others with all", () => {
+    const counter = new StatisticCounter(() => 0);
+    for (let i = 0; i < 5_000; i++) counter.count("deliveries", `app${i}`, ["delivered"], null);
+    const rows = counter.take();
+    expect(rows).toHaveLength(2_000);
+    expect(rows[0]).toMatchObject({ subject: "", counts: { delivered: 5_000 } });
+  });
+});
+
+describe("a quantile", () => {
+  test.each<[string, number[], number, number | null]>([
+    ["is none where nothing was measured", [], 0.5, null],
+    ["is within the bucket of a single value", [3], 0.5, 3.5],
+    ["of equal values is within their bucket", Array(100).fill(15), 0.99, 19.9],
+    ["of which one in a hundred is slow is not that one", [...Array(99).fill(1.5), 900], 0.99, 2],
+    ["above it is that one", [...Array(99).fill(1.5), 900], 0.995, 750],
+    ["is bounded for what no bucket holds", [10 ** 9], 0.99, 300_000],
+  ])("%s", (_, durations, share, expected) => {
+    const [row] = counterOf(durations).take();
+    expect(quantile(row ?? { counts: {}, durations: [] }, share)).toBe(expected);
+  });
+
+  test("of a sum is that of both", () => {
+    const [fast] = counterOf(Array(50).fill(0.3)).take();
+    const [slow] = counterOf(Array(50).fill(40)).take();
+    if (!fast || !slow) throw new Error("nothing was counted");
+    expect(sumOf(fast, slow)).toEqual(sumOf(slow, fast));
+    expect(quantile(sumOfAll([fast, slow]), 0.5)).toBe(0.5);
+    expect(quantile(sumOfAll([fast, slow]), 0.99)).toBeGreaterThan(20);
+    expect(sumOfAll([fast, slow]).counts).toEqual({ requests: 100 });
+  });
+});

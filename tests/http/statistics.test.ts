@@ -1,0 +1,102 @@
+import { expect, test } from "bun:test";
+import { hour, minute } from "../../src/domain/time.ts";
+import { event, publish, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { Clock, json, startServer, testDirectory, testServer } from "../support/server.ts";
+
+interface Counts {
+  delivered: number;
+  retried: number;
+  failed: number;
+  streamed: number;
+  arrival_p50_ms: number | null;
+}
+interface Statistics {
+  from: string;
+  to: string;
+  step_seconds: number;
+  deliveries: (Counts & { at: string })[];
+  totals: Counts;
+  requests: { requests: number; client_errors: number; p99_ms: number | null }[];
+  operations: { listener: string; operation: string; requests: number; client_errors: number }[];
+}
+
+const sum = (steps: readonly Counts[], name: "delivered" | "retried" | "failed") =>
+  steps.reduce((total, step) => total + step[name], 0);
+
+test("what became of deliveries and how many requests came outlives the server, for each application and for all", async () => {
+  const data = testDirectory();
+  const clock = new Clock();
+  const first = await startServer({ data, clock });
+  await first.load("users", users);
+  let status = 204;
+  const receiver = testReceiver(() => new Response(null, { status }));
+  const app = await first.application({ webhook_url: receiver.url });
+  const streaming = await first.application({ delivery: "stream" });
+  const idle = await first.application({ webhook_url: receiver.url });
+  for (const one of [app, streaming]) await subscribe(first, one, ["channel.followed"]);
+  for (const answer of [204, 204, 500, 410]) {
+    status = answer;
+    const before = receiver.received.length;
+    expect((await publish(first, event("channel.followed"))).status).toBe(202);
+    await receiver.arrived(before + 1);
+    await settled(first);
+  }
+  expect((await first.get("/public/v1/users/nobody", app.token)).status).toBe(404);
+  expect((await first.get("/no/such/path")).status).toBe(404);
+  // What is counted is stored every ten seconds, and at the end.
+  await first.app.stop();
+  const server = await testServer({ data, clock });
+  const own = async (token: string, range = "hour") =>
+    (
+      await json<{ data: Statistics }>(
+        await server.get(`/public/v1/application/statistics?range=${range}`, token),
+      )
+    ).data;
+
+  const shown = await own(app.token);
+  expect(shown).toMatchObject({
+    step_seconds: 60,
+    from: new Date(clock.now() - hour + minute).toISOString(),
+    to: new Date(clock.now() + minute).toISOString(),
+  });
+  expect(shown.deliveries).toHaveLength(60);
+  expect(shown.totals).toMatchObject({ delivered: 2, retried: 1, failed: 1, streamed: 0 });
+  expect(shown.totals.arrival_p50_ms).not.toBeNull();
+  expect(shown.deliveries.at(-1)).toMatchObject({ delivered: 2, retried: 1, failed: 1 });
+  for (const name of ["delivered", "retried", "failed"] as const) {
+    expect(sum(shown.deliveries, name)).toBe(shown.totals[name]);
+  }
+  expect((await own(streaming.token)).totals).toMatchObject({ delivered: 0, streamed: 4 });
+  expect((await own(idle.token)).totals).toMatchObject({ delivered: 0, failed: 0, arrival_p50_ms: null });
+  const [day, week] = [await own(app.token, "day"), await own(app.token, "week")];
+  expect([day.deliveries.length, day.step_seconds, day.totals.delivered]).toEqual([24, 3_600, 2]);
+  expect([week.deliveries.length, week.step_seconds, week.totals.delivered]).toEqual([168, 3_600, 2]);
+
+  const all = async (query = "") =>
+    json<Statistics>(await server.admin("GET", `/admin/v1/statistics${query}`));
+  const everything = await all();
+  expect(everything.totals).toMatchObject({ delivered: 2, failed: 1, streamed: 4 });
+  const of = (listener: string, operation: string) =>
+    everything.operations.find((one) => one.listener === listener && one.operation === operation);
+  expect(of("public", "getUser")).toMatchObject({ requests: 1, client_errors: 1 });
+  expect(of("public", "other")).toMatchObject({ requests: 1, client_errors: 1 });
+  expect(of("admin", "publishEvents")).toMatchObject({ requests: 4, client_errors: 0 });
+  expect(everything.requests).toHaveLength(60);
+  expect(everything.requests.at(-1)?.p99_ms).toBeGreaterThan(0);
+  const total = everything.operations.reduce((sum, { requests }) => sum + requests, 0);
+  expect(everything.requests.at(-1)?.requests).toBe(total);
+  const ofWeek = await all("?range=week");
+  expect(ofWeek.operations.reduce((sum, { requests }) => sum + requests, 0)).toBe(total);
+  expect(await all(`?application_id=${app.id}`)).toMatchObject({
+    totals: shown.totals,
+    requests: [],
+    operations: [],
+  });
+
+  // After an hour the minutes are out of sight, and the day still has them.
+  clock.advance(hour + minute);
+  expect((await own(app.token)).totals.delivered).toBe(0);
+  expect((await own(app.token, "day")).totals.delivered).toBe(2);
+});

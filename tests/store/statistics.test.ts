@@ -1,0 +1,53 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { StatisticRow } from "../../src/domain/operations/statistics.ts";
+import { day, hour, minute } from "../../src/domain/time.ts";
+import type { Store } from "../../src/store/store.ts";
+import { stores } from "../support/store.ts";
+
+const row = (subject: string, at: number, delivered: number, durations: number[] = []): StatisticRow => ({
+  kind: "deliveries",
+  subject,
+  at,
+  counts: { delivered },
+  durations,
+});
+
+describe.each(stores)("statistics in $name", ({ empty }) => {
+  let store: Store;
+  beforeEach(async () => {
+    ({ store } = await empty());
+  });
+  const read = (subject: string | null, period: "minute" | "hour" | "day", from = 0, to = 100 * day) =>
+    store.statistics.read({ kind: "deliveries", subject, period, from, to });
+
+  test("add up by minute, hour and day, apart for each subject", async () => {
+    await store.statistics.add([row("", hour, 2, [1, 1]), row("a", hour, 2, [1, 1])]);
+    await store.statistics.add([row("", hour, 3, [0, 0, 3]), row("", hour + minute, 5)]);
+    await store.statistics.add([row("", 3 * hour, 7)]);
+    expect(await read("", "minute")).toEqual([
+      row("", hour, 5, [1, 1, 3]),
+      row("", hour + minute, 5),
+      row("", 3 * hour, 7),
+    ]);
+    expect(await read("", "hour")).toEqual([row("", hour, 10, [1, 1, 3]), row("", 3 * hour, 7)]);
+    expect(await read("", "day")).toEqual([row("", 0, 17, [1, 1, 3])]);
+    expect(await read(null, "minute")).toEqual([row("a", hour, 2, [1, 1])]);
+    expect(await read("", "minute", hour + 1, 3 * hour)).toEqual([row("", hour + minute, 5)]);
+  });
+
+  test("two at once lose nothing", async () => {
+    await Promise.all(
+      Array.from({ length: 20 }, () => store.statistics.add([row("", hour, 1), row("a", hour, 1)])),
+    );
+    expect(await read("", "minute")).toEqual([row("", hour, 20)]);
+    expect(await read("a", "day")).toEqual([row("a", 0, 20)]);
+  });
+
+  test("minutes go after two hours, hours after eight days", async () => {
+    await store.statistics.add([row("", day / 2, 1), row("", 9 * day, 1)]);
+    expect(await store.statistics.prune(9 * day - hour)).toBe(true);
+    expect((await read("", "minute")).map(({ at }) => at)).toEqual([9 * day]);
+    expect((await read("", "hour")).map(({ at }) => at)).toEqual([9 * day]);
+    expect((await read("", "day")).map(({ at }) => at)).toEqual([0, 9 * day]);
+  });
+});

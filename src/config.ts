@@ -4,6 +4,7 @@ import {
   adminKey,
   baseUrl,
   databaseUrl,
+  hexColor,
   hostName,
   hostNames,
   integer,
@@ -11,6 +12,7 @@ import {
   nonEmpty,
   oneOf,
   pageUrl,
+  pictureFile,
   proxyUrl,
   timesToLive,
   webhookSecret,
@@ -56,6 +58,13 @@ export interface Config {
   readonly jwtAudience: string | null;
   /** Whether tokens without a subject belong to the application itself; else they are refused. */
   readonly jwtAppWithoutSub: boolean;
+  /** Whether the public listener serves the portal for developers. */
+  readonly portal: boolean;
+  readonly portalName: string;
+  /** A CSS colour, like `#4353d8`; null for the default. */
+  readonly portalAccent: string | null;
+  /** A picture file; null for the default. */
+  readonly portalLogo: string | null;
   /** Seconds after which an undelivered event expires, by event type; 0 for never. */
   readonly timeToLive: Readonly<Record<string, number>>;
   /** Where notices for the operator are sent to; null: nowhere. */
@@ -208,6 +217,29 @@ export const settings: Settings = {
     default: "false",
     help: "take those without a subject (sub) as tokens of the application itself",
     read: yesOrNo,
+  },
+  portal: {
+    default: "false",
+    help: "serve the portal for developers of applications at /portal of the public listener",
+    read: yesOrNo,
+  },
+  portalName: {
+    value: "NAME",
+    default: "On Air",
+    help: "what the portal calls the platform",
+    read: nonEmpty,
+  },
+  portalAccent: {
+    value: "COLOR",
+    default: null,
+    help: "accent colour of the portal, like #1a73e8",
+    read: hexColor,
+  },
+  portalLogo: {
+    value: "FILE",
+    default: null,
+    help: "logo of the portal: an SVG, PNG, JPEG or WebP file",
+    read: pictureFile,
   },
   timeToLive: {
     value: "TYPE=SECONDS,…",

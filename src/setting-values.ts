@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { trustedProxies } from "./proxies.ts";
 import { readDatabaseUrl } from "./store/postgres/database/connection-url.ts";
 import { proxyOf } from "./webhooks/egress-proxy.ts";
@@ -129,4 +130,19 @@ export function webhookSecret(text: string): string {
   const bytes = Buffer.from(encoded, "base64").length;
   if (bytes >= 24 && bytes <= 64) return text;
   throw new TypeError("must be whsec_ and 24 to 64 bytes in base64");
+}
+
+/** A colour in hexadecimal notation. */
+export function hexColor(text: string): string {
+  if (/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(text)) return text;
+  throw new TypeError("must be a colour in hexadecimal notation, like #1a73e8");
+}
+
+/** The path of a picture. */
+export function pictureFile(text: string): string {
+  if (!/\.(?:svg|png|jpe?g|webp)$/i.test(text)) {
+    throw new TypeError("must be a file that ends in .svg, .png, .jpg or .webp");
+  }
+  if (statSync(text, { throwIfNoEntry: false })?.isFile()) return text;
+  throw new TypeError("must be a file that exists");
 }

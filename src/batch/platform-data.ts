@@ -83,6 +83,8 @@ export function platformData({ store, ranking, now }: PlatformDataOptions) {
     return results;
   };
   return {
+    /** The live order of the categories, to be read. */
+    ranking,
     users: intake<UserInput>("users", async (items, mode) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()), mode);
       ranking.touch();

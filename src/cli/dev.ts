@@ -19,7 +19,7 @@ import {
 import { onSignals, onTermination } from "../signals.ts";
 import { type Command, UsageError } from "./command.ts";
 
-const defaults = { data: ".onair", allowPrivateWebhooks: "true" } as const;
+const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
 const ownOptions = { json: { type: "boolean" }, "no-events": { type: "boolean" } } as const;
 const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 

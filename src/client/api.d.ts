@@ -1865,6 +1865,10 @@ export interface components {
              * @default 1
              */
             version?: number;
+            /** @description The payload, in place of the example of the type. */
+            data?: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };

@@ -74,8 +74,11 @@ export function scopesWithin(names: readonly ScopeName[], allowed: readonly Scop
   return names.filter((name) => allowed.includes(scopeNamed(name)));
 }
 
-/** Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key. */
-type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin"}_`;
+/**
+ * Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key,
+ * session of the console.
+ */
+type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin" | "os"}_`;
 
 /** A new secret: 256 random bits after a prefix that identifies a leaked secret: `onair_at_…`. */
 export function newSecret(prefix: SecretPrefix): string {

@@ -2,6 +2,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Log } from "../../log.ts";
+import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { rateLimiter } from "../rate-limit.ts";
 import { clientAddressOf, clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
@@ -22,6 +23,8 @@ export interface GateOptions {
   readonly operatorKeys: OperatorKeys;
   readonly log: Log;
   readonly now: () => number;
+  /** Those of the console; by default there is none. */
+  readonly sessions?: Pick<OperatorSessions, "keyOf"> | null;
   /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
 }
@@ -34,6 +37,7 @@ export function operatorGate({
   operatorKeys,
   log,
   now,
+  sessions = null,
   wrongKeyLimit = wrongKeysPerMinute,
 }: GateOptions): (requestContext: RequestContext, secret: string | null, allowed: readonly Role[]) => void {
   const limiter = once(() => rateLimiter(now));
@@ -55,10 +59,11 @@ export function operatorGate({
   };
 
   return (requestContext, secret, allowed) => {
-    if (secret === null) {
+    const key =
+      secret === null ? (sessions?.keyOf(requestContext.request) ?? null) : operatorKeys.find(secret);
+    if (key === null && secret === null) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }
-    const key = operatorKeys.find(secret);
     if (key === null) throw refuse(requestContext);
     operatorKeys.used(key);
     requestContext.operatorKey = key;

@@ -1,10 +1,13 @@
 import { adminReference } from "../openapi/admin-reference.ts";
 import { openApiRoutes } from "../openapi/plugin.ts";
+import { consoleRoutes } from "../pages/console.ts";
+import { operatorSessions } from "../pages/operator-sessions.ts";
 import { answerOtherMethods } from "../server.ts";
 import { applicationRoutes } from "./applications.ts";
 import { backupRoutes } from "./backups.ts";
 import { type AdminDeps, adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
+import { catalogueRoute } from "./events/catalogue.ts";
 import { deliveryRoutes } from "./events/deliveries.ts";
 import { endpointRoutes } from "./events/endpoints.ts";
 import { eventTypeRoutes } from "./events/event-types.ts";
@@ -22,6 +25,7 @@ import { statisticRoutes } from "./operations/statistics.ts";
 import { categoryRoutes } from "./platform/categories.ts";
 import { channelRoutes } from "./platform/channels.ts";
 import { livestreamRoutes } from "./platform/livestreams.ts";
+import { lookUpRoutes } from "./platform/look-up.ts";
 import { userRoutes } from "./platform/users.ts";
 import { secretRoutes } from "./secrets.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -29,7 +33,8 @@ import { usageRoutes } from "./usage.ts";
 
 /** All routes of the admin listener. */
 export function adminApp(deps: AdminDeps) {
-  const app = adminListener(deps);
+  const sessions = operatorSessions(deps);
+  const app = adminListener({ ...deps, sessions });
   healthRoutes(app, deps.whyNotReady);
   const traffic = { public: deps.publicTraffic, admin: app.decorator.listenerContext.traffic };
   metricRoutes(app, deps, traffic);
@@ -43,8 +48,10 @@ export function adminApp(deps: AdminDeps) {
   categoryRoutes(app, deps);
   channelRoutes(app, deps);
   livestreamRoutes(app, deps);
+  lookUpRoutes(app, deps);
   eventRoutes(app, deps);
   eventTypeRoutes(app, deps);
+  catalogueRoute(app, deps);
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   subscriptionRoutes(app, deps);
@@ -55,6 +62,7 @@ export function adminApp(deps: AdminDeps) {
   auditRoutes(app, deps);
   settingRoutes(app, deps);
   statisticRoutes(app, deps);
+  consoleRoutes(app, { ...deps, sessions });
   openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});
   return app;

@@ -67,6 +67,12 @@ export class OperatorKeys {
     return found !== null && isInForce(found, this.#options.now()) ? found : null;
   }
 
+  /** The key with this id; null when it was revoked or has expired. */
+  byId(id: string): OperatorKey | null {
+    const found = [this.#environment, ...this.#stored].find((key) => key?.id === id) ?? null;
+    return found !== null && isInForce(found, this.#options.now()) ? found : null;
+  }
+
   /** Records the use of a key, on disk at most once an hour. */
   used(key: OperatorKey): void {
     const { store, now } = this.#options;

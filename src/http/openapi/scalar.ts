@@ -4,6 +4,7 @@ import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser
 };
 import { dependencies } from "../../../package.json";
 import { shared } from "../cached.ts";
+import { acceptsGzip, compress } from "../compression.ts";
 import { openGate } from "../input.ts";
 import { type ExtraHeaders, reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
@@ -113,27 +114,6 @@ export function pageHeaders(publicUrl: string): ExtraHeaders {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
   };
-}
-
-/** Compresses outside the event loop. node:zlib is loaded on demand, to keep it out of the start. */
-function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
-  process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {
-    if (error) reject(error);
-    else resolve(new Uint8Array(compressed));
-  });
-  return promise;
-}
-
-/** Whether a header Accept-Encoding allows gzip (RFC 9110, section 12.5.3). */
-function acceptsGzip(header: string): boolean {
-  return header
-    .toLowerCase()
-    .split(",")
-    .some((part) => {
-      const [coding = "", weight = ""] = part.split(";").map((word) => word.trim());
-      return coding === "gzip" && !/^q=0(\.0*)?$/.test(weight);
-    });
 }
 
 /** Makes a value with its first use. What failed is made anew when it is next asked for. */

@@ -9,6 +9,8 @@ import { revokeRoute } from "../oauth/revoke.ts";
 import { tokenRoute } from "../oauth/token.ts";
 import { openApiRoutes } from "../openapi/plugin.ts";
 import { publicReference } from "../openapi/public-reference.ts";
+import { pageCookie } from "../pages/cookie.ts";
+import { portalRoutes, portalSessionRoutes } from "../pages/portal.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import { streamRoute } from "../stream/route.ts";
@@ -57,10 +59,13 @@ export function publicApp(
   // /oauth/authorize, /.well-known/oauth-authorization-server
   authorizeRoute(open, deps);
   metadataRoute(open, deps);
+  // /portal and what is below it
+  const cookie = deps.portal ? pageCookie("onair_portal") : null;
+  if (cookie) portalRoutes(open, deps, cookie);
   // /openapi.json, /docs
   openApiRoutes(open, publicReference(publicUrl));
 
-  const app = withTokens(open, access);
+  const app = withTokens(open, access, cookie);
   // Tokens with users:read: /public/v1/users/search, …/users/{username}
   userRoutes(app, deps);
   // Tokens with events:subscribe: GET, POST, DELETE /public/v1/events/subscriptions
@@ -82,6 +87,8 @@ export function publicApp(
   noticeRoutes(app, deps, cursors);
   namedSubscriptionRoutes(app, deps, cursors);
   statisticRoutes(app, deps);
+  // GET, DELETE /portal/session
+  if (cookie) portalSessionRoutes(app, deps, cookie);
 
   answerOtherMethods(app, preflight);
   return app;

@@ -12,6 +12,8 @@ import type { OAuthErrorCode } from "../oauth/errors.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import type { PublicErrorCode } from "../openapi/public-errors.ts";
 import { clientScheme, tokenSecurity } from "../openapi/public-reference.ts";
+import type { PageCookie } from "../pages/cookie.ts";
+import type { PageLook } from "../pages/files.ts";
 import type { RequestContext } from "../request-context.ts";
 import { listener } from "../server.ts";
 import { Traffic } from "../traffic.ts";
@@ -32,6 +34,8 @@ export interface PublicDeps {
   readonly allowPrivateWebhooks: boolean;
   /** The platform's login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
+  /** How the portal presents itself; by default there is none. */
+  readonly portal?: PageLook | null;
 }
 
 const exposed = [
@@ -113,9 +117,12 @@ export type PublicListener = ReturnType<typeof publicListener>;
 /**
  * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope.
  * `application: "reads"` or `"changes"` requires one of the application itself, to change something with all of its
- * scopes. The handler gets the `caller`. The token is read only for routes registered after this call.
+ * scopes. The handler gets the `caller`. The token is read only for routes registered after this call; a request
+ * of the portal carries it in its `cookie`.
  */
-export function withTokens(app: PublicListener, access: Access) {
+export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
+  const tokenIn = ({ bearer, headers: { authorization }, request }: GateContext) =>
+    authorization === undefined ? (cookie?.read(request) ?? null) : tokenOf(bearer, authorization);
   return app
     .use(headerBearer())
     .macro("scope", (scope: Scope) => {
@@ -126,9 +133,9 @@ export function withTokens(app: PublicListener, access: Access) {
           describeRoute(route, { security: tokenSecurity(scope) });
         },
         transform: asGate(async (context: GateContext) => {
-          input.begin(context.requestContext);
-          const token = tokenOf(context.bearer, context.headers["authorization"]);
-          context.requestContext.caller = await admit(access, context.requestContext, token, scope);
+          const { requestContext } = context;
+          input.begin(requestContext);
+          requestContext.caller = await admit(access, requestContext, tokenIn(context), scope);
           await input.read(context);
         }),
         resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
@@ -142,14 +149,10 @@ export function withTokens(app: PublicListener, access: Access) {
           describeRoute(route, { security: tokenSecurity() });
         },
         transform: asGate(async (context: GateContext) => {
-          input.begin(context.requestContext);
-          const token = tokenOf(context.bearer, context.headers["authorization"]);
-          context.requestContext.caller = await admitApplication(
-            access,
-            context.requestContext,
-            token,
-            purpose,
-          );
+          const { requestContext } = context;
+          input.begin(requestContext);
+          const token = tokenIn(context);
+          requestContext.caller = await admitApplication(access, requestContext, token, purpose);
           await input.read(context);
         }),
         resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),

@@ -14,6 +14,7 @@ import { authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
 import { Cursors } from "../cursors.ts";
 import { invalidatingStore } from "../invalidating-store.ts";
+import type { PageLook } from "../pages/files.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { type RateLimitState, rateLimiter } from "../rate-limit.ts";
 import { type Listening, listen } from "../server.ts";
@@ -102,6 +103,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     publicKey: () => keys.public,
     publicUrl: () => url,
     loginUrl: config.loginUrl,
+    portal: portalLook(config),
   });
   return {
     ranking,
@@ -120,6 +122,12 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
       await listening?.stop(graceMs);
     },
   };
+}
+
+/** How the portal presents itself; null where it is switched off. */
+function portalLook({ portal, portalName, portalAccent, portalLogo }: Config): PageLook | null {
+  const logo = portalLogo === null ? null : Bun.file(portalLogo);
+  return portal ? { title: portalName, accent: portalAccent, logo } : null;
 }
 
 /** Loads the JWT library only when the platform's tokens are accepted. */

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
+import { checkPayload } from "../../domain/events/catalogue.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
@@ -31,6 +32,11 @@ const TestBody = Type.Object(
     ),
     version: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
+    ),
+    data: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: "The payload, in place of the example of the type.",
+      }),
     ),
   },
   {
@@ -108,16 +114,18 @@ export function testRoute(
   app.post(
     "/public/v1/events/test",
     async ({ body, caller }) => {
-      const { event = defaultEvent, version = 1 } = body ?? {};
+      const { event = defaultEvent, version = 1, data } = body ?? {};
       const type = catalogue.find(event, version);
       if (!type) {
         const field = catalogue.has(event) ? "version" : "event";
         const message = "is not a known one; GET /public/v1/events/types lists them";
         throw invalidFields([{ in: "body", field, message }]);
       }
+      const wrong = data === undefined ? [] : checkPayload(type, data);
+      if (wrong.length > 0) throw invalidFields(wrong);
       const { application_id, broadcaster_user_id } = scopeOf(caller);
       takeTest(access.limiter, application_id, broadcaster_user_id);
-      const made = await engine.test(application_id, { name: event, version, data: type.example });
+      const made = await engine.test(application_id, { name: event, version, data: data ?? type.example });
       return { data: shown(made), message: "OK" };
     },
     {

@@ -50,7 +50,8 @@ function longEnough(query: string): string | null {
   return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
 }
 
-const SearchQuery = Type.Object({
+/** The query of a search, also of operators. */
+export const SearchQuery = Type.Object({
   query: TextParameter({
     trim: true,
     minLength: searchLimits.minQuery,

@@ -1,0 +1,110 @@
+import { signal } from "@preact/signals";
+import createClient from "openapi-fetch";
+import type { paths as PublicPaths } from "../client/api.d.ts";
+import type { paths as AdminPaths } from "./generated/admin.d.ts";
+
+/*
+ * The pages' way to the APIs: the calls and types of the OpenAPI documents, with the session's cookie.
+ */
+
+/** The path of the page from outside, like `/portal`; "" for the root. */
+export const base = document.documentElement.dataset["base"] ?? "";
+/** What stands before the paths of the API. */
+const root = base.slice(0, Math.max(0, base.lastIndexOf("/")));
+
+/** Marks requests of the page; only with it does the cookie count. */
+const pageHeaders = { "onair-page": "1" };
+
+/** Whether the last request reached the server. */
+export const isConnected = signal(true);
+/** Counts up when the server is reached again, so that everything shown is read anew. */
+export const reconnects = signal(0);
+/** Whether the session has ended while the page was open. */
+export const hasExpired = signal(false);
+
+/** A request that was refused, or did not reach the server. */
+export class Fault extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+    readonly status: number,
+    /** The problems of single fields, by their name. */
+    readonly fields: Readonly<Record<string, string>> = {},
+    readonly requestId = "",
+  ) {
+    super(message);
+  }
+}
+
+async function observed(request: Request): Promise<Response> {
+  try {
+    const response = await fetch(request);
+    if (!isConnected.value) {
+      isConnected.value = true;
+      reconnects.value++;
+    }
+    if (response.status === 401 && !request.url.endsWith("/session")) hasExpired.value = true;
+    return response;
+  } catch (error) {
+    if (request.signal.aborted) throw error;
+    isConnected.value = false;
+    throw new Fault("The server cannot be reached.", "unreachable", 0);
+  }
+}
+
+const options = { baseUrl: location.origin + root, headers: pageHeaders, fetch: observed };
+export const admin = createClient<AdminPaths>(options);
+export const api = createClient<PublicPaths>(options);
+
+interface Answered<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** The answer of a call; throws a `Fault` where it was refused. */
+export async function done<T>(call: Promise<Answered<T>>): Promise<T> {
+  const { data, error, response } = await call;
+  if (response.ok) return data as T;
+  throw faultOf(error, response.status);
+}
+
+interface ErrorBody {
+  readonly message?: string;
+  readonly code?: string;
+  readonly request_id?: string;
+  readonly errors?: readonly { readonly field: string; readonly message: string }[];
+}
+
+function faultOf(body: unknown, status: number): Fault {
+  const {
+    message,
+    code,
+    errors = [],
+    request_id,
+  } = (typeof body === "object" && body ? body : {}) as ErrorBody;
+  const fields = Object.fromEntries(errors.map((one) => [one.field, one.message]));
+  return new Fault(
+    message ?? `The server answered ${status}.`,
+    code ?? "unknown",
+    status,
+    fields,
+    request_id,
+  );
+}
+
+/** A request outside of the documented APIs: the page's own session. */
+export async function session<T>(method: string, init: RequestInit = {}): Promise<T> {
+  const headers = { ...pageHeaders, ...init.headers };
+  const response = await observed(
+    new Request(`${location.origin}${base}/session`, { ...init, method, headers }),
+  );
+  const body: unknown = response.status === 204 ? null : await response.json().catch(() => null);
+  if (!response.ok) throw faultOf(body, response.status);
+  return body as T;
+}
+
+/** What was thrown, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,116 @@
+import { render } from "preact";
+import { Route, Router } from "preact-iso";
+import { base } from "./client.ts";
+import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
+import { allDeliveries, DeliverySourceProvider } from "./deliveries/source.ts";
+import { Application } from "./pages/console/application.tsx";
+import { Applications } from "./pages/console/applications.tsx";
+import { Audit } from "./pages/console/audit.tsx";
+import { Backups } from "./pages/console/backups.tsx";
+import { Categories } from "./pages/console/categories.tsx";
+import { Deliveries } from "./pages/console/deliveries.tsx";
+import { EventTypes } from "./pages/console/event-types.tsx";
+import { Keys } from "./pages/console/keys.tsx";
+import { type Operator, OperatorProvider } from "./pages/console/operator.tsx";
+import { Overview } from "./pages/console/overview.tsx";
+import { Publish } from "./pages/console/publish.tsx";
+import { searchEverything } from "./pages/console/search.ts";
+import { Settings } from "./pages/console/settings.tsx";
+import { Subscriptions } from "./pages/console/subscriptions.tsx";
+import { User } from "./pages/console/user.tsx";
+import { Users } from "./pages/console/users.tsx";
+import { Nothing } from "./pages/nothing.tsx";
+import { type NavGroup, Shell } from "./parts/shell.tsx";
+import type { ConsoleSession } from "./session.ts";
+import { SignedIn } from "./signed-in.tsx";
+
+type Role = ConsoleSession["key"]["role"];
+
+/** The pages by who may see them. A publisher has the platform's data and events, and nothing else. */
+function groupsFor(role: Role): readonly NavGroup[] {
+  const isPublisher = role === "publisher";
+  const data: NavGroup = {
+    title: "Platform",
+    items: [
+      { path: "/users", text: "Users", icon: "users" },
+      { path: "/categories", text: "Categories", icon: "categories" },
+      { path: "/event-types", text: "Event types", icon: "types" },
+      ...(role === "reader" ? [] : [{ path: "/publish", text: "Publish an event", icon: "send" } as const]),
+    ],
+  };
+  if (isPublisher) return [data];
+  return [
+    {
+      title: "",
+      items: [
+        { path: "", text: "Overview", icon: "overview" },
+        { path: "/applications", text: "Applications", icon: "apps" },
+        { path: "/deliveries", text: "Deliveries", icon: "inbox" },
+        { path: "/subscriptions", text: "Subscriptions", icon: "subscriptions" },
+      ],
+    },
+    data,
+    {
+      title: "Server",
+      items: [
+        { path: "/backups", text: "Backups", icon: "backup" },
+        { path: "/keys", text: "Keys", icon: "key" },
+        { path: "/audit", text: "Audit", icon: "audit" },
+        { path: "/settings", text: "Settings", icon: "settings" },
+      ],
+    },
+  ];
+}
+
+function Console() {
+  return (
+    <SignedIn<ConsoleSession>
+      kind="Console"
+      intro="With an operator key. The first start of the server showed one; onair admin-key makes more."
+      fields={[{ name: "key", label: "Operator key", isSecret: true }]}
+      begin={({ key = "" }) => ({ headers: { authorization: `Bearer ${key}` } })}
+    >
+      {({ key, version, public_url }, signOut) => {
+        const operator: Operator = {
+          role: key.role,
+          canChange: key.role === "operator",
+          publicUrl: public_url,
+        };
+        return (
+          <Shell
+            kind="Console"
+            groups={groupsFor(key.role)}
+            who={{ name: key.name, about: `${key.role} · On Air ${version}` }}
+            search={(text) => searchEverything(text, key.role)}
+            onSignOut={signOut}
+          >
+            <OperatorProvider value={operator}>
+              <DeliverySourceProvider value={allDeliveries(operator.canChange)}>
+                <Router>
+                  <Route path={base} component={key.role === "publisher" ? Users : Overview} />
+                  <Route path={`${base}/applications`} component={Applications} />
+                  <Route path={`${base}/applications/:id`} component={Application} />
+                  <Route path={`${base}/deliveries`} component={Deliveries} />
+                  <Route path={`${base}/deliveries/:id`} component={Delivery} />
+                  <Route path={`${base}/users`} component={Users} />
+                  <Route path={`${base}/users/:id`} component={User} />
+                  <Route path={`${base}/categories`} component={Categories} />
+                  <Route path={`${base}/event-types`} component={EventTypes} />
+                  <Route path={`${base}/publish`} component={Publish} />
+                  <Route path={`${base}/backups`} component={Backups} />
+                  <Route path={`${base}/keys`} component={Keys} />
+                  <Route path={`${base}/audit`} component={Audit} />
+                  <Route path={`${base}/settings`} component={Settings} />
+                  <Route path={`${base}/subscriptions`} component={Subscriptions} />
+                  <Route default component={Nothing} />
+                </Router>
+              </DeliverySourceProvider>
+            </OperatorProvider>
+          </Shell>
+        );
+      }}
+    </SignedIn>
+  );
+}
+
+render(<Console />, document.getElementById("app") ?? document.body);

@@ -1,0 +1,212 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLoad } from "../load.ts";
+import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
+import { Check, Field, Select } from "../parts/form.tsx";
+import { type Column, ListState, More, Table } from "../parts/table.tsx";
+import { duration, Time } from "../parts/time.tsx";
+import { to, useQuery } from "../places.ts";
+import { ReplayDialog } from "./replay.tsx";
+import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
+
+const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
+const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
+const pageSize = 50;
+const tailEveryMs = 2_000;
+/** The live tail keeps this many rows. */
+const tailRows = 200;
+
+/** What came of the last attempt, in a few words. */
+export function lastAnswer({ attempts }: Pick<Delivery, "attempts">): string {
+  const last = attempts.at(-1);
+  if (!last) return "not tried yet";
+  return last.status === null ? last.outcome : `${last.status} in ${duration(last.duration_ms)}`;
+}
+
+const columns: readonly Column<Delivery>[] = [
+  { name: "State", show: ({ status }) => <Status word={status} /> },
+  {
+    name: "Event",
+    show: ({ id, type }) => (
+      <a class="cell" href={to(`/deliveries/${id}`)}>
+        {type}
+      </a>
+    ),
+  },
+  { name: "Delivery", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
+  { name: "Last answer", hide: "narrow", show: (one) => <span class="cell">{lastAnswer(one)}</span> },
+  { name: "Attempts", hide: "narrow", isNumber: true, show: ({ attempts }) => attempts.length },
+  { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+];
+
+/** The query of the API for the filters in the address. */
+function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
+  const { status, type, subscription_id, application_id, since, after, before } = filters;
+  const minutes = since && since in times ? times[since as keyof typeof times] : null;
+  const from = minutes === null ? after : new Date(Date.now() - minutes * 60_000).toISOString();
+  const known = statuses.find((one) => one === status);
+  return {
+    limit: pageSize,
+    ...(known && { status: known }),
+    ...(type && { type }),
+    ...(subscription_id && { subscription_id }),
+    ...(application_id && { application_id }),
+    ...(from && { after: from }),
+    ...(before && { before }),
+  };
+}
+
+export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesProps) {
+  const source = useDeliveries();
+  const [filters, setFilters] = useQuery();
+  const [isReplaying, setReplaying] = useState(false);
+  const isLive = filters["live"] === "1";
+  const { rows, loaded, hasMore, loadMore, isMore, isFresh } = useDeliveryRows(filters, isLive);
+  const isFiltered = Object.keys(filters).some((name) => name !== "live");
+  return (
+    <>
+      <Head
+        title="Deliveries"
+        actions={
+          source.canSend && (
+            <Button icon="reload" onClick={() => setReplaying(true)}>
+              Replay a range
+            </Button>
+          )
+        }
+      >
+        Every event that was sent or is to be sent{source.isOfAll && ", of all applications"}, the newest
+        first.
+      </Head>
+      <div class="filters">
+        <Select
+          label="State"
+          value={filters["status"] ?? ""}
+          options={[["", "Any"], ...statuses.map((one) => [one, one] as const)]}
+          onChange={(status) => setFilters({ status })}
+        />
+        <Select
+          label="Published"
+          value={filters["since"] ?? (filters["after"] ? "range" : "")}
+          options={[
+            ["", "Any time"],
+            ["15m", "Last 15 minutes"],
+            ["1h", "Last hour"],
+            ["24h", "Last 24 hours"],
+            ["7d", "Last 7 days"],
+            ...(filters["after"] ? [["range", "As in the address"] as const] : []),
+          ]}
+          onChange={(since) => setFilters({ since, after: null, before: null })}
+        />
+        <Field
+          label="Event type"
+          placeholder="Any"
+          value={filters["type"] ?? ""}
+          list={types}
+          onInput={(type) => setFilters({ type })}
+        />
+        {source.isOfAll && (
+          <Field
+            label="Application"
+            placeholder="Id of one"
+            value={filters["application_id"] ?? ""}
+            onInput={(application_id) => setFilters({ application_id })}
+          />
+        )}
+        <Field
+          label="Subscription"
+          placeholder="Id of one"
+          value={filters["subscription_id"] ?? ""}
+          onInput={(subscription_id) => setFilters({ subscription_id })}
+        />
+      </div>
+      <Card
+        isFlush
+        title={
+          <Check label="Live" checked={isLive} onChange={(live) => setFilters({ live: live ? "1" : null })} />
+        }
+        actions={
+          isFiltered && (
+            <Button
+              isSmall
+              kind="quiet"
+              icon="close"
+              onClick={() => setFilters(Object.fromEntries(Object.keys(filters).map((name) => [name, null])))}
+            >
+              Clear filters
+            </Button>
+          )
+        }
+      >
+        {loaded.data !== null && <FaultNotice fault={loaded.fault} />}
+        <ListState
+          of={loaded}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title={isFiltered ? "No delivery fits these filters" : "Nothing was sent yet"}>
+              <p>
+                {isFiltered
+                  ? "Take one of them away, or choose a longer time."
+                  : "A delivery appears here as soon as an event of a subscription happens."}
+              </p>
+            </Empty>
+          }
+        >
+          <Table
+            label="Deliveries"
+            columns={more.length > 0 ? [...columns.slice(0, 2), ...more, ...columns.slice(3)] : columns}
+            rows={rows}
+            keyOf={({ id }) => id}
+            linkOf={({ id }) => to(`/deliveries/${id}`)}
+            isFresh={isFresh}
+          />
+        </ListState>
+        <More hasMore={hasMore && !isLive} isBusy={isMore} onMore={loadMore} />
+      </Card>
+      {isReplaying && <ReplayDialog filters={queryOf(filters)} onClose={() => setReplaying(false)} />}
+    </>
+  );
+}
+
+interface DeliveriesProps {
+  /** Names of event types to offer. */
+  readonly types?: readonly string[];
+  /** Columns in place of the delivery's id. */
+  readonly columns?: readonly Column<Delivery>[];
+}
+
+/** The rows for the filters: the first page, read anew while it is live, and the pages that were asked for. */
+function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: boolean) {
+  const source = useDeliveries();
+  const loaded = useLoad(
+    (signal) => source.list(queryOf(filters), signal),
+    [filters],
+    isLive ? tailEveryMs : null,
+  );
+  const [rest, setRest] = useState<{ rows: readonly Delivery[]; cursor: string } | null>(null);
+  const [isMore, setMore] = useState(false);
+  const seen = useRef<{ key: string; ids: Set<string> } | null>(null);
+  const key = JSON.stringify(filters);
+  useEffect(() => setRest(null), [key]);
+  const first: readonly Delivery[] = loaded.data?.data ?? [];
+  const kept = useRef<readonly Delivery[]>([]);
+  const ids = new Set(first.map(({ id }) => id));
+  const before = isLive && seen.current?.key === key ? kept.current.filter(({ id }) => !ids.has(id)) : [];
+  const rows = isLive ? [...first, ...before].slice(0, tailRows) : [...first, ...(rest?.rows ?? [])];
+  kept.current = rows;
+  const known = seen.current?.key === key ? seen.current.ids : null;
+  useEffect(() => {
+    if (loaded.data) seen.current = { key, ids: new Set(kept.current.map(({ id }) => id)) };
+  }, [loaded.data, key]);
+  const cursor = rest?.cursor ?? loaded.data?.pagination.cursor ?? "";
+  const loadMore = async () => {
+    setMore(true);
+    try {
+      const page = await source.list({ ...queryOf(filters), cursor }, new AbortController().signal);
+      setRest({ rows: [...(rest?.rows ?? []), ...page.data], cursor: page.pagination.cursor });
+    } finally {
+      setMore(false);
+    }
+  };
+  const isFresh = ({ id }: Delivery) => known !== null && !known.has(id);
+  return { rows, loaded, hasMore: cursor !== "", loadMore, isMore, isFresh: isLive ? isFresh : () => false };
+}

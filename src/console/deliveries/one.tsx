@@ -1,0 +1,203 @@
+import { useRoute } from "preact-iso";
+import { useAction, useLoad } from "../load.ts";
+import { Button, Card, Facts, FaultNotice, Head, Notice, Status, toast, Value } from "../parts/basics.tsx";
+import { Code } from "../parts/code.tsx";
+import { duration, fullTime, Time } from "../parts/time.tsx";
+import { to } from "../places.ts";
+import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
+
+/** While it is pending it is read anew. */
+const pendingEveryMs = 1_500;
+
+/** One delivery: what became of it, each attempt, what was sent and what came back. */
+export function DeliveryPage() {
+  const source = useDeliveries();
+  const id = useRoute().params["id"] ?? "";
+  const loaded = useLoad((signal) => source.one(id, signal), [id], pendingEveryMs);
+  const retry = useAction(async () => {
+    await source.retry(id);
+    toast("It is sent again now.");
+    loaded.reload();
+  });
+  const delivery = loaded.data;
+  return (
+    <>
+      <Head
+        crumb={{ href: to("/deliveries"), text: "Deliveries" }}
+        title={delivery?.type ?? "Delivery"}
+        actions={
+          delivery &&
+          source.canSend && (
+            <Button kind="primary" icon="reload" isBusy={retry.isBusy} onClick={() => retry.run()}>
+              Send again
+            </Button>
+          )
+        }
+      />
+      {!delivery && <FaultNotice fault={loaded.fault} retry={loaded.reload} />}
+      <FaultNotice fault={retry.fault} />
+      {delivery && <Sentence delivery={delivery} />}
+      {delivery && (
+        <div class="columns">
+          <div class="stack wide">
+            <Attempts attempts={delivery.attempts} />
+            <Card title="Request">
+              {delivery.request ? (
+                <Request request={delivery.request} />
+              ) : (
+                <p class="muted">Nothing was sent yet.</p>
+              )}
+            </Card>
+          </div>
+          <Card title="About it">
+            <Facts
+              rows={[
+                ["State", <Status word={delivery.status} key="state" />],
+                ["Delivery", <Value text={delivery.id} key="id" />],
+                delivery.app_id
+                  ? [
+                      "Application",
+                      <a href={to(`/applications/${delivery.app_id}`)} key="app">
+                        <code>{delivery.app_id}</code>
+                      </a>,
+                    ]
+                  : null,
+                ["Event", <Value text={delivery.event_id} key="event" />],
+                ["Type", `${delivery.type}, version ${delivery.version}`],
+                [
+                  "Subscription",
+                  <a
+                    href={to("/deliveries", { subscription_id: delivery.subscription_id })}
+                    key="subscription"
+                  >
+                    <code>{delivery.subscription_id}</code>
+                  </a>,
+                ],
+                ["Sequence", String(delivery.sequence)],
+                ["Published", <Time at={delivery.created_at} key="at" />],
+                delivery.expires_at ? ["Expires", <Time at={delivery.expires_at} key="expires" />] : null,
+                delivery.finished_at ? ["Finished", <Time at={delivery.finished_at} key="finished" />] : null,
+              ]}
+            />
+          </Card>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Sentence({ delivery: { status, attempts, next_attempt_at } }: { delivery: SentDelivery }) {
+  const last = attempts.at(-1);
+  if (status === "delivered") {
+    const times = attempts.length === 1 ? "the first attempt" : `attempt ${attempts.length}`;
+    return <Notice tone="ok" title={`It arrived with ${times}.`} />;
+  }
+  const reason = last?.error ?? "";
+  if (status === "pending") {
+    return (
+      <Notice tone={last ? "warn" : ""} title={last ? "It has not arrived yet." : "It is about to be sent."}>
+        {reason && <p>{reason}</p>}
+        {next_attempt_at && (
+          <p>
+            The next attempt is <Time at={next_attempt_at} />. You need not wait for it: mend the receiver and
+            send it again.
+          </p>
+        )}
+      </Notice>
+    );
+  }
+  const titles = {
+    failed: "It failed, and is not tried again by itself.",
+    expired: "It expired before it could be delivered.",
+    canceled: "It was canceled: its subscription or webhook URL is gone, or the application is disabled.",
+  };
+  return (
+    <Notice tone={status === "canceled" ? "" : "bad"} title={titles[status]}>
+      {reason && <p>{reason}</p>}
+      {status !== "canceled" && <p>Mend the receiver, then send it again.</p>}
+    </Notice>
+  );
+}
+
+function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+  return (
+    <Card title={attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}>
+      {attempts.length === 0 && <p class="muted">None yet.</p>}
+      <ol class="timeline">
+        {attempts.map((attempt, i) => (
+          <li key={attempt.at} class={attempt.outcome === "ok" ? "ok" : "bad"}>
+            <AttemptStory attempt={attempt} isLast={i === attempts.length - 1} />
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+function AttemptStory({ attempt, isLast }: { attempt: Attempt; isLast: boolean }) {
+  const { at, outcome, status, duration_ms, error, response } = attempt;
+  return (
+    <div class="stack tight">
+      <div class="row wrap between">
+        <strong>{status === null ? outcome : `Answer ${status}`}</strong>
+        <small class="muted" title={fullTime(at)}>
+          <Time at={at} /> · {duration(duration_ms)}
+        </small>
+      </div>
+      {error && <p class="bad">{error}</p>}
+      <Stages timings={attempt.timings} totalMs={duration_ms} />
+      {response !== "" && isLast && (
+        <Code text={response} isJson={/^\s*[[{]/.test(response)} label="Answer" />
+      )}
+      {response !== "" && !isLast && <code class="muted cell long">{response}</code>}
+    </div>
+  );
+}
+
+/** How long each stage of a request took, as a bar. The times of the API are those of the stages alone. */
+export function Stages({ timings, totalMs }: { timings: Attempt["timings"]; totalMs: number }) {
+  const { dns_ms, connect_ms, tls_ms, first_byte_ms } = timings;
+  const stages = [
+    ["DNS", dns_ms, "dns"],
+    ["connect", connect_ms, "connect"],
+    ["TLS", tls_ms, "tls"],
+    ["first byte", first_byte_ms, "wait"],
+  ] as const;
+  const reached = stages.filter(([, ms]) => ms !== null);
+  if (reached.length === 0) return null;
+  const sum = reached.reduce((total, [, ms]) => total + (ms ?? 0), 0);
+  const whole = Math.max(totalMs, sum, 0.1);
+  return (
+    <div class="stack tight">
+      <div class="stages" aria-hidden="true">
+        {reached.map(([name, ms, kind]) => (
+          <i key={name} class={`stage-${kind}`} style={{ width: `${((ms ?? 0) / whole) * 100}%` }} />
+        ))}
+      </div>
+      <div class="legend">
+        {reached.map(([name, ms, kind]) => (
+          <span key={name}>
+            <i class={`stage-${kind}`} /> {name} {duration(ms ?? 0)}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** What was sent: the headers, and the body as text. */
+export function Request({ request }: { request: { headers: Record<string, string>; body: string | null } }) {
+  const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
+  return (
+    <div class="stack tight">
+      <h3>Headers</h3>
+      <Code text={headers.join("\n")} label="Request headers" />
+      <h3>Body</h3>
+      {request.body === null ? (
+        <p class="muted">It is no longer kept.</p>
+      ) : (
+        <Code text={request.body} isJson label="Request body" />
+      )}
+    </div>
+  );
+}

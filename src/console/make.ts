@@ -1,0 +1,51 @@
+import { join } from "node:path";
+
+/** The files of the pages by name, as a browser gets them. Each name holds the hash of the content. */
+export interface PageFiles {
+  readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
+  /** What a page begins with: the script of each, and what all share. */
+  readonly entries: Readonly<Record<PageName | "style" | "font" | "icon", string>>;
+}
+
+/** The pages that are applications of their own. */
+export type PageName = "console" | "portal";
+
+const here = import.meta.dir;
+const scripts = ["console", "portal"] as const;
+const fontFile = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
+/** What the style sheet calls the font, which the bundler would write into it. */
+const fontUrl = "inter.woff2";
+
+/** Bundles the pages for browsers. Throws when they do not compile. */
+export async function makePages(): Promise<PageFiles> {
+  const options = { root: here, target: "browser", minify: true } as const;
+  const { outputs } = await Bun.build({
+    ...options,
+    entrypoints: scripts.map((name) => join(here, `${name}.tsx`)),
+    splitting: true,
+    naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]" },
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  const files: Record<string, Uint8Array<ArrayBuffer>> = {};
+  for (const output of outputs) files[nameOf(output.path)] = new Uint8Array(await output.arrayBuffer());
+  const script = (page: PageName) => {
+    const found = Object.keys(files).find((file) => new RegExp(`^${page}-[a-z0-9]+\\.js$`).test(file));
+    if (found === undefined) throw new Error(`The bundle has no script of ${page}`);
+    return found;
+  };
+  const keep = (name: string, extension: string, bytes: Uint8Array<ArrayBuffer>) => {
+    const file = `${name}-${Bun.hash(bytes).toString(36)}.${extension}`;
+    files[file] = bytes;
+    return file;
+  };
+  const font = keep("inter", "woff2", await Bun.file(Bun.resolveSync(fontFile, here)).bytes());
+  const icon = keep("icon", "svg", await Bun.file(join(here, "style/icon.svg")).bytes());
+  const entrypoints = [join(here, "style/style.css")];
+  const [css] = (await Bun.build({ ...options, entrypoints, external: [fontUrl] })).outputs;
+  if (css === undefined) throw new Error("The bundle has no style sheet");
+  const style = keep("style", "css", new TextEncoder().encode((await css.text()).replaceAll(fontUrl, font)));
+  const entries = { console: script("console"), portal: script("portal") };
+  return { files, entries: { ...entries, style, font, icon } };
+}
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);

@@ -1,0 +1,308 @@
+import { useState } from "preact/hooks";
+import { useLocation, useRoute } from "preact-iso";
+import { admin, done } from "../../client.ts";
+import { lastAnswer } from "../../deliveries/list.tsx";
+import { useDeliveries } from "../../deliveries/source.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { useAction, useLoad } from "../../load.ts";
+import {
+  Button,
+  Card,
+  Empty,
+  Facts,
+  FaultNotice,
+  Head,
+  LinkButton,
+  Notice,
+  number,
+  Status,
+  toast,
+  Value,
+} from "../../parts/basics.tsx";
+import { Confirm } from "../../parts/form.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { to } from "../../places.ts";
+import { ApplicationActions } from "./application-actions.tsx";
+import { ApplicationSettings } from "./application-settings.tsx";
+import { useOperator } from "./operator.tsx";
+
+type Application = components["schemas"]["Application"];
+type Endpoint = components["schemas"]["Endpoint"];
+
+const everyMs = 5_000;
+
+/** One application: the state of its endpoint, its settings, its secrets and tokens, and what was sent to it. */
+export function Application() {
+  const { canChange } = useOperator();
+  const id = useRoute().params["id"] ?? "";
+  const path = { params: { path: { id } } };
+  const loaded = useLoad(
+    (signal) => done(admin.GET("/admin/v1/applications/{id}", { ...path, signal })),
+    [id],
+    everyMs,
+  );
+  const endpoint = useLoad(
+    (signal) => done(admin.GET("/admin/v1/applications/{id}/endpoint", { ...path, signal })),
+    [id],
+    everyMs,
+  );
+  const application = loaded.data;
+  const reload = () => {
+    loaded.reload();
+    endpoint.reload();
+  };
+  return (
+    <>
+      <Head
+        crumb={{ href: to("/applications"), text: "Applications" }}
+        title={application?.name ?? "Application"}
+        actions={
+          application && (
+            <LinkButton href={to("/deliveries", { application_id: id })}>Its deliveries</LinkButton>
+          )
+        }
+      />
+      {!application && <FaultNotice fault={loaded.fault} retry={loaded.reload} />}
+      {application && (
+        <>
+          <EndpointNotice application={application} endpoint={endpoint.data} onChange={reload} />
+          <div class="columns">
+            <div class="stack wide">
+              <Latest id={id} />
+              <ApplicationActions application={application} />
+              {canChange && <Danger application={application} onChange={reload} />}
+            </div>
+            <div class="stack wide">
+              {canChange ? (
+                <ApplicationSettings
+                  key={application.updated_at}
+                  application={application}
+                  onSaved={reload}
+                />
+              ) : (
+                <ReadOnly application={application} />
+              )}
+            </div>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function EndpointNotice({
+  application: { id, webhook_url, delivery, disabled },
+  endpoint,
+  onChange,
+}: {
+  application: Application;
+  endpoint: Endpoint | null;
+  onChange: () => void;
+}) {
+  const { canChange } = useOperator();
+  const enable = useAction(async () => {
+    await done(admin.POST("/admin/v1/applications/{id}/endpoint/enable", { params: { path: { id } } }));
+    toast("The endpoint is enabled. What waits is sent now.");
+    onChange();
+  });
+  if (disabled)
+    return (
+      <Notice
+        tone="bad"
+        title="The application is disabled: its tokens are refused, and nothing is sent to it."
+      />
+    );
+  if (delivery === "stream")
+    return <Notice title="It reads its events from the stream. Nothing is sent to a webhook." />;
+  if (webhook_url === null)
+    return <Notice tone="warn" title="It has no webhook URL: nothing can be sent to it." />;
+  const status = endpoint?.status ?? "enabled";
+  if (status === "enabled") {
+    return (
+      <Notice tone="ok" title="The endpoint takes what is sent to it.">
+        {endpoint?.last_success_at && (
+          <p class="muted">
+            Last success <Time at={endpoint.last_success_at} />
+          </p>
+        )}
+      </Notice>
+    );
+  }
+  const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" };
+  const why = endpoint?.disabled_reason ? reasons[endpoint.disabled_reason] : "";
+  return (
+    <Notice
+      tone={status === "disabled" ? "bad" : "warn"}
+      title={
+        status === "disabled"
+          ? `The endpoint is disabled: ${why}.`
+          : `The endpoint is failing: ${number(endpoint?.failures ?? 0)} attempts in a row.`
+      }
+    >
+      {endpoint?.last_failure && (
+        <p>
+          {endpoint.last_failure.error ?? `Answer ${endpoint.last_failure.status}`}{" "}
+          <span class="muted">
+            (<Time at={endpoint.last_failure.at} />)
+          </span>
+        </p>
+      )}
+      <FaultNotice fault={enable.fault} />
+      <div class="row wrap">
+        {canChange && (
+          <Button isSmall kind="primary" isBusy={enable.isBusy} onClick={() => enable.run()}>
+            {status === "disabled" ? "Enable the endpoint" : "Try everything again now"}
+          </Button>
+        )}
+        <LinkButton href={to("/deliveries", { application_id: id, status: "failed" })}>
+          See what failed
+        </LinkButton>
+      </div>
+    </Notice>
+  );
+}
+
+function Latest({ id }: { id: string }) {
+  const source = useDeliveries();
+  const { data, fault } = useLoad(
+    (signal) => source.list({ application_id: id, limit: 8 }, signal),
+    [id],
+    everyMs,
+  );
+  return (
+    <Card
+      isFlush
+      title="Latest deliveries"
+      actions={<a href={to("/deliveries", { application_id: id, live: "1" })}>Watch live</a>}
+    >
+      <FaultNotice fault={data ? null : fault} />
+      {data && data.data.length === 0 && (
+        <Empty title="Nothing was sent yet">
+          <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
+        </Empty>
+      )}
+      {data && data.data.length > 0 && (
+        <Table
+          label="Latest deliveries"
+          rows={data.data}
+          keyOf={(one) => one.id}
+          linkOf={(one) => to(`/deliveries/${one.id}`)}
+          columns={[
+            { name: "State", show: ({ status }) => <Status word={status} /> },
+            {
+              name: "Event",
+              show: (one) => (
+                <a class="cell" href={to(`/deliveries/${one.id}`)}>
+                  {one.type}
+                </a>
+              ),
+            },
+            { name: "Last answer", hide: "narrow", show: lastAnswer },
+            { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function ReadOnly({ application }: { application: Application }) {
+  const limit = (value: number | null) =>
+    value === null ? "the server's default" : value === 0 ? "no limit" : number(value);
+  return (
+    <Card title="Settings">
+      <Facts
+        rows={[
+          ["Client id", <Value text={application.client_id} key="id" />],
+          ["Webhook URL", application.webhook_url ?? "none"],
+          ["Gets events by", application.delivery],
+          ["Scopes", application.scopes.join(", ")],
+          ["Requests a minute", limit(application.rate_limit)],
+          ["Subscriptions", limit(application.subscription_limit)],
+          ["Locked", application.locked.join(", ") || "nothing"],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** What interrupts an application, or cannot be undone. */
+function Danger({
+  application: { id, name, disabled },
+  onChange,
+}: {
+  application: Application;
+  onChange: () => void;
+}) {
+  const { route } = useLocation();
+  const [asked, setAsked] = useState<"disable" | "delete" | null>(null);
+  const path = { params: { path: { id } } };
+  const set = async (value: boolean) => {
+    await done(admin.PATCH("/admin/v1/applications/{id}", { ...path, body: { disabled: value } }));
+    onChange();
+  };
+  const disable = useAction(async () => {
+    await set(true);
+    setAsked(null);
+    toast(`${name} is disabled.`, () => set(false));
+  });
+  const enable = useAction(async () => {
+    await set(false);
+    toast(`${name} may work again.`);
+  });
+  const remove = useAction(async () => {
+    await done(admin.DELETE("/admin/v1/applications/{id}", path));
+    toast(`${name} is deleted.`);
+    route(to("/applications"));
+  });
+  return (
+    <Card title="Interrupt or end it">
+      <div class="row wrap">
+        {disabled ? (
+          <Button isBusy={enable.isBusy} onClick={() => enable.run()}>
+            Let it work again
+          </Button>
+        ) : (
+          <Button kind="danger" onClick={() => setAsked("disable")}>
+            Disable
+          </Button>
+        )}
+        <Button kind="danger" onClick={() => setAsked("delete")}>
+          Delete
+        </Button>
+      </div>
+      <FaultNotice fault={enable.fault} />
+      {asked === "disable" && (
+        <Confirm
+          title={`Disable ${name}?`}
+          verb="Disable"
+          isBusy={disable.isBusy}
+          fault={disable.fault}
+          onConfirm={() => disable.run()}
+          onClose={() => setAsked(null)}
+        >
+          <p>
+            Its tokens and secrets are refused at once. What waits to be sent to it is canceled, and that
+            cannot be undone; the rest can.
+          </p>
+        </Confirm>
+      )}
+      {asked === "delete" && (
+        <Confirm
+          title={`Delete ${name}?`}
+          verb="Delete it for good"
+          isBusy={remove.isBusy}
+          fault={remove.fault}
+          onConfirm={() => remove.run()}
+          onClose={() => setAsked(null)}
+        >
+          <p>
+            The application, its tokens and its subscriptions go, and what waits to be sent is canceled. This
+            cannot be undone. Disabling can.
+          </p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,212 @@
+import { useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { admin, done } from "../../client.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { useAction, useLoad } from "../../load.ts";
+import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../../parts/basics.tsx";
+import { Dialog, Field, Form, Select } from "../../parts/form.tsx";
+import { SecretDialog } from "../../parts/secret.tsx";
+import { ListState, More, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { to, useQuery } from "../../places.ts";
+import { applicationsNow, endpointsNow } from "./names.ts";
+import { useOperator } from "./operator.tsx";
+
+type Application = components["schemas"]["Application"];
+
+const shownAtFirst = 100;
+const everyMs = 10_000;
+
+export function Applications() {
+  const { canChange } = useOperator();
+  const [query, setQuery] = useQuery();
+  const [shown, setShown] = useState(shownAtFirst);
+  const [isCreating, setCreating] = useState(false);
+  const loaded = useLoad(
+    async (signal) => {
+      const [applications, endpoints] = await Promise.all([applicationsNow(signal), endpointsNow(signal)]);
+      return { applications, endpoints };
+    },
+    [],
+    everyMs,
+  );
+  const stateOf = ({ id, disabled, webhook_url, delivery }: Application) => {
+    if (disabled) return "disabled by operator";
+    if (delivery === "stream") return "stream only";
+    if (webhook_url === null) return "no webhook";
+    return loaded.data?.endpoints.get(id)?.status ?? "enabled";
+  };
+  const wanted = (query["find"] ?? "").toLowerCase();
+  const state = query["state"] ?? "";
+  const rows = (loaded.data?.applications ?? []).filter(
+    (one) =>
+      [one.name, one.id, one.webhook_url ?? ""].some((text) => text.toLowerCase().includes(wanted)) &&
+      (state === "" || stateOf(one) === state),
+  );
+  const isFiltered = wanted !== "" || state !== "";
+  return (
+    <>
+      <Head
+        title="Applications"
+        actions={
+          canChange && (
+            <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+              New application
+            </Button>
+          )
+        }
+      >
+        Programs of third parties: what they may do, and whether their webhooks take what is sent.
+      </Head>
+      <div class="filters">
+        <Field
+          isWide
+          label="Find"
+          placeholder="Name, id or webhook URL"
+          value={query["find"] ?? ""}
+          onInput={(find) => setQuery({ find })}
+        />
+        <Select
+          label="State"
+          value={state}
+          options={[
+            ["", "Any"],
+            ["enabled", "enabled"],
+            ["failing", "failing"],
+            ["disabled", "disabled"],
+            ["disabled by operator", "disabled by operator"],
+            ["no webhook", "no webhook"],
+            ["stream only", "stream only"],
+          ]}
+          onChange={(state) => setQuery({ state })}
+        />
+      </div>
+      <Card isFlush title={`${number(rows.length)} ${rows.length === 1 ? "application" : "applications"}`}>
+        <ListState
+          of={loaded}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title={isFiltered ? "No application fits" : "There is no application yet"}>
+              <p>
+                {isFiltered
+                  ? "Look for another name, or any state."
+                  : "Make the first one: its developer gets a client id and two secrets."}
+              </p>
+            </Empty>
+          }
+        >
+          <Table
+            label="Applications"
+            rows={rows.slice(0, shown)}
+            keyOf={({ id }) => id}
+            linkOf={({ id }) => to(`/applications/${id}`)}
+            columns={[
+              {
+                name: "Name",
+                show: ({ id, name }) => (
+                  <a class="cell" href={to(`/applications/${id}`)}>
+                    {name}
+                  </a>
+                ),
+              },
+              { name: "Endpoint", show: (one) => <Status word={stateOf(one)} tone={toneOf(stateOf(one))} /> },
+              {
+                name: "Webhook URL",
+                hide: "medium",
+                show: ({ webhook_url }) => <code class="cell muted">{webhook_url}</code>,
+              },
+              {
+                name: "Requests a minute",
+                hide: "medium",
+                isNumber: true,
+                show: ({ rate_limit }) =>
+                  rate_limit === null ? "default" : rate_limit === 0 ? "no limit" : number(rate_limit),
+              },
+              {
+                name: "Made",
+                hide: "narrow",
+                isNumber: true,
+                show: ({ created_at }) => <Time at={created_at} />,
+              },
+            ]}
+          />
+        </ListState>
+        <More hasMore={rows.length > shown} isBusy={false} onMore={() => setShown(shown + shownAtFirst)} />
+      </Card>
+      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function toneOf(state: string) {
+  return state === "enabled" ? "ok" : state === "failing" ? "warn" : state === "disabled" ? "bad" : "";
+}
+
+function CreateDialog({ onClose }: { onClose: () => void }) {
+  const { route } = useLocation();
+  const [name, setName] = useState("");
+  const [url, setUrl] = useState("");
+  const [type, setType] = useState("confidential");
+  const [made, setMade] = useState<components["schemas"]["NewApplication"] | null>(null);
+  const create = useAction(async () => {
+    const body = {
+      name,
+      client_type: type as "confidential" | "public",
+      ...(url !== "" && { webhook_url: url }),
+    };
+    setMade(await done(admin.POST("/admin/v1/applications", { body })));
+  });
+  if (made) {
+    const secrets = {
+      "Client id": made.client_id,
+      ...(made.client_secret !== null && { "Client secret": made.client_secret }),
+      "Signing secret": made.webhook_secret,
+    };
+    return (
+      <SecretDialog
+        title={`${made.name} is made`}
+        secrets={secrets}
+        onClose={() => route(to(`/applications/${made.id}`))}
+      />
+    );
+  }
+  const fields = create.fault?.fields ?? {};
+  return (
+    <Dialog title="New application" onClose={onClose}>
+      <Form label="New application" onSubmit={() => create.run()}>
+        <Field
+          label="Name"
+          hint="What users see when they consent."
+          required
+          value={name}
+          problem={fields["name"]}
+          onInput={setName}
+        />
+        <Field
+          label="Webhook URL"
+          type="url"
+          hint="May be set later, also by its developer."
+          value={url}
+          problem={fields["webhook_url"]}
+          onInput={setUrl}
+        />
+        <Select
+          label="Type"
+          value={type}
+          options={[
+            ["confidential", "confidential: runs on a server and keeps a secret"],
+            ["public", "public: runs on its users' devices"],
+          ]}
+          onChange={setType}
+        />
+        <FaultNotice fault={create.fault} />
+        <div class="row" style={{ justifyContent: "flex-end" }}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={create.isBusy}>
+            Create
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,154 @@
+import { useState } from "preact/hooks";
+import { admin, done } from "../../client.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { useLoad } from "../../load.ts";
+import { Button, Card, Empty, Head } from "../../parts/basics.tsx";
+import { Field, Select } from "../../parts/form.tsx";
+import { ListState, More, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { to, useQuery } from "../../places.ts";
+
+type Entry = components["schemas"]["AuditEntry"];
+
+const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
+const dayMs = 86_400_000;
+const pageSize = 50;
+
+/** The page of the thing that was changed, where there is one. */
+function hrefOf({ object, object_id }: Entry): string | null {
+  if (object_id === null) return null;
+  if (object === "applications" || object === "users") return to(`/${object}/${object_id}`);
+  return object === "deliveries" ? to(`/deliveries/${object_id}`) : null;
+}
+
+function Thing({ entry }: { entry: Entry }) {
+  const href = hrefOf(entry);
+  const text = entry.object_id ?? entry.object;
+  return href ? (
+    <a class="cell" href={href}>
+      <code>{text}</code>
+    </a>
+  ) : (
+    <code class="cell">{text}</code>
+  );
+}
+
+/** Who changed what, when and from where. */
+export function Audit() {
+  const [query, setQuery] = useQuery();
+  const [rest, setRest] = useState<{ key: string; rows: readonly Entry[]; cursor: string } | null>(null);
+  const [isMore, setMore] = useState(false);
+  const { action, object_id, key, since } = query;
+  const filters = {
+    limit: pageSize,
+    ...(action && { action }),
+    ...(object_id && { object_id }),
+    ...(key && { key }),
+    ...(since &&
+      since in days && {
+        after: new Date(Date.now() - days[since as keyof typeof days] * dayMs).toISOString(),
+      }),
+  };
+  const read = (cursor: string, signal?: AbortSignal) =>
+    done(
+      admin.GET("/admin/v1/audit", {
+        params: { query: { ...filters, ...(cursor && { cursor }) } },
+        ...(signal && { signal }),
+      }),
+    );
+  const loaded = useLoad((signal) => read("", signal), [query]);
+  const asked = JSON.stringify(query);
+  const more = rest?.key === asked ? rest : null;
+  const rows = [...(loaded.data?.data ?? []), ...(more?.rows ?? [])];
+  const cursor = more?.cursor ?? loaded.data?.pagination.cursor ?? "";
+  const loadMore = async () => {
+    setMore(true);
+    const page = await read(cursor).finally(() => setMore(false));
+    setRest({ key: asked, rows: [...(more?.rows ?? []), ...page.data], cursor: page.pagination.cursor });
+  };
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <>
+      <Head title="Audit">Who changed what, when and from where. Values are not kept.</Head>
+      <div class="filters">
+        <Select
+          label="Done"
+          value={since ?? ""}
+          options={[
+            ["", "Any time"],
+            ["1d", "Last 24 hours"],
+            ["7d", "Last 7 days"],
+            ["30d", "Last 30 days"],
+          ]}
+          onChange={(since) => setQuery({ since })}
+        />
+        <Field
+          label="Action"
+          placeholder="changeApplication"
+          value={action ?? ""}
+          onInput={(action) => setQuery({ action })}
+        />
+        <Field
+          label="Done to"
+          placeholder="Id of a thing"
+          value={object_id ?? ""}
+          onInput={(object_id) => setQuery({ object_id })}
+        />
+        <Field
+          label="Done by"
+          placeholder="Id of a key"
+          value={key ?? ""}
+          onInput={(key) => setQuery({ key })}
+        />
+      </div>
+      <Card isFlush>
+        <ListState
+          of={loaded}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title={isFiltered ? "Nothing fits these filters" : "Nothing was changed yet"}>
+              {isFiltered && (
+                <div class="row">
+                  <Button onClick={() => setQuery({ action: null, object_id: null, key: null, since: null })}>
+                    Clear filters
+                  </Button>
+                </div>
+              )}
+            </Empty>
+          }
+        >
+          <Table
+            label="Audit trail"
+            rows={rows}
+            keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
+            columns={[
+              { name: "When", show: ({ last_at }) => <Time at={last_at} /> },
+              { name: "Who", show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong> },
+              {
+                name: "What",
+                show: ({ action, count }) => (
+                  <span class="cell">
+                    {action}
+                    {count > 1 && <span class="muted"> × {count}</span>}
+                  </span>
+                ),
+              },
+              { name: "Done to", hide: "narrow", show: (entry) => <Thing entry={entry} /> },
+              {
+                name: "Fields",
+                hide: "medium",
+                show: ({ fields }) => <span class="cell muted">{fields.join(", ")}</span>,
+              },
+              {
+                name: "From",
+                hide: "medium",
+                show: ({ address }) => <code class="muted">{address || "this machine"}</code>,
+              },
+            ]}
+          />
+        </ListState>
+        <More hasMore={cursor !== ""} isBusy={isMore} onMore={loadMore} />
+      </Card>
+    </>
+  );
+}

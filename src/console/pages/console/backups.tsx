@@ -1,0 +1,151 @@
+import { useState } from "preact/hooks";
+import { admin, base, done } from "../../client.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { useAction, useLoad } from "../../load.ts";
+import { Bar, Button, Card, Empty, FaultNotice, Head, Status, toast } from "../../parts/basics.tsx";
+import { Confirm } from "../../parts/form.tsx";
+import { ListState, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useOperator } from "./operator.tsx";
+
+type Backup = components["schemas"]["Backup"];
+
+const everyMs = 2_000;
+
+const size = (bytes: number) =>
+  bytes >= 1e9
+    ? `${(bytes / 1e9).toFixed(1)} GB`
+    : bytes >= 1e6
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${Math.ceil(bytes / 1e3)} kB`;
+
+/** Online backups: make one, download it, delete it. */
+export function Backups() {
+  const { canChange } = useOperator();
+  const [removing, setRemoving] = useState<Backup | null>(null);
+  const loaded = useLoad(
+    async (signal) =>
+      (await done(admin.GET("/admin/v1/backups", { params: { query: { limit: 100 } }, signal }))).data,
+    [],
+    everyMs,
+  );
+  const make = useAction(async () => {
+    await done(admin.POST("/admin/v1/backups"));
+    loaded.reload();
+  });
+  const remove = useAction(async (id: string) => {
+    await done(admin.DELETE("/admin/v1/backups/{id}", { params: { path: { id } } }));
+    setRemoving(null);
+    toast("The backup is deleted.");
+    loaded.reload();
+  });
+  const rows = loaded.data ?? [];
+  return (
+    <>
+      <Head
+        title="Backups"
+        actions={
+          canChange && (
+            <Button kind="primary" icon="plus" isBusy={make.isBusy} onClick={() => make.run()}>
+              Make a backup
+            </Button>
+          )
+        }
+      >
+        The whole database, made while the server runs. A backup holds every secret: keep it like one.
+      </Head>
+      <FaultNotice fault={make.fault} />
+      <Card isFlush>
+        <ListState
+          of={loaded}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title="There is no backup yet">
+              <p>Make one now, and have onair backup make one every night onto another machine.</p>
+            </Empty>
+          }
+        >
+          <Table
+            label="Backups"
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={[
+              { name: "State", show: (one) => <State backup={one} /> },
+              { name: "Made", show: ({ created_at }) => <Time at={created_at} /> },
+              {
+                name: "Size",
+                isNumber: true,
+                show: ({ status, size_bytes }) => (status === "done" ? size(size_bytes) : ""),
+              },
+              {
+                name: "SHA-256",
+                hide: "medium",
+                show: ({ sha256 }) => <code class="cell muted">{sha256}</code>,
+              },
+              {
+                name: "",
+                isNumber: true,
+                show: (one) =>
+                  canChange && (
+                    <span class="row" style={{ justifyContent: "flex-end" }}>
+                      {one.status === "done" && <DownloadButton id={one.id} />}
+                      {one.status !== "running" && (
+                        <Button isSmall kind="quiet" onClick={() => setRemoving(one)}>
+                          Delete
+                        </Button>
+                      )}
+                    </span>
+                  ),
+              },
+            ]}
+          />
+        </ListState>
+      </Card>
+      {removing && (
+        <Confirm
+          title="Delete this backup?"
+          verb="Delete"
+          isBusy={remove.isBusy}
+          fault={remove.fault}
+          onConfirm={() => remove.run(removing.id)}
+          onClose={() => setRemoving(null)}
+        >
+          <p>
+            Made <Time at={removing.created_at} />. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function State({ backup: { status, progress, error } }: { backup: Backup }) {
+  if (status === "running") return <Bar part={progress} label="Progress of the backup" />;
+  return (
+    <span class="stack tight">
+      <span>
+        <Status word={status} tone={status === "done" ? "ok" : "bad"} />
+      </span>
+      {error && <span class="bad">{error}</span>}
+    </span>
+  );
+}
+
+/** The answer goes to disk as it comes: a link cannot send the header by which the session counts. */
+function DownloadButton({ id }: { id: string }) {
+  const act = useAction(async () => {
+    const root = base.slice(0, base.lastIndexOf("/"));
+    const answer = await fetch(`${root}/admin/v1/backups/${id}/content`, { headers: { "onair-page": "1" } });
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = `onair-${id}.db`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  return (
+    <Button isSmall kind="quiet" isBusy={act.isBusy} onClick={() => act.run()}>
+      {act.fault ? act.fault.message : "Download"}
+    </Button>
+  );
+}

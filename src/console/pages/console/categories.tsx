@@ -1,0 +1,180 @@
+import { useState } from "preact/hooks";
+import { admin, done } from "../../client.ts";
+import { useAction, useLoad } from "../../load.ts";
+import { Button, Card, Empty, FaultNotice, Head, number, toast } from "../../parts/basics.tsx";
+import { Dialog, Field, Form } from "../../parts/form.tsx";
+import { ListState, Table } from "../../parts/table.tsx";
+import { useQuery } from "../../places.ts";
+import { useOperator } from "./operator.tsx";
+
+const everyMs = 3_000;
+
+/** The categories in their order of this moment, and who is live in them. */
+export function Categories() {
+  const { role } = useOperator();
+  const [query, setQuery] = useQuery();
+  const [editing, setEditing] = useState<number | null>(null);
+  const name = query["name"] ?? "";
+  const chosen = Number(query["category"]) || null;
+  const ranking = useLoad(
+    async (signal) =>
+      (await done(admin.GET("/admin/v1/ranking", { params: { query: { name, limit: 100 } }, signal }))).data,
+    [name],
+    everyMs,
+  );
+  const rows = ranking.data ?? [];
+  const places = new Map(rows.map(({ id }, i) => [id, i + 1]));
+  return (
+    <>
+      <Head title="Categories">
+        The order that the public API has now. Viewer counts are as the platform reported them.
+      </Head>
+      <div class="filters">
+        <Field
+          isWide
+          label="Find"
+          placeholder="Part of a name"
+          value={name}
+          onInput={(name) => setQuery({ name })}
+        />
+      </div>
+      <div class="columns">
+        <Card isFlush title="Ranking">
+          <ListState
+            of={ranking}
+            isEmpty={rows.length === 0}
+            empty={
+              <Empty title={name ? "No category is called that" : "There is no category yet"}>
+                <p>
+                  {name
+                    ? "Try a shorter part of the name."
+                    : "The platform reports them: onair import categories, or PUT /admin/v1/categories."}
+                </p>
+              </Empty>
+            }
+          >
+            <Table
+              label="Ranking"
+              rows={rows}
+              keyOf={({ id }) => String(id)}
+              columns={[
+                { name: "Place", show: ({ id }) => <span class="muted">{places.get(id)}</span> },
+                {
+                  name: "Category",
+                  show: (one) => (
+                    <button
+                      type="button"
+                      class="linklike cell"
+                      onClick={() => setQuery({ category: String(one.id) })}
+                    >
+                      {one.name}
+                    </button>
+                  ),
+                },
+                { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
+                {
+                  name: "",
+                  isNumber: true,
+                  show: ({ id }) =>
+                    role !== "reader" && (
+                      <Button isSmall kind="quiet" onClick={() => setEditing(id)}>
+                        Correct
+                      </Button>
+                    ),
+                },
+              ]}
+            />
+          </ListState>
+        </Card>
+        <Live id={chosen ?? rows[0]?.id ?? null} />
+      </div>
+      {editing !== null && (
+        <Correction id={editing} onClose={() => setEditing(null)} onSaved={ranking.reload} />
+      )}
+    </>
+  );
+}
+
+function Live({ id }: { id: number | null }) {
+  const { data, fault } = useLoad(
+    async (signal) =>
+      id === null
+        ? null
+        : (await done(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal }))).data,
+    [id],
+    everyMs,
+  );
+  if (id === null) return null;
+  return (
+    <Card
+      isFlush
+      title={data ? `Live in ${data.name}` : "Live"}
+      actions={data && <span class="muted">{number(data.viewers)} viewers</span>}
+    >
+      <FaultNotice fault={data ? null : fault} />
+      {data && data.channels.length === 0 && <Empty title="Nobody is live in it now" />}
+      {data && data.channels.length > 0 && (
+        <Table
+          label="Live channels"
+          rows={data.channels}
+          keyOf={(one) => String(one.id)}
+          columns={[
+            { name: "Channel", show: (one) => <span class="cell">{one.name}</span> },
+            { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function Correction({ id, onClose, onSaved }: { id: number; onClose: () => void; onSaved: () => void }) {
+  const path = { params: { path: { id } } };
+  const loaded = useLoad(
+    async (signal) => (await done(admin.GET("/admin/v1/categories/{id}", { ...path, signal }))).category,
+    [id],
+  );
+  const [changed, setChanged] = useState<{ name?: string; slug?: string; description?: string }>({});
+  const save = useAction(async () => {
+    if (!loaded.data) return;
+    await done(admin.PUT("/admin/v1/categories/{id}", { ...path, body: { ...loaded.data, ...changed } }));
+    toast("Saved.");
+    onSaved();
+    onClose();
+  });
+  const value = { ...loaded.data, ...changed };
+  const fields = save.fault?.fields ?? {};
+  return (
+    <Dialog title="Correct the category" onClose={onClose}>
+      <FaultNotice fault={loaded.fault} />
+      <Form label="Category" onSubmit={() => save.run()}>
+        <Field
+          label="Name"
+          value={value.name ?? ""}
+          problem={fields["name"]}
+          onInput={(name) => setChanged({ ...changed, name })}
+        />
+        <Field
+          label="Slug"
+          value={value.slug ?? ""}
+          problem={fields["slug"]}
+          onInput={(slug) => setChanged({ ...changed, slug })}
+        />
+        <Field
+          label="Description"
+          rows={4}
+          value={value.description ?? ""}
+          problem={fields["description"]}
+          onInput={(description) => setChanged({ ...changed, description })}
+        />
+        <FaultNotice fault={save.fault} />
+        <div class="row" style={{ justifyContent: "flex-end" }}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={save.isBusy} disabled={!loaded.data}>
+            Save
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}

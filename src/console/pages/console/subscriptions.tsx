@@ -1,0 +1,130 @@
+import { useState } from "preact/hooks";
+import { admin, done } from "../../client.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { useLoad } from "../../load.ts";
+import { Card, Empty, Head } from "../../parts/basics.tsx";
+import { Field } from "../../parts/form.tsx";
+import { ListState, More, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { to, useQuery } from "../../places.ts";
+import { useApplicationNames } from "./names.ts";
+
+type Subscription = components["schemas"]["NamedSubscription"];
+
+const pageSize = 50;
+
+/** Who follows a channel: the subscriptions of all applications. */
+export function Subscriptions() {
+  const names = useApplicationNames();
+  const [query, setQuery] = useQuery();
+  const [rest, setRest] = useState<{ key: string; rows: readonly Subscription[]; cursor: string } | null>(
+    null,
+  );
+  const [isMore, setMore] = useState(false);
+  const { channel = "", event, application_id } = query;
+  const id = /^[0-9]{1,15}$/.test(channel.trim()) ? Number(channel) : null;
+  const filters = {
+    limit: pageSize,
+    ...(id !== null && { broadcaster_user_id: id }),
+    ...(id === null && channel.trim() !== "" && { channel: channel.trim() }),
+    ...(event && { event }),
+    ...(application_id && { application_id }),
+  };
+  const read = (cursor: string, signal?: AbortSignal) =>
+    done(
+      admin.GET("/admin/v1/subscriptions", {
+        params: { query: { ...filters, ...(cursor && { cursor }) } },
+        ...(signal && { signal }),
+      }),
+    );
+  const loaded = useLoad((signal) => read("", signal), [query]);
+  const asked = JSON.stringify(query);
+  const more = rest?.key === asked ? rest : null;
+  const rows = [...(loaded.data?.data ?? []), ...(more?.rows ?? [])];
+  const cursor = more?.cursor ?? loaded.data?.pagination.cursor ?? "";
+  const loadMore = async () => {
+    setMore(true);
+    const page = await read(cursor).finally(() => setMore(false));
+    setRest({ key: asked, rows: [...(more?.rows ?? []), ...page.data], cursor: page.pagination.cursor });
+  };
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <>
+      <Head title="Subscriptions">Who follows a channel, and what each application gets.</Head>
+      <div class="filters">
+        <Field
+          label="Channel"
+          placeholder="Slug, or id of its user"
+          value={channel}
+          onInput={(channel) => setQuery({ channel })}
+        />
+        <Field
+          label="Event type"
+          placeholder="channel.followed"
+          value={event ?? ""}
+          onInput={(event) => setQuery({ event })}
+        />
+        <Field
+          label="Application"
+          placeholder="Id of one"
+          value={application_id ?? ""}
+          onInput={(application_id) => setQuery({ application_id })}
+        />
+      </div>
+      <Card isFlush>
+        <ListState
+          of={loaded}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title={isFiltered ? "No subscription fits" : "There is no subscription yet"}>
+              <p>
+                {isFiltered
+                  ? "Nobody follows this channel, or not with this event."
+                  : "Applications subscribe to the events of channels over the public API."}
+              </p>
+            </Empty>
+          }
+        >
+          <Table
+            label="Subscriptions"
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                name: "Channel",
+                show: (one) => (
+                  <strong class="cell">{one.channel_name ?? one.username ?? one.broadcaster_user_id}</strong>
+                ),
+              },
+              { name: "Event", show: ({ event }) => <span class="cell">{event}</span> },
+              {
+                name: "Application",
+                show: ({ app_id }) => (
+                  <a class="cell" href={to(`/applications/${app_id}`)}>
+                    {names.get(app_id) ?? app_id}
+                  </a>
+                ),
+              },
+              {
+                name: "Id",
+                hide: "medium",
+                show: ({ id, app_id }) => (
+                  <a href={to("/deliveries", { subscription_id: id, application_id: app_id })}>
+                    <code>{id}</code>
+                  </a>
+                ),
+              },
+              {
+                name: "Made",
+                hide: "narrow",
+                isNumber: true,
+                show: ({ created_at }) => <Time at={created_at} />,
+              },
+            ]}
+          />
+        </ListState>
+        <More hasMore={cursor !== ""} isBusy={isMore} onMore={loadMore} />
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+import { admin, done } from "../../client.ts";
+import { useLoad } from "../../load.ts";
+import { Card, Empty, Head, Status } from "../../parts/basics.tsx";
+import { Field } from "../../parts/form.tsx";
+import { ListState, Table } from "../../parts/table.tsx";
+import { to, useQuery } from "../../places.ts";
+
+const shortest = 3;
+
+/** Users by a part of their names, as the API finds them. */
+export function Users() {
+  const [query, setQuery] = useQuery();
+  const wanted = (query["query"] ?? "").trim();
+  const isLong = [...wanted].length >= shortest;
+  const found = useLoad(
+    async (signal) => {
+      if (!isLong) return [];
+      const options = { params: { query: { query: wanted, limit: 50 } }, signal };
+      return (await done(admin.GET("/admin/v1/users/search", options))).data;
+    },
+    [wanted],
+  );
+  const rows = found.data ?? [];
+  return (
+    <>
+      <Head title="Users">
+        As the public search finds them. The platform reports them; one can be corrected here.
+      </Head>
+      <div class="filters">
+        <Field
+          isWide
+          label="Find"
+          placeholder="Part of a username or name"
+          value={query["query"] ?? ""}
+          onInput={(query) => setQuery({ query })}
+        />
+      </div>
+      <Card isFlush>
+        <ListState
+          of={found}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title={isLong ? "Nobody is called that" : "Whom do you look for?"}>
+              <p>
+                {isLong
+                  ? "Try a shorter part of the name."
+                  : `Type ${shortest} characters or more of a username or display name.`}
+              </p>
+            </Empty>
+          }
+        >
+          <Table
+            label="Users"
+            rows={rows}
+            keyOf={({ id }) => String(id)}
+            linkOf={({ id }) => to(`/users/${id}`)}
+            columns={[
+              {
+                name: "Username",
+                show: ({ id, username }) => (
+                  <a class="cell" href={to(`/users/${id}`)}>
+                    {username}
+                  </a>
+                ),
+              },
+              { name: "Name", show: ({ display_name }) => <span class="cell">{display_name}</span> },
+              { name: "", show: ({ is_verified }) => is_verified && <Status word="verified" tone="ok" /> },
+              { name: "Id", hide: "narrow", isNumber: true, show: ({ id }) => <code>{id}</code> },
+            ]}
+          />
+        </ListState>
+      </Card>
+    </>
+  );
+}

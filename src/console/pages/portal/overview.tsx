@@ -1,0 +1,173 @@
+import { api, done } from "../../client.ts";
+import { lastAnswer } from "../../deliveries/list.tsx";
+import { useDeliveries } from "../../deliveries/source.ts";
+import { useAction, useLoad } from "../../load.ts";
+import {
+  Bar,
+  Button,
+  Card,
+  Empty,
+  Facts,
+  FaultNotice,
+  Head,
+  LinkButton,
+  Notice,
+  number,
+  Status,
+  toast,
+} from "../../parts/basics.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { to } from "../../places.ts";
+import { type OwnApplication, useApplication } from "./application.tsx";
+import { OutcomePlot } from "./outcomes.tsx";
+
+const everyMs = 5_000;
+
+export function Overview() {
+  const { application } = useApplication();
+  return (
+    <>
+      <Head title={application.name} actions={<LinkButton href={to("/test")}>Send a test</LinkButton>} />
+      <EndpointNotice application={application} />
+      <div class="columns">
+        <div class="stack wide">
+          <OutcomePlot />
+          <Recent />
+        </div>
+        <div class="stack wide">
+          <Budget application={application} />
+          <Card title="Your application">
+            <Facts
+              rows={[
+                ["Client id", <code key="id">{application.client_id}</code>],
+                [
+                  "Webhook URL",
+                  application.webhook_url ? <code key="url">{application.webhook_url}</code> : "none",
+                ],
+                [
+                  "Gets events by",
+                  { webhook: "webhook", stream: "stream", both: "webhook and stream" }[application.delivery],
+                ],
+                ["Scopes", application.scopes.join(", ")],
+              ]}
+            />
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The state of the endpoint in one sentence, and what to do next. */
+export function EndpointNotice({ application }: { application: OwnApplication }) {
+  const { reload } = useApplication();
+  const enable = useAction(async () => {
+    await done(api.POST("/public/v1/application/endpoint/enable"));
+    toast("The endpoint is enabled. What waits is sent now.");
+    reload();
+  });
+  const { status, summary, advice, last_failure } = application.endpoint;
+  const isWithout = application.webhook_url === null && application.delivery !== "stream";
+  const tone = isWithout || status === "failing" ? "warn" : status === "disabled" ? "bad" : "ok";
+  // The API says its times in UTC.
+  const title = summary.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => new Date(at).toLocaleString("en-GB"));
+  return (
+    <Notice tone={tone} title={title}>
+      {advice && <p>{advice}</p>}
+      {status !== "enabled" && last_failure && (
+        <p class="muted">
+          Last failure <Time at={last_failure.at} />: {last_failure.error ?? `answer ${last_failure.status}`}
+        </p>
+      )}
+      <FaultNotice fault={enable.fault} />
+      {(status !== "enabled" || isWithout) && (
+        <div class="row wrap">
+          {status !== "enabled" && !isWithout && (
+            <Button isSmall kind="primary" isBusy={enable.isBusy} onClick={() => enable.run()}>
+              {status === "disabled" ? "Enable the endpoint" : "Try everything again now"}
+            </Button>
+          )}
+          <LinkButton href={to("/webhook")}>
+            {isWithout ? "Set the webhook URL" : "Change the webhook URL"}
+          </LinkButton>
+          {status !== "enabled" && (
+            <LinkButton href={to("/deliveries", { status: "failed" })}>See what failed</LinkButton>
+          )}
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+function Budget({ application: { rate_limit, subscriptions } }: { application: OwnApplication }) {
+  const { limit, remaining } = rate_limit;
+  const used = remaining === null ? 0 : limit - remaining;
+  return (
+    <Card title="Limits">
+      <div class="stack">
+        <div class="stack tight">
+          <div class="row between">
+            <span>Subscriptions</span>
+            <span class="muted">
+              {number(subscriptions.used)} of {number(subscriptions.limit)}
+            </span>
+          </div>
+          <Bar part={subscriptions.used / Math.max(1, subscriptions.limit)} label="Subscriptions used" />
+        </div>
+        <div class="stack tight">
+          <div class="row between">
+            <span>Requests a minute</span>
+            <span class="muted">{limit === 0 ? "no limit" : `${number(used)} of ${number(limit)}`}</span>
+          </div>
+          {limit > 0 && <Bar part={used / limit} label="Requests used" />}
+          <small class="muted">This page takes from it, too.</small>
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function Recent() {
+  const source = useDeliveries();
+  const { data, fault } = useLoad((signal) => source.list({ limit: 8 }, signal), [], everyMs);
+  const rows = data?.data ?? [];
+  return (
+    <Card
+      isFlush
+      title="Latest deliveries"
+      actions={<a href={to("/deliveries", { live: "1" })}>Watch live</a>}
+    >
+      <FaultNotice fault={data ? null : fault} />
+      {data && rows.length === 0 && (
+        <Empty title="Nothing was sent yet">
+          <p>Subscribe to an event of a channel, and it appears here as soon as it happens.</p>
+          <div class="row">
+            <LinkButton href={to("/subscriptions")}>Subscribe</LinkButton>
+          </div>
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <Table
+          label="Latest deliveries"
+          rows={rows}
+          keyOf={({ id }) => id}
+          linkOf={({ id }) => to(`/deliveries/${id}`)}
+          columns={[
+            { name: "State", show: ({ status }) => <Status word={status} /> },
+            {
+              name: "Event",
+              show: ({ id, type }) => (
+                <a class="cell" href={to(`/deliveries/${id}`)}>
+                  {type}
+                </a>
+              ),
+            },
+            { name: "Last answer", hide: "narrow", show: lastAnswer },
+            { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}

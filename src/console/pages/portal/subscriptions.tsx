@@ -1,0 +1,266 @@
+import { useState } from "preact/hooks";
+import type { components } from "../../../client/api.d.ts";
+import { api, done, Fault } from "../../client.ts";
+import { useAction, useLoad } from "../../load.ts";
+import { Button, Card, Empty, FaultNotice, Head, Notice, number, toast } from "../../parts/basics.tsx";
+import { Check, Confirm, Dialog, Field } from "../../parts/form.tsx";
+import { ListState, More, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { to, useQuery } from "../../places.ts";
+import { useApplication } from "./application.tsx";
+
+type Subscription = components["schemas"]["NamedSubscription"];
+
+const shownAtFirst = 100;
+const pageSize = 100;
+/** Of more than these, the filter by channel or event finds the others. */
+const maxPages = 20;
+const everyMs = 10_000;
+
+export function Subscriptions() {
+  const [query, setQuery] = useQuery();
+  const [shown, setShown] = useState(shownAtFirst);
+  const [isAdding, setAdding] = useState(Boolean(query["event"]));
+  const [removing, setRemoving] = useState<Subscription | null>(null);
+  const loaded = useLoad(allSubscriptions, [], everyMs);
+  const wanted = (query["find"] ?? "").toLowerCase();
+  const all = loaded.data ?? [];
+  const fits = (one: Subscription) =>
+    [
+      one.id.toLowerCase(),
+      one.event,
+      nameOf(one).toLowerCase(),
+      one.username?.toLowerCase() ?? "",
+      String(one.broadcaster_user_id),
+    ].some((text) => text.includes(wanted));
+  const rows = wanted === "" ? all : all.filter(fits);
+  return (
+    <>
+      <Head
+        title="Subscriptions"
+        actions={
+          <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
+            Subscribe
+          </Button>
+        }
+      >
+        Which events of which channels your application gets.
+      </Head>
+      <div class="filters">
+        <Field
+          isWide
+          label="Find"
+          placeholder="Channel, event or id"
+          value={query["find"] ?? ""}
+          onInput={(find) => setQuery({ find })}
+        />
+      </div>
+      <Card isFlush title={`${number(rows.length)} ${rows.length === 1 ? "subscription" : "subscriptions"}`}>
+        <ListState
+          of={loaded}
+          isEmpty={rows.length === 0}
+          empty={
+            <Empty title={wanted ? "No subscription fits" : "There is no subscription yet"}>
+              <p>
+                {wanted
+                  ? "Look for another channel, event or id."
+                  : "Subscribe to an event of a channel by its name."}
+              </p>
+            </Empty>
+          }
+        >
+          <Table
+            label="Subscriptions"
+            rows={rows.slice(0, shown)}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                name: "Channel",
+                show: (one) => <strong class="cell">{nameOf(one) || "all channels"}</strong>,
+              },
+              { name: "Event", show: ({ event }) => <span class="cell">{event}</span> },
+              { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
+              {
+                name: "Made",
+                hide: "narrow",
+                isNumber: true,
+                show: ({ created_at }) => <Time at={created_at} />,
+              },
+              {
+                name: "",
+                isNumber: true,
+                show: (one) => (
+                  <span class="row" style={{ justifyContent: "flex-end" }}>
+                    <a
+                      class="button quiet small hide-narrow"
+                      href={to("/deliveries", { subscription_id: one.id })}
+                    >
+                      Deliveries
+                    </a>
+                    <Button isSmall kind="quiet" onClick={() => setRemoving(one)}>
+                      Delete
+                    </Button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+        </ListState>
+        <More hasMore={rows.length > shown} isBusy={false} onMore={() => setShown(shown + shownAtFirst)} />
+      </Card>
+      {isAdding && (
+        <SubscribeDialog
+          event={query["event"] ?? null}
+          onClose={() => setAdding(false)}
+          onDone={loaded.reload}
+        />
+      )}
+      {removing && (
+        <RemoveDialog
+          subscription={removing}
+          name={nameOf(removing)}
+          onClose={() => setRemoving(null)}
+          onDone={loaded.reload}
+        />
+      )}
+    </>
+  );
+}
+
+/** The channel of a subscription, by the best name that there is. */
+function nameOf({ channel_name, username, broadcaster_user_id }: Subscription): string {
+  return channel_name ?? username ?? String(broadcaster_user_id ?? "");
+}
+
+async function allSubscriptions(signal: AbortSignal): Promise<readonly Subscription[]> {
+  const found: Subscription[] = [];
+  let cursor = "";
+  for (let page = 0; page < maxPages; page++) {
+    const query = { limit: pageSize, ...(cursor && { cursor }) };
+    const answer = await done(api.GET("/public/v1/application/subscriptions", { params: { query }, signal }));
+    found.push(...answer.data);
+    cursor = answer.pagination.cursor;
+    if (cursor === "") break;
+  }
+  return found;
+}
+
+async function subscribe(events: readonly { name: string; version: number }[], userId: number | null) {
+  const body = { events: [...events], method: "webhook" as const, broadcaster_user_id: userId };
+  const { data } = await done(api.POST("/public/v1/events/subscriptions", { body }));
+  const refused = data.find((item) => "error" in item);
+  if (refused && "error" in refused)
+    throw new Fault(`${refused.name}: ${refused.error}`, "subscription_failed", 400);
+}
+
+function SubscribeDialog({
+  event,
+  onClose,
+  onDone,
+}: {
+  event: string | null;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const { types } = useApplication();
+  const [channel, setChannel] = useState("");
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(event ? [event] : []));
+  const newest = [...new Map(types.map((type) => [type.name, type])).values()];
+  const act = useAction(async () => {
+    const { user } = await done(
+      api.GET("/public/v1/users/{username}", { params: { path: { username: channel.trim() } } }),
+    );
+    await subscribe(
+      newest.filter(({ name }) => chosen.has(name)),
+      user.id,
+    );
+    toast(
+      `Subscribed to ${chosen.size === 1 ? "1 event" : `${chosen.size} events`} of ${user.display_name}.`,
+    );
+    onDone();
+    onClose();
+  });
+  const toggle = (name: string) => {
+    const next = new Set(chosen);
+    if (!next.delete(name)) next.add(name);
+    setChosen(next);
+  };
+  return (
+    <Dialog
+      title="Subscribe"
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="primary"
+            isBusy={act.isBusy}
+            disabled={chosen.size === 0 || channel.trim() === ""}
+            onClick={() => act.run()}
+          >
+            Subscribe
+          </Button>
+        </>
+      }
+    >
+      <Field label="Channel" hint="The username of its broadcaster." value={channel} onInput={setChannel} />
+      <fieldset class="stack tight">
+        <legend class="visually-hidden">Events</legend>
+        {newest.map(({ name, description }) => (
+          <Check
+            key={name}
+            label={
+              <>
+                {name} <small class="muted">{description}</small>
+              </>
+            }
+            checked={chosen.has(name)}
+            onChange={() => toggle(name)}
+          />
+        ))}
+      </fieldset>
+      <FaultNotice fault={act.fault} />
+    </Dialog>
+  );
+}
+
+function RemoveDialog({
+  subscription,
+  name,
+  onClose,
+  onDone,
+}: {
+  subscription: Subscription;
+  name: string;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const { id, event, version, broadcaster_user_id } = subscription;
+  const act = useAction(async () => {
+    await done(api.DELETE("/public/v1/events/subscriptions", { params: { query: { id: [id] } } }));
+    toast("The subscription is deleted.", async () => {
+      await subscribe([{ name: event, version }], broadcaster_user_id).catch((error) => toast(error.message));
+      onDone();
+    });
+    onDone();
+    onClose();
+  });
+  return (
+    <Confirm
+      title="Delete this subscription?"
+      verb="Delete"
+      isBusy={act.isBusy}
+      fault={act.fault}
+      onConfirm={() => act.run()}
+      onClose={onClose}
+    >
+      <p>
+        Your application gets no more <code>{event}</code> {name && <>of {name}</>}.
+      </p>
+      <Notice
+        tone="warn"
+        title="What waits to be sent for it is canceled. Subscribing again does not bring that back."
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,128 @@
+import { useState } from "preact/hooks";
+import type { components } from "../../../client/api.d.ts";
+import { api, done } from "../../client.ts";
+import { Request, Stages } from "../../deliveries/one.tsx";
+import { useAction } from "../../load.ts";
+import { Button, Card, Empty, FaultNotice, Head, LinkButton, Notice } from "../../parts/basics.tsx";
+import { Code } from "../../parts/code.tsx";
+import { Form, Select } from "../../parts/form.tsx";
+import { SchemaForm } from "../../parts/schema-form.tsx";
+import { duration } from "../../parts/time.tsx";
+import { to, useQuery } from "../../places.ts";
+import { useApplication } from "./application.tsx";
+
+type Exchange = components["schemas"]["TestExchange"];
+
+/** Sends a sample to the webhook and shows the whole exchange, with what the receiver did wrong. */
+export function Test() {
+  const { application, types } = useApplication();
+  const [query, setQuery] = useQuery();
+  const names = [...new Set(types.map(({ name }) => name))];
+  const name = query["event"] ?? "channel.followed";
+  const versions = types.filter((type) => type.name === name);
+  const type = versions.find(({ version }) => String(version) === query["version"]) ?? versions.at(-1);
+  return (
+    <>
+      <Head title="Test">
+        Sends a signed sample to your webhook, through the same path as a delivery, and shows what came back.
+      </Head>
+      {application.webhook_url === null && (
+        <Notice tone="warn" title="There is no webhook URL to send to.">
+          <div class="row">
+            <LinkButton href={to("/webhook")}>Set the webhook URL</LinkButton>
+          </div>
+        </Notice>
+      )}
+      <Select
+        label="Event type"
+        value={name}
+        options={names.map((one) => [one, one] as const)}
+        onChange={(event) => setQuery({ event, version: null })}
+      />
+      {versions.length > 1 && (
+        <Select
+          label="Version"
+          value={String(type?.version)}
+          options={versions.map(({ version }) => [String(version), String(version)] as const)}
+          onChange={(version) => setQuery({ version })}
+        />
+      )}
+      {type && <Sample key={`${type.name} ${type.version}`} type={type} />}
+    </>
+  );
+}
+
+function Sample({ type }: { type: components["schemas"]["EventType"] }) {
+  const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
+  const [exchange, setExchange] = useState<Exchange | null>(null);
+  const send = useAction(async () => {
+    setExchange(null);
+    const body = { event: type.name, version: type.version, data };
+    setExchange((await done(api.POST("/public/v1/events/test", { body }))).data);
+  });
+  return (
+    <div class="columns">
+      <div class="stack wide" aria-live="polite">
+        {send.isBusy && <Notice title="Sending… the receiver has 15 seconds to answer." />}
+        <FaultNotice fault={send.fault} />
+        {exchange && <ExchangeStory exchange={exchange} />}
+        {!exchange && !send.isBusy && (
+          <Card>
+            <Empty title="Nothing was sent yet">
+              <p>
+                Choose an event, change its data if you like, and send it. A test does not count as a
+                delivery.
+              </p>
+            </Empty>
+          </Card>
+        )}
+      </div>
+      <Card>
+        <Form label="Sample" onSubmit={() => send.run()}>
+          <Button type="submit" kind="primary" icon="send" isBusy={send.isBusy}>
+            Send the sample
+          </Button>
+          <SchemaForm schema={type.schema} value={data} onChange={setData} />
+        </Form>
+      </Card>
+    </div>
+  );
+}
+
+function ExchangeStory({ exchange }: { exchange: Exchange }) {
+  const { delivered, problem, request, response, error, duration_ms, timings } = exchange;
+  return (
+    <>
+      <Notice
+        tone={delivered ? (problem ? "warn" : "ok") : "bad"}
+        title={delivered ? `It arrived in ${duration(duration_ms)}.` : "It would not have been delivered."}
+      >
+        {problem && <p>{problem}</p>}
+        {!delivered && error && error !== problem && <p class="muted">{error}</p>}
+      </Notice>
+      <Card title="Timings" actions={<span class="muted">{duration(duration_ms)}</span>}>
+        <Stages timings={timings} totalMs={duration_ms} />
+      </Card>
+      <Card title={response ? `Answer ${response.status}` : "No answer"}>
+        {response ? (
+          <div class="stack tight">
+            <Code
+              label="Answer headers"
+              text={Object.entries(response.headers)
+                .map(([name, value]) => `${name}: ${value}`)
+                .join("\n")}
+            />
+            {response.body && (
+              <Code label="Answer body" text={response.body} isJson={/^\s*[[{]/.test(response.body)} />
+            )}
+          </div>
+        ) : (
+          <p class="muted">None arrived.</p>
+        )}
+      </Card>
+      <Card title={`POST ${request.url}`}>
+        <Request request={request} />
+      </Card>
+    </>
+  );
+}

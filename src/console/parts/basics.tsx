@@ -1,0 +1,293 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Fault } from "../client.ts";
+import { Icon, type IconName } from "./icon.tsx";
+
+/** A whole number with thousands separated. */
+export const number = (value: number) => value.toLocaleString("en-US");
+
+interface ButtonProps {
+  readonly children?: ComponentChildren;
+  readonly kind?: "primary" | "danger" | "quiet" | "danger primary";
+  readonly icon?: IconName;
+  /** The name of a button that shows only its icon. */
+  readonly label?: string;
+  readonly type?: "button" | "submit";
+  readonly isSmall?: boolean;
+  readonly isBusy?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick?: (event: MouseEvent) => unknown;
+}
+
+export function Button({
+  children,
+  kind,
+  icon,
+  label,
+  type = "button",
+  isSmall,
+  isBusy,
+  ...rest
+}: ButtonProps) {
+  const names = ["button", kind, isSmall && "small", label && "icon-only"].filter(Boolean).join(" ");
+  const { disabled = false, onClick } = rest;
+  return (
+    <button
+      type={type}
+      class={names}
+      aria-label={label}
+      title={label}
+      aria-busy={isBusy}
+      disabled={disabled || isBusy}
+      onClick={onClick}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+/** A link that looks like a button. */
+export function LinkButton({
+  href,
+  children,
+  kind = "",
+}: {
+  href: string;
+  children: ComponentChildren;
+  kind?: string;
+}) {
+  return (
+    <a class={`button ${kind}`} href={href}>
+      {children}
+    </a>
+  );
+}
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (event: Event) => {
+    event.stopPropagation();
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1_500);
+  };
+  return (
+    <button type="button" class="copy" aria-label={isCopied ? "Copied" : label} title={label} onClick={copy}>
+      <Icon name={isCopied ? "check" : "copy"} />
+    </button>
+  );
+}
+
+/** A value such as an id, with a button that copies it. */
+export function Value({ text }: { text: string }) {
+  return (
+    <span class="value">
+      <code title={text}>{text}</code>
+      <CopyButton text={text} label={`Copy ${text.slice(0, 40)}`} />
+    </span>
+  );
+}
+
+type Tone = "ok" | "warn" | "bad" | "";
+const tones: Readonly<Record<string, Tone>> = {
+  delivered: "ok",
+  enabled: "ok",
+  completed: "ok",
+  running: "warn",
+  active: "ok",
+  live: "ok",
+  pending: "warn",
+  failing: "warn",
+  failed: "bad",
+  expired: "bad",
+  disabled: "bad",
+  canceled: "",
+};
+
+/** A state, by word and colour. */
+export function Status({ word, tone }: { word: string; tone?: Tone }) {
+  return <span class={`pill ${tone ?? tones[word] ?? ""}`}>{word}</span>;
+}
+
+/** A sentence about a state and what to do next. */
+export function Notice({
+  tone = "",
+  title,
+  children,
+}: {
+  tone?: Tone;
+  title: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  const icon = tone === "ok" ? "good" : tone === "" ? "alert" : "warning";
+  return (
+    <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : undefined}>
+      <Icon name={icon} />
+      <div class="grow">
+        <strong>{title}</strong>
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** Why something could not be read or done. */
+export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () => void }) {
+  if (fault === null) return null;
+  const details = Object.entries(fault.fields).map(([field, message]) => `${field} ${message}`);
+  return (
+    <Notice tone="bad" title={fault.message}>
+      {details.length > 1 && details.map((line) => <p key={line}>{line}</p>)}
+      {fault.requestId && <small class="muted">Request {fault.requestId}</small>}
+      {retry && (
+        <div class="row">
+          <Button isSmall icon="reload" onClick={retry}>
+            Try again
+          </Button>
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+/** What stands in place of a list that has nothing, and says what to do. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+export function Head({
+  title,
+  crumb,
+  children,
+  actions,
+}: {
+  title: ComponentChildren;
+  crumb?: { href: string; text: string };
+  children?: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
+  return (
+    <div class="head">
+      <div>
+        {crumb && (
+          <div class="crumbs">
+            <a href={crumb.href}>{crumb.text}</a>
+          </div>
+        )}
+        <h1 tabIndex={-1}>{title}</h1>
+        {children && <p>{children}</p>}
+      </div>
+      {actions && <div class="row wrap">{actions}</div>}
+    </div>
+  );
+}
+
+export function Card({
+  title,
+  actions,
+  isFlush,
+  children,
+}: {
+  title?: ComponentChildren;
+  actions?: ComponentChildren;
+  isFlush?: boolean;
+  children?: ComponentChildren;
+}) {
+  return (
+    <section class={isFlush ? "card flush" : "card"}>
+      {(title || actions) && (
+        <header>
+          <h2>{title}</h2>
+          {actions && <div class="row wrap">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren] | null)[] }) {
+  return (
+    <dl class="facts">
+      {rows.map(
+        (row) =>
+          row && (
+            <>
+              <dt>{row[0]}</dt>
+              <dd>{row[1]}</dd>
+            </>
+          ),
+      )}
+    </dl>
+  );
+}
+
+export function Figure({ value, label }: { value: ComponentChildren; label: ComponentChildren }) {
+  return (
+    <div class="card figure">
+      <strong>{value}</strong>
+      <small>{label}</small>
+    </div>
+  );
+}
+
+/** How much of something is used. */
+export function Bar({ part, label }: { part: number; label: string }) {
+  const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
+  const tone = part >= 0.95 ? "bad" : part >= 0.8 ? "warn" : "";
+  return (
+    <div class={`bar ${tone}`} role="progressbar" aria-label={label} aria-valuenow={percent}>
+      <div style={{ width: `${percent}%` }} />
+    </div>
+  );
+}
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly undo: (() => unknown) | undefined;
+}
+const toasts = signal<readonly Toast[]>([]);
+let lastToast = 0;
+const toastMs = 7_000;
+
+/** Says that something was done, and offers to undo it where that is possible. */
+export function toast(text: string, undo?: () => unknown): void {
+  const id = ++lastToast;
+  toasts.value = [...toasts.value.slice(-2), { id, text, undo }];
+  setTimeout(() => dismiss(id), toastMs);
+}
+
+function dismiss(id: number): void {
+  toasts.value = toasts.value.filter((one) => one.id !== id);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status">
+      {toasts.value.map(({ id, text, undo }) => (
+        <div class="toast" key={id}>
+          <span class="grow">{text}</span>
+          {undo && (
+            <button
+              type="button"
+              onClick={() => {
+                dismiss(id);
+                undo();
+              }}
+            >
+              Undo
+            </button>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+import { useEffect, useRef } from "preact/hooks";
+import type uPlot from "uplot";
+import { Empty } from "./basics.tsx";
+import { currentTheme } from "./shell.tsx";
+
+interface Series {
+  readonly name: string;
+  readonly tone: "ok" | "bad" | "warn" | "plain" | "accent";
+  readonly values: readonly (number | null)[];
+}
+
+interface PlotProps {
+  readonly label: string;
+  /** Seconds since the epoch, in order. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  /** Bars that stand on one another, or lines. */
+  readonly kind: "bars" | "lines";
+  readonly format?: (value: number) => string;
+  readonly empty?: string;
+}
+
+const height = 190;
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A plot over time. Its numbers are also there as a table, for who cannot see it. */
+export function Plot({
+  label,
+  times,
+  series,
+  kind,
+  format = (value) => compact.format(value),
+  empty,
+}: PlotProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const isEmpty = times.length === 0 || series.every(({ values }) => values.every((value) => !value));
+  const key = JSON.stringify([times, series, kind, isEmpty]);
+  useEffect(() => {
+    const element = place.current;
+    if (!element || isEmpty) return;
+    let isOver = false;
+    let plot: uPlot | null = null;
+    const resize = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }));
+    import("uplot").then(({ default: Made }) => {
+      if (isOver) return;
+      plot = new Made(optionsOf(Made, element, kind, series, format), dataOf(times, series, kind), element);
+      resize.observe(element);
+    });
+    return () => {
+      isOver = true;
+      resize.disconnect();
+      plot?.destroy();
+    };
+  }, [key, currentTheme.value]);
+  if (isEmpty) return <Empty title={empty ?? "Nothing in this time."} />;
+  return (
+    <figure class="stack tight">
+      <div class="plot" ref={place} aria-hidden="true" />
+      <figcaption class="legend">
+        <span class="visually-hidden">{label}. In all:</span>
+        {series.map(({ name, tone, values }) => (
+          <span key={name}>
+            <i class={`series-${tone}`} /> {name}
+            {kind === "bars" &&
+              ` ${compact.format(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}`}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** For bars, each series has the sum of itself and those below it, and the highest is drawn first. */
+function dataOf(times: readonly number[], series: readonly Series[], kind: string): uPlot.AlignedData {
+  if (kind === "lines") return [[...times], ...series.map(({ values }) => [...values])];
+  const sums = series.map((_, i) =>
+    times.map((_, at) => {
+      const sum = series.slice(0, i + 1).reduce((total, { values }) => total + (values[at] ?? 0), 0);
+      return series[i]?.values[at] ? sum : null;
+    }),
+  );
+  return [[...times], ...sums.reverse()];
+}
+
+function optionsOf(
+  Made: typeof uPlot,
+  element: HTMLElement,
+  kind: string,
+  series: readonly Series[],
+  format: (value: number) => string,
+): uPlot.Options {
+  const color = (className: string) => {
+    const probe = document.createElement("i");
+    probe.className = className;
+    element.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  };
+  const muted = color("muted");
+  const grid = { stroke: color("grid-line"), width: 1 };
+  const font = '11px "Inter", system-ui, sans-serif';
+  const axis = { stroke: muted, font, grid: { show: false }, ticks: { show: false } };
+  const drawn = kind === "bars" ? [...series].reverse() : series;
+  const bars =
+    kind === "bars" && Made.paths.bars ? Made.paths.bars({ size: [0.72, 40], radius: 0.15 }) : null;
+  return {
+    width: element.clientWidth,
+    height,
+    cursor: { y: false, points: { show: kind === "lines" } },
+    legend: { show: false },
+    scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] } },
+    axes: [
+      { ...axis, space: 64, values: (_, splits) => splits.map((seconds) => clock.format(seconds * 1_000)) },
+      { ...axis, grid, size: 46, values: (_, splits) => splits.map((value) => format(value)) },
+    ],
+    series: [
+      {},
+      ...drawn.map(({ name, tone }) => {
+        const stroke = color(`series-${tone}`);
+        const paths = bars ? { paths: bars, fill: stroke, width: 0 } : { width: 2 };
+        return { label: name, stroke, points: { show: false }, ...paths };
+      }),
+    ],
+  };
+}

@@ -1,0 +1,186 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { LocationProvider, useLocation } from "preact-iso";
+import { base, hasExpired, isConnected } from "../client.ts";
+import { to } from "../places.ts";
+import { Button, Toasts } from "./basics.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+import { isPaletteOpen, Palette, type Place } from "./palette.tsx";
+
+interface NavItem {
+  readonly path: string;
+  readonly text: string;
+  readonly icon: IconName;
+}
+export interface NavGroup {
+  readonly title: string;
+  readonly items: readonly NavItem[];
+}
+
+interface ShellProps {
+  readonly kind: string;
+  readonly groups: readonly NavGroup[];
+  readonly who: { readonly name: string; readonly about: string };
+  readonly search: (text: string) => Promise<readonly Place[]>;
+  readonly onSignOut: () => unknown;
+  readonly children: ComponentChildren;
+}
+
+const isMenuOpen = signal(false);
+const title = document.documentElement.dataset["title"] ?? "On Air";
+const hasLogo = "logo" in document.documentElement.dataset;
+
+export function Brand({ kind }: { kind: string }) {
+  return (
+    <a class="brand" href={to("") || "/"}>
+      {hasLogo ? <img src={`${base}/logo`} alt="" /> : <Lamp />}
+      <span>
+        {title.replace(/ console$/, "")} <small>{kind}</small>
+      </span>
+    </a>
+  );
+}
+
+function Lamp() {
+  return (
+    <svg class="lamp" viewBox="0 0 32 32" aria-hidden="true">
+      <circle cx="16" cy="16" r="14" fill="#c81e4a" />
+      <circle cx="16" cy="16" r="5" fill="#fff" />
+    </svg>
+  );
+}
+
+/** The frame of every page of a signed-in person. */
+export function Shell(props: ShellProps) {
+  return (
+    <LocationProvider scope={base || "/"}>
+      <Frame {...props} />
+    </LocationProvider>
+  );
+}
+
+function Frame({ kind, groups, who, search, onSignOut, children }: ShellProps) {
+  const { path } = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(path);
+  const items = groups.flatMap((group) => group.items);
+  const current = [...items]
+    .reverse()
+    .find((item) => path === to(item.path) || path.startsWith(`${to(item.path)}/`));
+  useEffect(() => {
+    isMenuOpen.value = false;
+    document.title = current ? `${current.text} · ${title}` : title;
+    if (before.current === path) return;
+    before.current = path;
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [path, current]);
+  const places = items.map(({ path, text }) => ({ text, kind: "Page", href: to(path) }));
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      {isMenuOpen.value && (
+        <button type="button" class="veil" aria-label="Close the menu" onClick={() => toggleMenu(false)} />
+      )}
+      <aside class={isMenuOpen.value ? "side open" : "side"} aria-label="Navigation and account">
+        <Brand kind={kind} />
+        <nav class="nav" aria-label="Pages">
+          {groups.map((group) => (
+            <div key={group.title}>
+              {group.title && <h2>{group.title}</h2>}
+              {group.items.map((item) => (
+                <a key={item.path} href={to(item.path)} aria-current={item === current ? "page" : undefined}>
+                  <Icon name={item.icon} />
+                  {item.text}
+                </a>
+              ))}
+            </div>
+          ))}
+        </nav>
+        <div class="who">
+          <div class="grow">
+            <strong title={who.name}>{who.name}</strong>
+            <small class="muted">{who.about}</small>
+          </div>
+          <Button kind="quiet" icon="out" label="Sign out" onClick={onSignOut} />
+        </div>
+      </aside>
+      <div class="page">
+        <header class="top">
+          <span class="menu-button">
+            <Button kind="quiet" icon="menu" label="Menu" onClick={() => toggleMenu(true)} />
+          </span>
+          <button type="button" class="find" onClick={openPalette}>
+            <Icon name="search" />
+            <span>Go to…</span>
+            <kbd>Ctrl K</kbd>
+          </button>
+          <span class="grow" />
+          <ThemeButton />
+        </header>
+        {!isConnected.value && (
+          <div class="banner" role="status">
+            <Icon name="warning" /> The connection is lost. Trying again; what is shown may be old.
+          </div>
+        )}
+        <main id="main" ref={main} tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      <Palette places={places} search={search} />
+      <Toasts />
+    </div>
+  );
+}
+
+function toggleMenu(open: boolean): void {
+  isMenuOpen.value = open;
+}
+
+function openPalette(): void {
+  isPaletteOpen.value = true;
+}
+
+const themeKey = "onair-theme";
+const preferred = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+const theme = signal(localStorage.getItem(themeKey) ?? preferred());
+document.documentElement.dataset["theme"] = theme.value;
+
+/** Light or dark; until it is chosen, as the system has it. */
+function ThemeButton() {
+  const other = theme.value === "dark" ? "light" : "dark";
+  const change = () => {
+    theme.value = other;
+    localStorage.setItem(themeKey, other);
+    document.documentElement.dataset["theme"] = other;
+  };
+  return (
+    <Button
+      kind="quiet"
+      icon={other === "dark" ? "moon" : "sun"}
+      label={`Use ${other} colours`}
+      onClick={change}
+    />
+  );
+}
+
+/** The theme in force, for what is drawn and does not follow style sheets by itself. */
+export const currentTheme = theme;
+
+/** The page of somebody who is not signed in, or not any more. */
+export function SignInPage({ kind, children }: { kind: string; children: ComponentChildren }) {
+  return (
+    <main class="signin">
+      <Brand kind={kind} />
+      <div class="card stack">
+        {hasExpired.value && (
+          <p role="status">Your session has ended. Sign in again to go on where you were.</p>
+        )}
+        {children}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,51 @@
+import { signal } from "@preact/signals";
+
+/** Ticks every second while the page is visible. */
+const now = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") now.value = Date.now();
+}, 1_000);
+
+const units = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const local = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** A time as local time, and in UTC. */
+export function fullTime(at: string): string {
+  const date = new Date(at);
+  return `${local.format(date)} (${date.toISOString().replace("T", " ").replace("Z", " UTC")})`;
+}
+
+/** A time in relation to now, like "3 min. ago"; its date and time, also in UTC, are shown on hover. */
+export function Time({ at }: { at: string }) {
+  const seconds = Math.round((Date.parse(at) - now.value) / 1_000);
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  const text = Math.abs(seconds) < 3 ? "just now" : words.format(Math.trunc(seconds / size), unit);
+  return (
+    <time dateTime={at} title={fullTime(at)} class="nowrap">
+      {text}
+    </time>
+  );
+}
+
+/** A time of day in the local zone. */
+export function Clock({ at }: { at: string }) {
+  const text = new Date(at).toLocaleTimeString("en-GB");
+  return (
+    <time dateTime={at} title={fullTime(at)} class="nowrap">
+      {text}
+    </time>
+  );
+}
+
+/** A duration like "1.2 s". */
+export function duration(ms: number): string {
+  if (ms < 1) return `${ms.toFixed(1)} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}

@@ -1,0 +1,28 @@
+import { useLocation } from "preact-iso";
+import { base } from "./client.ts";
+
+/*
+ * Addresses of pages. Filters are in the query, so that an address shows the same to a colleague.
+ */
+
+type Query = Readonly<Record<string, string | null | undefined>>;
+
+/** The address of a page, like `to("/deliveries", { status: "failed" })`. */
+export function to(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  const text = new URLSearchParams(given).toString();
+  return base + path + (text && `?${text}`);
+}
+
+/** The query of the page's address, and a function that changes some of it. */
+export function useQuery(): readonly [Readonly<Record<string, string>>, (change: Query) => void] {
+  const { query, path, route } = useLocation();
+  const change = (changed: Query) => {
+    const given = Object.entries({ ...query, ...changed }).filter((pair): pair is [string, string] =>
+      Boolean(pair[1]),
+    );
+    const text = new URLSearchParams(given).toString();
+    route(path + (text && `?${text}`), true);
+  };
+  return [query, change];
+}

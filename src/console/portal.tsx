@@ -1,0 +1,96 @@
+import { render } from "preact";
+import { Route, Router } from "preact-iso";
+import { api, base, done } from "./client.ts";
+import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
+import { DeliverySourceProvider, ownDeliveries } from "./deliveries/source.ts";
+import { Nothing } from "./pages/nothing.tsx";
+import { PortalApplication } from "./pages/portal/application.tsx";
+import { Deliveries } from "./pages/portal/deliveries.tsx";
+import { EventTypes } from "./pages/portal/event-types.tsx";
+import { Overview } from "./pages/portal/overview.tsx";
+import { Subscriptions } from "./pages/portal/subscriptions.tsx";
+import { Test } from "./pages/portal/test.tsx";
+import { Webhook } from "./pages/portal/webhook.tsx";
+import type { Place } from "./parts/palette.tsx";
+import { type NavGroup, Shell } from "./parts/shell.tsx";
+import { to } from "./places.ts";
+import type { PortalSession } from "./session.ts";
+import { SignedIn } from "./signed-in.tsx";
+
+const groups: readonly NavGroup[] = [
+  {
+    title: "",
+    items: [
+      { path: "", text: "Overview", icon: "overview" },
+      { path: "/deliveries", text: "Deliveries", icon: "inbox" },
+      { path: "/subscriptions", text: "Subscriptions", icon: "subscriptions" },
+      { path: "/test", text: "Test", icon: "send" },
+      { path: "/webhook", text: "Webhook", icon: "webhook" },
+      { path: "/event-types", text: "Event types", icon: "types" },
+    ],
+  },
+];
+
+async function search(text: string): Promise<readonly Place[]> {
+  const found: Place[] = [];
+  if (/^[0-9A-Z]{26}$/i.test(text)) {
+    const delivery = await ownDeliveries
+      .one(text.toUpperCase(), new AbortController().signal)
+      .catch(() => null);
+    if (delivery)
+      found.push({ text: delivery.type, kind: "Delivery", href: to(`/deliveries/${delivery.id}`) });
+  }
+  const { data: types } = await done(api.GET("/public/v1/events/types"));
+  const wanted = text.toLowerCase();
+  const known = types.filter(({ name }) => name.includes(wanted)).slice(0, 8);
+  found.push(
+    ...known.map(({ name }) => ({ text: name, kind: "Event type", href: to("/event-types", { name }) })),
+    ...known.map(({ name }) => ({
+      text: `Deliveries of ${name}`,
+      kind: "Deliveries",
+      href: to("/deliveries", { type: name }),
+    })),
+  );
+  return found;
+}
+
+function Portal() {
+  return (
+    <SignedIn<PortalSession>
+      kind="Developers"
+      intro="With the client id and secret of your application. The platform gave them to you when it was made."
+      fields={[
+        { name: "client_id", label: "Client id" },
+        { name: "client_secret", label: "Client secret", isSecret: true },
+      ]}
+      begin={(values) => ({ body: new URLSearchParams(values) })}
+    >
+      {({ application }, signOut) => (
+        <Shell
+          kind="Developers"
+          groups={groups}
+          who={{ name: application.name, about: "Your application" }}
+          search={search}
+          onSignOut={signOut}
+        >
+          <DeliverySourceProvider value={ownDeliveries}>
+            <PortalApplication>
+              <Router>
+                <Route path={base || "/"} component={Overview} />
+                <Route path={`${base}/deliveries`} component={Deliveries} />
+                <Route path={`${base}/deliveries/:id`} component={Delivery} />
+                <Route path={`${base}/subscriptions`} component={Subscriptions} />
+                <Route path={`${base}/test`} component={Test} />
+                <Route path={`${base}/webhook`} component={Webhook} />
+                <Route path={`${base}/event-types`} component={EventTypes} />
+                <Route default component={Nothing} />
+              </Router>
+            </PortalApplication>
+          </DeliverySourceProvider>
+        </Shell>
+      )}
+    </SignedIn>
+  );
+}
+
+render(<Portal />, document.getElementById("app") ?? document.body);

@@ -1,0 +1,190 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { categoryLimits } from "../../../domain/categories.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import { exampleCategory, exampleChannel, exampleUser } from "../../../domain/examples.ts";
+import { about, Count, Id } from "../../../domain/validation/fields.ts";
+import { fold } from "../../../domain/validation/text.ts";
+import type { RankedCategory } from "../../../ranking/ranking.ts";
+import { dataOf, listOf } from "../../answers.ts";
+import { noOtherFields } from "../../fields.ts";
+import { IdParameter, IntegerParameter, TextParameter } from "../../parameters.ts";
+import { SearchQuery } from "../../public/users.ts";
+import { everyRole } from "../access.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+
+/*
+ * What people look up: users by a part of their name, and the order of the categories as it is now.
+ */
+
+const FoundUserSchema = Type.Object(
+  {
+    id: about(Id, "Id of the user."),
+    username: Type.String({ description: "The username, as the platform spells it." }),
+    display_name: Type.String({ description: "The name to show." }),
+    is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
+  },
+  { $id: "FoundUser", description: "A user as a search finds it.", ...noOtherFields },
+);
+
+const FoundUsers = listOf(FoundUserSchema, {
+  order: "In the order of the public search.",
+  name: "FoundUserList",
+  description: "The users found.",
+  example: {
+    id: exampleUser.id,
+    username: exampleUser.username,
+    display_name: exampleUser.display_name,
+    is_verified: exampleUser.is_verified,
+  },
+});
+
+const rankedFields = {
+  id: about(Id, "Id of the category."),
+  name: Type.String({ description: "Its name." }),
+  viewers: about(Count, "The viewers of its live channels."),
+};
+const RankedCategorySchema = Type.Object(rankedFields, {
+  $id: "RankedCategory",
+  description: "A category in its place.",
+  ...noOtherFields,
+});
+const exampleRanked = { id: exampleCategory.id, name: exampleCategory.name, viewers: 184_213 };
+
+const Ranked = listOf(RankedCategorySchema, {
+  order: "The most watched first.",
+  name: "RankedCategoryList",
+  description: "The categories in the order in which the public API has them now.",
+  example: exampleRanked,
+});
+
+const LiveChannelSchema = Type.Object(
+  {
+    id: about(Id, "Id of the channel."),
+    name: Type.String({ description: "Its name." }),
+    viewers: about(Count, "Its viewers."),
+  },
+  { $id: "RankedChannel", description: "A channel that is live.", ...noOtherFields },
+);
+const LiveCategory = dataOf(
+  Type.Object(
+    {
+      ...rankedFields,
+      channels: Type.Array(LiveChannelSchema, { description: "Those with the most viewers, up to 100." }),
+    },
+    { $id: "LiveCategory", description: "A category and who is live in it.", ...noOtherFields },
+  ),
+  {
+    name: "LiveCategoryAnswer",
+    description: "The category as it is now.",
+    example: {
+      ...exampleRanked,
+      channels: [{ id: exampleChannel.id, name: exampleChannel.name, viewers: 27_716 }],
+    },
+  },
+);
+
+const maxChannels = 100;
+
+const RankingQuery = Type.Object({
+  name: Type.Optional(
+    TextParameter({
+      trim: true,
+      allowEmptyValue: true,
+      maxLength: categoryLimits.maxName,
+      description: "Only categories whose name contains this, regardless of case and diacritics.",
+    }),
+  ),
+  limit: Type.Optional(
+    IntegerParameter({
+      minimum: 1,
+      maximum: categoryLimits.maxResults,
+      default: categoryLimits.defaultResults,
+      description: "How many categories to return.",
+    }),
+  ),
+});
+
+const shown = ({ category: { id, name }, viewers }: RankedCategory): Static<typeof RankedCategorySchema> => {
+  return { id, name, viewers };
+};
+
+/** Search users; get the ranking, and who is live in a category. */
+export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
+  app.get(
+    "/admin/v1/users/search",
+    async ({ query: { query, limit = 25 } }) => {
+      const { users } = await store.users.search(query, limit);
+      const data = users.map(({ id, username, display_name, is_verified }) => {
+        return { id, username, display_name, is_verified };
+      });
+      return { data, message: "OK" };
+    },
+    {
+      roles: everyRole,
+      query: SearchQuery,
+      response: { 200: FoundUsers },
+      detail: {
+        operationId: "searchUsers",
+        tags: ["Users"],
+        summary: "Search Users",
+        description: "Finds users as the public search does.",
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/ranking",
+    ({ query: { name = "", limit = categoryLimits.defaultResults } }) => {
+      const wanted = fold(name);
+      const found: RankedCategory[] = [];
+      for (const ranked of ranking.walk(ranking.current().order, null)) {
+        if (found.length === limit) break;
+        if (ranked.foldedName.includes(wanted)) found.push(ranked);
+      }
+      return { data: found.map(shown), message: "OK" };
+    },
+    {
+      roles: everyRole,
+      query: RankingQuery,
+      response: { 200: Ranked },
+      detail: {
+        operationId: "getRanking",
+        tags: ["Categories"],
+        summary: "Get Ranking",
+        description: "The first categories in the order of the public API at this moment.",
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/ranking/:id",
+    async ({ params: { id } }) => {
+      const snapshot = ranking.current();
+      const ranked = snapshot.category(id);
+      if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
+      const live = snapshot.topChannels(id, maxChannels);
+      const names = new Map(
+        (await store.channels.byIds(live.map(({ channel_id }) => channel_id))).map((one) => [
+          one.id,
+          one.name,
+        ]),
+      );
+      const channels = live.map((one) => {
+        return { id: one.channel_id, name: names.get(one.channel_id) ?? "", viewers: one.viewers };
+      });
+      return { data: { ...shown(ranked), channels }, message: "OK" };
+    },
+    {
+      roles: everyRole,
+      params: Type.Object({ id: IdParameter("category", exampleCategory.id) }),
+      response: { 200: LiveCategory },
+      errors: ["category_not_found"],
+      detail: {
+        operationId: "getLiveCategory",
+        tags: ["Categories"],
+        summary: "Get Live Category",
+        description: "A category with the channels that are live in it, the most watched first.",
+      },
+    },
+  );
+}

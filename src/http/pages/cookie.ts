@@ -1,0 +1,44 @@
+/*
+ * The cookie of a signed-in page. It counts only in requests that the page itself makes, which carry a header that no
+ * other site can send: the listeners allow it to no other origin, and a form cannot set headers. To everybody else the
+ * APIs take a bearer token alone.
+ */
+
+/** The header of every request of a page. */
+const pageHeader = "onair-page";
+
+/** Whether a request was made by a script of a page of this listener. */
+export function isFromPage(request: Request): boolean {
+  const { headers } = request;
+  if (headers.get(pageHeader) === null) return false;
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  // Browsers leave it out where the page came by http from another machine.
+  const origin = headers.get("origin");
+  return origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
+}
+
+/** The cookie of this name. Behind https it has the prefix that keeps other hosts of the domain from setting it. */
+export function pageCookie(name: string) {
+  const names = [`__Host-${name}`, name];
+  const cookie = (request: Request, value: string, maxAgeSeconds: number) => {
+    const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
+    const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+    return isSecure ? `${names[0]}=${value}; ${attributes}; Secure` : `${name}=${value}; ${attributes}`;
+  };
+  return {
+    /** The value that a request of a page carries; null for any other request. */
+    read(request: Request): string | null {
+      const header = request.headers.get("cookie");
+      if (header === null || !isFromPage(request)) return null;
+      const pairs = new Map(header.split(";").map((pair) => pair.trim().split("=") as [string, string]));
+      return pairs.get(names[0] ?? "") ?? pairs.get(name) ?? null;
+    },
+    /** The header that sets it, in the answer to a request of the page. */
+    set: cookie,
+    /** The headers that remove it. */
+    clear: (request: Request) => cookie(request, "", 0),
+  };
+}
+
+export type PageCookie = ReturnType<typeof pageCookie>;

@@ -1,0 +1,169 @@
+import type { AnyElysia } from "elysia";
+import type { PageFiles, PageName } from "../../console/make.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { acceptsGzip, compress } from "../compression.ts";
+import { asGate, openGate } from "../input.ts";
+import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
+import { handlerContext } from "../server.ts";
+
+/** How a page presents itself. */
+export interface PageLook {
+  readonly title: string;
+  /** A CSS colour; null for the default. */
+  readonly accent: string | null;
+  /** A picture; null for the default. */
+  readonly logo: Bun.BunFile | null;
+}
+
+interface PageOptions {
+  readonly page: PageName;
+  /** Where it is served, without a slash at its end; "" for the root. */
+  readonly path: string;
+  readonly look?: Partial<PageLook>;
+  /** What stands before the path outside, as where a proxy serves the listener below a path of its own. */
+  readonly prefix?: () => string;
+}
+
+const types: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+};
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const pageHeaders: ExtraHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-cache",
+  "content-security-policy": policy,
+  "cross-origin-opener-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
+
+/** A page has many files, which take from no limit. */
+const unlimitedGate = asGate(async (context: unknown) => {
+  handlerContext(context).requestContext.isAdmitted = true;
+});
+
+let made: Promise<PageFiles> | null = null;
+
+/** The files of the pages, loaded when first asked for. What failed is made anew. */
+function pageFiles(): Promise<PageFiles> {
+  made ??= import("../../console/bundle.ts")
+    .then(({ pages }) => pages())
+    .catch((error) => {
+      made = null;
+      throw error;
+    });
+  return made;
+}
+
+const gzipped = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+
+/**
+ * Serves a page for all paths below its own, and its files, whose names change with their content, to be kept for good.
+ */
+export function pageRoutes(app: AnyElysia, { page, path, look = {}, prefix = () => "" }: PageOptions): void {
+  const hooks = { transform: openGate, parse: "none" as const, detail: { hide: true } };
+  const unlimited = { ...hooks, transform: unlimitedGate };
+  const html = async (context: unknown) => {
+    const { requestContext } = handlerContext(context);
+    const { entries } = await pageFiles();
+    const text = htmlOf({ page, base: prefix() + path, look, entries });
+    return reply(requestContext, 200, text, pageHeaders);
+  };
+  const file = async (context: unknown) => {
+    const { requestContext, params, request } = handlerContext(context);
+    const name = params["file"] ?? "";
+    const { files } = await pageFiles();
+    const bytes = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (bytes === undefined) throw new DomainError("not_found", "There is nothing at this path");
+    return replyFile(requestContext, request, name, bytes);
+  };
+  app.get(`${path}/files/:file`, file, unlimited);
+  app.get(`${path}/theme.css`, (context) => replyTheme(handlerContext(context).requestContext, look), hooks);
+  if (look.logo) {
+    const { logo } = look;
+    app.get(
+      `${path}/logo`,
+      async (context) => {
+        const headers = {
+          "content-type": logo.type,
+          "cache-control": "no-cache",
+          "content-security-policy": policy,
+        };
+        return reply(handlerContext(context).requestContext, 200, await logo.bytes(), headers);
+      },
+      hooks,
+    );
+  }
+  app.get(path || "/", html, hooks);
+  if (path !== "") app.get(`${path}/*`, html, hooks);
+}
+
+async function replyFile(
+  requestContext: RequestContext,
+  request: Request,
+  name: string,
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<Response> {
+  const extension = name.slice(name.lastIndexOf(".") + 1);
+  const isGzip = extension !== "woff2" && acceptsGzip(request.headers.get("accept-encoding") ?? "");
+  const compressed = isGzip ? (gzipped.get(name) ?? compress(bytes)) : null;
+  if (compressed) gzipped.set(name, compressed);
+  return reply(requestContext, 200, (await compressed) ?? bytes, {
+    "content-type": types[extension] ?? "application/octet-stream",
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+    vary: "accept-encoding",
+    ...(isGzip && { "content-encoding": "gzip" }),
+  });
+}
+
+/** The accent colour as a style sheet, because the policy allows no style in the page. */
+function replyTheme(requestContext: RequestContext, { accent }: Partial<PageLook>): Response {
+  const text = accent ? `:root { --accent: ${accent}; --accent-text: ${accent}; }\n` : "";
+  return reply(requestContext, 200, text, {
+    "content-type": types["css"] ?? "",
+    "cache-control": "no-cache",
+  });
+}
+
+interface HtmlOptions {
+  readonly page: PageName;
+  readonly base: string;
+  readonly look: Partial<PageLook>;
+  readonly entries: PageFiles["entries"];
+}
+
+function htmlOf({ page, base, look, entries }: HtmlOptions): string {
+  const title = Bun.escapeHTML(look.title ?? "On Air");
+  const at = Bun.escapeHTML(base);
+  const file = (name: keyof PageFiles["entries"]) => `${at}/files/${entries[name]}`;
+  return `<!doctype html>
+<html lang="en" data-base="${at}" data-title="${title}"${look.logo ? " data-logo" : ""}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="${file("icon")}">
+<link rel="preload" href="${file("font")}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="${file("style")}">
+${look.accent ? `<link rel="stylesheet" href="${at}/theme.css">\n` : ""}<script type="module" src="${file(page)}"></script>
+</head>
+<body><div id="app"></div><noscript>This page needs JavaScript. The same can be done with the onair command and the API.</noscript></body>
+</html>
+`;
+}

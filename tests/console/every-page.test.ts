@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { chromium } from "../support/chromium.ts";
+import { operator, signedIn, type Tab } from "../support/pages.ts";
+import { event, subscribe } from "../support/publishing.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { json, type TestApplication, testServer } from "../support/server.ts";
+
+/** A text that would run, break out or overflow where it is not treated as text. */
+const hostile = `"><img src=x onerror=alert(1)>{{7*7}}\u202e${"W".repeat(50)}`;
+
+const server = await testServer({ args: ["--portal"] });
+const receiver = testReceiver(() => new Response(`<script>alert(1)</script>${hostile}`, { status: 500 }));
+const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
+let app: TestApplication;
+let delivery = "";
+
+beforeAll(async () => {
+  await server.load("users", [{ id: 1001, username: "luna_bytes", display_name: hostile, bio: hostile }]);
+  await server.load("categories", [{ id: 1, name: hostile, slug: "chess" }]);
+  await server.load("channels", [{ id: 70, user_id: 1001, name: hostile, slug: "luna" }]);
+  await server.load("livestreams", [{ channel_id: 70, category_id: 1, viewers: 12 }]);
+  app = await server.application({ name: hostile, webhook_url: receiver.url });
+  await server.admin("POST", "/admin/v1/keys", { name: hostile.slice(0, 90), role: "reader" });
+  const type = { version: 1, description: hostile, schema: { type: "object" }, example: { text: hostile } };
+  await server.admin("PUT", "/admin/v1/event-types/raid.started", type);
+  await subscribe(server, app, ["channel.followed"]);
+  await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+  await receiver.arrived(1);
+  const { data } = await json<{ data: { id: string }[] }>(await server.admin("GET", "/admin/v1/deliveries"));
+  delivery = data[0]?.id ?? "";
+});
+
+const pages = {
+  portal: [
+    "",
+    "/deliveries",
+    "/deliveries/:delivery",
+    "/subscriptions",
+    "/test",
+    "/webhook",
+    "/event-types",
+    "/nowhere",
+  ],
+  console: [
+    "",
+    "/applications",
+    "/applications/:application",
+    "/deliveries",
+    "/deliveries/:delivery",
+    "/users?query=luna",
+    "/users/1001",
+    "/categories",
+    "/event-types",
+    "/publish?event=raid.started",
+    "/backups",
+    "/keys",
+    "/audit",
+    "/settings",
+    "/subscriptions",
+  ],
+} as const;
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+async function violations({ page }: Tab): Promise<string[]> {
+  // By the protocol of the browser: the policy of the page lets no script in.
+  await page.evaluate(axe);
+  const result = (await page.evaluate(
+    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })',
+  )) as { violations: Violation[] };
+  return result.violations.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
+  );
+}
+
+describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
+  for (const theme of ["light", "dark"] as const) {
+    test(`can be used by everybody, shows hostile text as text, and fits a phone: ${theme}`, async () => {
+      await using tab = await signedIn(server, kind === "console" ? operator : app, { theme });
+      for (const path of pages[kind]) {
+        await tab.page.setViewport({ width: 1280, height: 900 });
+        await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
+        await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+        expect([path, await violations(tab)]).toEqual([path, []]);
+        expect(await tab.page.$$eval("main img, main script, main iframe", (found) => found.length)).toBe(0);
+        await tab.page.setViewport({ width: 390, height: 844 });
+        const beyond = await tab.page.$eval(
+          "html",
+          ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth,
+        );
+        expect([path, beyond]).toEqual([path, 0]);
+      }
+    });
+  }
+
+  test("begins with a form that can be used by everybody", async () => {
+    await using tab = await signedIn(server, kind === "console" ? operator : app);
+    await tab.click("Sign out");
+    await tab.see("Sign in");
+    expect(await violations(tab)).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "bun:test";
+import { chromium } from "../support/chromium.ts";
+import { openPage, operator, signedIn, signIn } from "../support/pages.ts";
+import { json, startServer, testServer } from "../support/server.ts";
+
+const server = await testServer({ args: ["--portal"] });
+
+async function key(role: string): Promise<string> {
+  const name = `${role} ${crypto.randomUUID()}`;
+  return (await json<{ key: string }>(await server.admin("POST", "/admin/v1/keys", { name, role }))).key;
+}
+
+describe.skipIf(chromium === null)("whoever signs in", () => {
+  test("with a wrong key is told so, keeps no secret in the form, and may try again", async () => {
+    await using tab = await openPage(server, "console");
+    await tab.page.goto(tab.base);
+    await signIn(tab, { key: "wrong-operator-key" });
+    await tab.see("The operator key is wrong, revoked or expired");
+    expect(await tab.page.$eval("input", (input) => input.value)).toBe("");
+    await signIn(tab, operator);
+    await tab.see("Overview");
+    const kept = await tab.page.evaluate(
+      "JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie",
+    );
+    expect(String(kept)).not.toMatch(/onair_os_|operator-key/);
+    expect(tab.page.url()).not.toContain("key");
+  });
+
+  test("is back where they were when the session has ended meanwhile", async () => {
+    const { client_id, client_secret, id } = await server.application({ name: "Evening bot" });
+    const who = { client_id, client_secret };
+    await using tab = await signedIn(server, who);
+    await tab.go("/event-types?name=chat");
+    await tab.see("chat.message.sent");
+    await server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
+    await tab.see("Your session has ended.");
+    await signIn(tab, who);
+    await tab.see("chat.message.sent");
+    expect(tab.page.url()).toEndWith("/portal/event-types?name=chat");
+  });
+
+  test("is signed out in both tabs by signing out in one", async () => {
+    await using first = await signedIn(server, operator);
+    await using second = await openPage(server, operator, { besides: first });
+    await second.go("/keys");
+    await second.see("New key");
+    await first.click("Sign out");
+    await first.see("Sign in");
+    await second.click("New key");
+    await second.fill("Name", "Ada");
+    await second.click("Create");
+    await second.see("Your session has ended.");
+  });
+
+  test.each([
+    ["reader", ["Applications", "Backups", "Audit"], ["Publish an event"]],
+    ["publisher", ["Users", "Publish an event"], ["Applications", "Deliveries", "Backups", "Keys", "Audit"]],
+  ])("as a %s is shown what the role may do: %p and not %p", async (role, shown, hidden) => {
+    await using tab = await signedIn(server, { key: await key(role) });
+    const pages = await tab.page.$$eval("nav a", (links) => links.map((link) => link.textContent ?? ""));
+    expect(pages).toEqual(expect.arrayContaining(shown));
+    for (const name of hidden) expect(pages).not.toContain(name);
+    for (const path of ["/applications", "/keys", "/backups"]) {
+      await tab.go(path);
+      expect(await tab.text()).not.toMatch(/New application|New key|Make a backup/);
+    }
+  });
+
+  test("finds the way back by the button of the browser", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Applications", "link");
+    await tab.see("New application");
+    await tab.click("Keys", "link");
+    await tab.see("New key");
+    await tab.page.goBack();
+    await tab.see("New application");
+    await tab.page.goForward();
+    await tab.see("New key");
+  });
+
+  test("is told of a lost connection, and misses nothing when it is back", async () => {
+    const own = await startServer({ args: ["--portal"] });
+    await using tab = await signedIn(own, operator);
+    await tab.click("Applications", "link");
+    await tab.see("There is no application yet");
+    await tab.page.setOfflineMode(true);
+    await tab.click("Keys", "link");
+    await tab.see("The connection is lost.");
+    await own.application({ name: "Made meanwhile" });
+    await tab.page.setOfflineMode(false);
+    await tab.click("Applications", "link");
+    await tab.see("Made meanwhile");
+    expect(await tab.text()).not.toContain("The connection is lost.");
+    await own.stop();
+  });
+});

@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { chromium } from "../support/chromium.ts";
+import { operator, signedIn } from "../support/pages.ts";
+import { event, subscribe } from "../support/publishing.ts";
+import { type Received, Receiver, testReceiver } from "../support/receiver.ts";
+import { testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+const server = await testServer({ args: ["--portal"] });
+const healthy = testReceiver();
+
+beforeAll(async () => {
+  await server.load("users", [{ id: 1001, username: "luna_bytes" }]);
+});
+
+/** An application whose endpoint has answered 410 to one of two events, and is disabled. */
+async function broken(name: string) {
+  const gone = testReceiver(() => new Response("moved", { status: 410 }));
+  const app = await server.application({ name, webhook_url: gone.url });
+  await subscribe(server, app, ["channel.followed"]);
+  await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+  await gone.arrived(1);
+  await until(async () => {
+    const answer = await server.admin("GET", `/admin/v1/applications/${app.id}/endpoint`);
+    return (await answer.text()).includes('"disabled"');
+  });
+  // It happens while nothing can be sent, and is kept.
+  await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+  return { app, firstId: gone.received[0]?.headers["webhook-id"] };
+}
+
+const ids = (received: readonly Received[]) => received.map(({ headers }) => headers["webhook-id"]);
+
+describe.skipIf(chromium === null)("an endpoint breaks", () => {
+  test("and its developer finds out why, mends it and has everything sent again, by clicking alone", async () => {
+    const { app, firstId } = await broken("Night bot");
+    await using tab = await signedIn(server, app);
+    await tab.see("Night bot");
+    await tab.see("410");
+    await tab.click("See what failed", "link");
+    await tab.see("failed");
+    await tab.click("channel.followed", "link");
+    await tab.see("It failed, and is not tried again by itself.");
+    await tab.see("Answer 410");
+    await tab.see("moved");
+    await tab.click("Webhook", "link");
+    const before = healthy.received.length;
+    await tab.fill("Webhook URL", healthy.url);
+    await tab.click("Save");
+    await tab.see("Saved.");
+    // Another URL is another endpoint: what waited is sent to it at once.
+    await healthy.arrived(before + 1);
+    await tab.click("Deliveries", "link");
+    await tab.click("Replay a range");
+    await tab.click("Count them");
+    await tab.see("1 delivery would be sent again.");
+    await tab.click("Send 1 again");
+    await tab.see("Replay completed");
+    await healthy.arrived(before + 2);
+    expect(ids(healthy.received)).toContain(firstId);
+    await tab.click("Done");
+    await tab.see("delivered");
+  });
+
+  test("and the operator does the same for its developer", async () => {
+    const { app, firstId } = await broken("Day bot");
+    await using tab = await signedIn(server, operator);
+    await tab.see("An endpoint is disabled");
+    await tab.see("Day bot");
+    await tab.click("Look and enable", "link");
+    await tab.see("The endpoint is disabled: it answered 410.");
+    const before = healthy.received.length;
+    await tab.fill("Webhook URL", healthy.url);
+    await tab.click("Save");
+    await healthy.arrived(before + 1);
+    await tab.see("The endpoint takes what is sent to it.");
+    await tab.click("Its deliveries", "link");
+    await tab.click("Replay a range");
+    await tab.click("Count them");
+    await tab.click("Send 1 again");
+    await tab.see("Replay completed");
+    await healthy.arrived(before + 2);
+    expect(ids(healthy.received.slice(before))).toContain(firstId);
+    await server.admin("DELETE", `/admin/v1/applications/${app.id}`);
+  });
+
+  test("and a test shows the exchange, and what the receiver does wrong", async () => {
+    await using receiver = new Receiver(() => new Response("who are you?", { status: 401 }));
+    const app = await server.application({ name: "Test bot", webhook_url: receiver.url });
+    await using tab = await signedIn(server, app);
+    await tab.click("Test", "link");
+    await tab.click("Send the sample");
+    await tab.see("It would not have been delivered.");
+    await tab.see("does something in front of the receiver ask for a login?");
+    await tab.see("Answer 401");
+    await tab.see("who are you?");
+    expect(receiver.received).toHaveLength(1);
+  });
+});

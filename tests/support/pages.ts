@@ -1,0 +1,145 @@
+import { expect } from "bun:test";
+import type { Browser, ElementHandle, Page } from "puppeteer-core";
+import { startChromium } from "./chromium.ts";
+import { adminKey, type TestApplication, type TestServer } from "./server.ts";
+
+let browser: Promise<Browser> | null = null;
+
+/** The one browser of all tests of pages; it ends with the process. */
+function sharedBrowser(): Promise<Browser> {
+  browser ??= startChromium();
+  return browser;
+}
+
+export type SignIn = { readonly key: string } | Pick<TestApplication, "client_id" | "client_secret">;
+
+export const operator: SignIn = { key: adminKey };
+
+interface Options {
+  readonly width?: number;
+  readonly theme?: "light" | "dark";
+  /** Another tab of this person, with the same session. */
+  readonly besides?: Tab;
+}
+
+/** A tab of a browser, used as a person does: by what stands on it. */
+export class Tab implements AsyncDisposable {
+  /** What the page complained of, and what it asked of other servers. */
+  readonly complaints: string[] = [];
+
+  constructor(
+    readonly page: Page,
+    readonly base: string,
+  ) {
+    page.on("console", (message) => {
+      // A refused request is shown by the page, and by the browser as well.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+        this.complaints.push(message.text());
+      }
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("dialog", (dialog) => {
+      this.complaints.push(`dialog: ${dialog.message()}`);
+      dialog.dismiss();
+    });
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(new URL(base).origin) && !url.startsWith("data:")) this.complaints.push(url);
+    });
+  }
+
+  async go(path: string): Promise<void> {
+    await this.page.goto(this.base + path);
+    await this.page.waitForSelector("main h1");
+  }
+
+  /** Waits until this text stands on the page. */
+  async see(text: string): Promise<void> {
+    try {
+      const isSeen = `document.body.innerText.includes(${JSON.stringify(text)})`;
+      await this.page.waitForFunction(isSeen, { timeout: 10_000 });
+    } catch {
+      throw new Error(`"${text}" is not to be seen in:\n${await this.text()}`);
+    }
+  }
+
+  async text(): Promise<string> {
+    return String(await this.page.evaluate("document.body.innerText"));
+  }
+
+  /** Clicks the button, or the link, that is called so; of several, the first that can be seen. */
+  async click(name: string, kind: "button" | "link" = "button"): Promise<void> {
+    // A tab behind another is not drawn, and what is not drawn cannot be clicked.
+    await this.page.bringToFront();
+    const element = await this.#find(
+      `[...document.querySelectorAll("${kind === "link" ? "a" : "button, [role=button]"}")].find((one) =>
+        (one.getAttribute("aria-label") ?? one.textContent).trim() === ${JSON.stringify(name)} &&
+        !one.disabled && one.checkVisibility())`,
+      `the ${kind} "${name}"`,
+    );
+    await element.asLocator().setTimeout(10_000).click();
+  }
+
+  /** Types a value over what the field with this label has. */
+  async fill(label: string, value: string): Promise<void> {
+    const field = await this.#find(
+      `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
+      `the field "${label}"`,
+    );
+    await field.asLocator().setTimeout(10_000).fill(value);
+  }
+
+  async #find(script: string, what: string): Promise<ElementHandle> {
+    try {
+      return (await this.page.waitForFunction(script, { timeout: 10_000 })) as ElementHandle;
+    } catch {
+      throw new Error(`${what} is not to be found in:\n${await this.text()}`);
+    }
+  }
+
+  async press(...keys: Parameters<Page["keyboard"]["press"]>[0][]): Promise<void> {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    expect(this.complaints).toEqual([]);
+    await this.page.close();
+  }
+}
+
+/** A tab with the portal or the console, at the form to sign in; by default of another person than any other tab. */
+export async function openPage(
+  server: TestServer,
+  who: SignIn | "console" | "portal",
+  options: Options = {},
+) {
+  const { width = 1280, theme = "light", besides } = options;
+  const isConsole = who === "console" || (typeof who === "object" && "key" in who);
+  const base = isConsole ? `${server.app.adminUrl}/console` : `${server.app.publicUrl}/portal`;
+  const context = besides
+    ? besides.page.browserContext()
+    : await (await sharedBrowser()).createBrowserContext();
+  const page = await context.newPage();
+  await page.setViewport({ width, height: 900 });
+  await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
+  return new Tab(page, base);
+}
+
+/** A tab of somebody who has signed in by the form. */
+export async function signedIn(server: TestServer, who: SignIn, options: Options = {}): Promise<Tab> {
+  const tab = await openPage(server, who, options);
+  await tab.page.goto(tab.base);
+  await signIn(tab, who);
+  await tab.page.waitForSelector(".shell");
+  return tab;
+}
+
+/** Fills in the form and sends it. */
+export async function signIn(tab: Tab, who: SignIn): Promise<void> {
+  if ("key" in who) await tab.fill("Operator key", who.key);
+  else {
+    await tab.fill("Client id", who.client_id);
+    await tab.fill("Client secret", who.client_secret);
+  }
+  await tab.click("Sign in");
+}

@@ -44,10 +44,10 @@ Was it sent? What became of events.
 ${pagingHelp}
   --json             print the answer as JSON
 
-Whose deliveries: with an operator key (ONAIR_ADMIN_KEY) or a data directory (--data, ONAIR_DATA),
-those of all applications, by the admin API. Otherwise, with ONAIR_TOKEN or a profile of "onair
-login", those of that application, by the public API. --profile and --token choose the latter in
-any case. With none of these it is the data directory onair-data.
+Whose deliveries: with an operator key (ONAIR_ADMIN_KEY), a data directory (--data, ONAIR_DATA) or a
+database (--database, ONAIR_DATABASE), those of all applications, by the admin API. Otherwise, with
+ONAIR_TOKEN or a profile of "onair login", those of that application, by the public API. --profile
+and --token choose the latter in any case. With none of these it is the data directory onair-data.
 
   --application ID   for operators: of this application; needed for replay
   --url URL          the admin listener, or with a token the public one (ONAIR_URL)

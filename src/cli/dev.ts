@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { checkArguments } from "../arguments.ts";
 import type { Config } from "../config.ts";
 import { banner, type Welcome } from "../dev/banner.ts";
 import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
+import { faultPlan } from "../dev/faults/plan.ts";
 import { devLog } from "../dev/log.ts";
 import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
@@ -17,10 +19,16 @@ import {
   unknownVariables,
 } from "../read-config.ts";
 import { onSignals, onTermination } from "../signals.ts";
+import { readNumber } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
-const ownOptions = { json: { type: "boolean" }, "no-events": { type: "boolean" } } as const;
+const ownOptions = {
+  json: { type: "boolean" },
+  "no-events": { type: "boolean" },
+  faults: { type: "boolean" },
+  seed: { type: "string" },
+} as const;
 const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {
@@ -39,6 +47,10 @@ that is "onair serve".
 
   --json                     one line of JSON with addresses and credentials, not the welcome
   --no-events                make up no events; viewer counts still move
+  --faults                   the platform on a bad day, so that a bot can be made ready for one: 429
+                             and 503, slow answers, revoked tokens, streams that are cut off, and
+                             webhooks that come late, twice or out of order. Each is printed
+  --seed N                   for --faults: the faults of that number again (default: a new one)
 
 Options win over environment variables, and those over the file .env in the working directory.
 
@@ -50,6 +62,7 @@ ${settingsHelp({ ...defaults })}
     const { config, notes } = freePorts(args, env);
     if (config.logFile !== null)
       throw new UsageError("onair dev writes its log to the terminal; --log-file is for onair serve");
+    const seed = readSeed(args, config);
     // SIGHUP: the terminal was closed.
     const terminated = onTermination(["SIGTERM", "SIGINT", "SIGHUP"]);
     onSignals(["SIGUSR1", "SIGUSR2"], () => {});
@@ -62,7 +75,10 @@ ${settingsHelp({ ...defaults })}
     const log = devLog({ terminal, level: config.logLevel, now, applicationId: credentials.client_id });
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
     const events = !args.includes("--no-events");
-    const options = { config, credentials, events, terminal, log, now, random: Math.random };
+    const faults = seed === null ? null : faultPlan(seed);
+    if (seed !== null)
+      notes.push(`A bad day, by the seed ${seed}: --faults --seed ${seed} is the same again.`);
+    const options = { config, credentials, events, terminal, log, now, random: Math.random, faults };
     const platform = await startDevPlatform(options).catch((error) => {
       output.release();
       throw error;
@@ -80,6 +96,20 @@ ${settingsHelp({ ...defaults })}
     return 0;
   },
 };
+
+const seeds = 1_000_000;
+
+/** The seed of the faults; null where none are asked for. */
+function readSeed(args: readonly string[], { webhookProxy }: Config): number | null {
+  const { values } = checkArguments(args, settingOptions(ownOptions));
+  const { faults, seed } = values;
+  const mistakes: string[] = [];
+  const number = readNumber("seed", typeof seed === "string" ? seed : undefined, mistakes);
+  if (!faults && seed !== undefined) mistakes.push("--seed is for --faults");
+  if (faults && webhookProxy !== null) mistakes.push("--faults and --webhook-proxy exclude each other");
+  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+  return faults ? (number ?? Math.floor(Math.random() * seeds)) : null;
+}
 
 /** The variables of the file `.env` in a directory; none where there is no such file. */
 function dotEnv(directory: string): Environment {
@@ -124,7 +154,7 @@ function freePorts(args: readonly string[], env: Environment): { config: Config;
 }
 
 function welcomeTo(
-  { app, adminKey, receiverUrl, signInUrl, isNew, sample }: DevPlatform,
+  { app, publicUrl, adminKey, receiverUrl, signInUrl, isNew, sample }: DevPlatform,
   config: Config,
   credentials: DevCredentials,
   notes: readonly string[],
@@ -132,7 +162,7 @@ function welcomeTo(
   return {
     data: config.data,
     isNew,
-    publicUrl: app.publicUrl,
+    publicUrl,
     adminUrl: app.adminUrl,
     receiverUrl,
     signInUrl,

@@ -9,6 +9,8 @@ import { supervise } from "../supervisor.ts";
 import { activity } from "./activity.ts";
 import type { Random } from "./chance.ts";
 import { type DevCredentials, saveCredentials } from "./credentials.ts";
+import { startBadDay } from "./faults/bad-day.ts";
+import type { FaultPlan } from "./faults/plan.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
 import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
@@ -23,11 +25,15 @@ interface DevPlatformOptions {
   readonly log: Log;
   readonly now: () => number;
   readonly random: Random;
+  /** The faults of a bad day; null for none. */
+  readonly faults: FaultPlan | null;
 }
 
 /** A running development platform. */
 export interface DevPlatform {
   readonly app: App;
+  /** The URL of the API. */
+  readonly publicUrl: string;
   readonly sample: SampleData;
   readonly adminKey: string;
   readonly receiverUrl: string;
@@ -55,8 +61,10 @@ const completeKey = "dev_sample_data";
 
 /** Starts a server with sample data, receiver, login page and application. Throws the errors of `startApp`. */
 export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
-  const { config, credentials, events, terminal, log, now, random } = options;
+  const { credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
+  const badDay = options.faults && (await startBadDay(options.config, options.faults, { terminal, now }));
+  const config = badDay?.config ?? options.config;
   const adminKey = config.adminKey ?? credentials.admin_key;
   // Before the server, which sends pending deliveries at once.
   const receiver = startReceiver({
@@ -78,6 +86,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     const loginUrl = config.loginUrl ?? signIn.loginUrl;
     app = await startApp({ config: { ...config, adminKey, loginUrl }, log, now, random });
     const { store } = app;
+    badDay?.connect(app);
     const isNew = (await store.settings.get(completeKey)) === null;
     await keepApplication(store, credentials, receiver.url, signIn, now());
     await keepToken(store, credentials, now());
@@ -94,6 +103,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     const server = app;
     return {
       app,
+      publicUrl: badDay?.url ?? app.publicUrl,
       sample,
       adminKey,
       receiverUrl: receiver.url,
@@ -103,11 +113,13 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
         await services.stop();
         await signIn.stop();
         await server.stop();
+        await badDay?.stop();
         await receiver.stop();
       },
     };
   } catch (error) {
     await app?.stop();
+    await badDay?.stop();
     await signIn.stop();
     await receiver.stop();
     throw error;

@@ -219,7 +219,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Runs `serve`; its error names the address and the reason. */
-function explainListenError<T>(hostname: string, port: number, serve: () => T): T {
+export function explainListenError<T>(hostname: string, port: number, serve: () => T): T {
   try {
     return serve();
   } catch (error) {

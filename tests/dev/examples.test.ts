@@ -27,6 +27,7 @@ beforeAll(async () => {
     log: createLog("off"),
     now: Date.now,
     random: Math.random,
+    faults: null,
   });
   document = (await (await fetch(`${platform.app.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
 });

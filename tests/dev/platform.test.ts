@@ -39,6 +39,7 @@ async function start({ events = false, written = [] as string[], clock = Date.no
     log: createLog("off"),
     now: clock,
     random: Math.random,
+    faults: null,
   });
   running.push(platform);
   return platform;

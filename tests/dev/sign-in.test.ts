@@ -26,6 +26,7 @@ const start = (env: Record<string, string> = {}, at = data) =>
     log: createLog("off"),
     now: Date.now,
     random: Math.random,
+    faults: null,
   });
 
 beforeAll(async () => {

@@ -52,17 +52,27 @@ export function readPublicTarget(given: GivenTarget, env: Environment, mistakes:
   return token === undefined ? ofProfile(given, env, mistakes) : ofToken(token, given, env, mistakes);
 }
 
+/** Variables that make a command one for operators. */
+const operatorVariables = [
+  "ONAIR_ADMIN_KEY",
+  "ONAIR_ADMIN_KEY_FILE",
+  "ONAIR_DATA",
+  "ONAIR_DATABASE",
+  "ONAIR_DATABASE_FILE",
+];
+
 /**
- * Whether a command that both can use is for the public API: an operator key or a data directory makes it the admin API,
- * unless `--profile` or `--token` is given; without any of these a token or profile that is there decides.
+ * Whether a command that both can use is for the public API: an operator key, a data directory or a database makes it
+ * the admin API, unless `--profile` or `--token` is given; without any of these a token or profile that is there decides.
  */
 export function usesPublicApi(
-  given: GivenTarget & { readonly data?: string | undefined },
+  given: GivenTarget & { readonly data?: string | undefined; readonly database?: string | undefined },
   env: Environment,
 ): boolean {
   if (given.profile !== undefined || given.token !== undefined) return true;
-  const { ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE, ONAIR_DATA, ONAIR_TOKEN, ONAIR_PROFILE } = env;
-  if (given.data !== undefined || ONAIR_ADMIN_KEY || ONAIR_ADMIN_KEY_FILE || ONAIR_DATA) return false;
+  if (given.data !== undefined || given.database !== undefined) return false;
+  if (operatorVariables.some((name) => env[name])) return false;
+  const { ONAIR_TOKEN, ONAIR_PROFILE } = env;
   return Boolean(ONAIR_TOKEN || ONAIR_PROFILE) || new Profiles(env).names().includes(defaultProfile);
 }
 

@@ -89,13 +89,13 @@ function readSample(name: string | undefined, values: Values, mistakes: string[]
 /** Sends the sample to a local program, by default with all checks. Returns the exit code. */
 async function forward(
   { name, version, broadcaster, assignments }: SampleRequest,
-  { forward = "", secret: given, once = false, json = false, url, data }: Values,
+  { forward = "", secret: given, once = false, json = false, url, data, database }: Values,
   env: Environment,
   mistakes: string[],
 ): Promise<number> {
   const to = readHttpUrl(forward, "--forward", mistakes);
-  if (url !== undefined || data !== undefined)
-    mistakes.push("--forward needs no server: leave out --url and --data");
+  if ((url ?? data ?? database) !== undefined)
+    mistakes.push("--forward needs no server: leave out --url, --data and --database");
   const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];
   if (secret === undefined)
     mistakes.push("the secret with which the program verifies is missing: --secret or ONAIR_WEBHOOK_SECRET");

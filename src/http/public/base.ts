@@ -52,7 +52,7 @@ const exposed = [
 ];
 
 /** CORS: browsers of any origin may call the API and read these headers; cookies are not used. */
-const crossOrigin = {
+export const crossOrigin = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": exposed.join(", "),
 };

@@ -1,0 +1,50 @@
+import type { App } from "../../app.ts";
+import type { Config } from "../../config.ts";
+import { clockTime, printable, type Terminal } from "../terminal.ts";
+import { startApiEdge } from "./api-edge.ts";
+import type { FaultPlan } from "./plan.ts";
+import { startWebhookEdge } from "./webhook-edge.ts";
+
+/** What makes the day bad: it stands around the platform, which knows nothing of it. */
+interface BadDay {
+  /** Where the API is reached. */
+  readonly url: string;
+  /** The settings of the platform behind. */
+  readonly config: Config;
+  /** Lets requests through to the platform, once it has started. */
+  connect(app: Pick<App, "publicUrl" | "store">): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Takes the public port for an edge in front of the API, and starts an egress proxy; both do what the plan says and print
+ * it. Throws when the port is taken.
+ */
+export async function startBadDay(
+  config: Config,
+  plan: FaultPlan,
+  { terminal, now }: { readonly terminal: Terminal; readonly now: () => number },
+): Promise<BadDay> {
+  const { style } = terminal;
+  const tell = (what: string, about: string) => {
+    const time = style("dim", clockTime(now()));
+    terminal.line(`${time} ${style("yellow", "fault   ")} ${what}: ${printable(about)}`);
+  };
+  const api = startApiEdge({ host: config.host, port: config.port, plan, tell });
+  const webhooks = await startWebhookEdge({ plan, tell });
+  return {
+    url: api.url,
+    config: {
+      ...config,
+      host: "127.0.0.1",
+      port: 0,
+      publicUrl: config.publicUrl ?? api.url,
+      webhookProxy: webhooks.url,
+    },
+    connect: ({ publicUrl, store }) => api.connect({ url: publicUrl, tokens: store.tokens }),
+    async stop() {
+      await api.stop();
+      await webhooks.stop();
+    },
+  };
+}

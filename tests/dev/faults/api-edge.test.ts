@@ -1,0 +1,147 @@
+import { expect, test } from "bun:test";
+import { createClient, stream } from "../../../src/client/onair.ts";
+import { startApiEdge } from "../../../src/dev/faults/api-edge.ts";
+import type { ApiFault } from "../../../src/dev/faults/plan.ts";
+import { afterTests } from "../../support/after-tests.ts";
+import { event, publish, subscribe } from "../../support/publishing.ts";
+import { users } from "../../support/real-data.ts";
+import { scriptedFaults } from "../../support/scripted-faults.ts";
+import { json, testServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
+
+const server = await testServer();
+await server.load("users", users);
+const edgeWith = (script: Parameters<typeof scriptedFaults>[0]) => {
+  const told: string[] = [];
+  const tell = (what: string, about: string) => void told.push(`${what}: ${about}`);
+  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults(script), tell });
+  afterTests(() => edge.stop());
+  edge.connect({ url: server.app.publicUrl, tokens: server.app.store.tokens });
+  return { url: edge.url, told };
+};
+const username = users[0]?.username;
+
+test("nothing changes where nothing goes wrong", async () => {
+  const { url, told } = edgeWith({});
+  const app = await server.application();
+  const token = { authorization: `Bearer ${app.token}` };
+  const form = new URLSearchParams({
+    grant_type: "client_credentials",
+    client_id: app.client_id,
+    client_secret: "wrong",
+  });
+  const requests: [string, RequestInit][] = [
+    ["/public/v1/categories", {}],
+    ["/public/v1/categories", { method: "HEAD" }],
+    ["/public/v1/categories?limit=1e2", {}],
+    [`/public/v1/users/${username}`, { headers: token }],
+    [`/public/v1/users/${username}`, {}],
+    ["/public/v1/users/search?query=r%C3%ADot&limit=2", { headers: token }],
+    ["/public/v1/events/subscriptions", { method: "OPTIONS" }],
+    ["/public/v1/events/subscriptions", { method: "PUT", headers: token }],
+    ["/public/v1/events/subscriptions", { method: "POST", headers: token, body: "{" }],
+    ["/oauth/token", { method: "POST", body: form }],
+    ["/oauth/authorize?client_id=x", { redirect: "manual" }],
+    ["/assets/profile-picture.png", {}],
+    ["/nowhere/", {}],
+  ];
+  const own = ["date", "x-request-id", "ratelimit-remaining", "ratelimit-reset"];
+  const shown = async (base: string, path: string, init: RequestInit) => {
+    const answer = await fetch(base + path, init);
+    const headers = [...answer.headers].filter(([name]) => !own.includes(name));
+    const text = (await answer.text()).replace(/"request_id":"\w+"/, "");
+    return { status: answer.status, headers, text };
+  };
+  for (const [path, init] of requests)
+    expect([path, await shown(url, path, init)]).toEqual([
+      path,
+      await shown(server.app.publicUrl, path, init),
+    ]);
+  expect(told).toEqual([]);
+});
+
+test("429 and 503 have the form of the API, and Retry-After", async () => {
+  const busy = (status: 429 | 503): ApiFault => ({ kind: "busy", status, retryAfterSeconds: 2 });
+  const { url, told } = edgeWith({ api: [busy(429), busy(503), busy(429)] });
+  const first = await fetch(`${url}/public/v1/categories`);
+  expect([first.status, first.headers.get("retry-after")]).toEqual([429, "2"]);
+  expect(first.headers.get("access-control-allow-origin")).toBe("*");
+  expect(await json<object>(first)).toEqual({
+    message: "Too many requests; try again in 2 seconds",
+    code: "rate_limited",
+    errors: [],
+    request_id: first.headers.get("x-request-id"),
+  });
+  const second = await fetch(`${url}/public/v1/categories`);
+  expect([second.status, await json<object>(second)]).toMatchObject([503, { code: "unavailable" }]);
+  const third = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams() });
+  expect(await json<object>(third)).toMatchObject({
+    error: "temporarily_unavailable",
+    code: "rate_limited",
+  });
+  expect((await fetch(`${url}/public/v1/categories`)).status).toBe(200);
+  expect(told).toEqual([
+    "429, again in 2 s: GET /public/v1/categories",
+    "503, again in 2 s: GET /public/v1/categories",
+    "429, again in 2 s: POST /oauth/token",
+  ]);
+});
+
+test("pages and preflights have no faults", async () => {
+  const fault: ApiFault = { kind: "busy", status: 503, retryAfterSeconds: 1 };
+  const { url } = edgeWith({ api: [fault] });
+  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  expect((await fetch(`${url}/public/v1/categories`, { method: "OPTIONS" })).status).toBe(204);
+  expect((await fetch(`${url}/public/v1/categories`)).status).toBe(503);
+});
+
+test("an answer is slow, and right", async () => {
+  const { url, told } = edgeWith({ api: [{ kind: "slow", ms: 200 }] });
+  const startedAt = performance.now();
+  expect((await fetch(`${url}/public/v1/categories`)).status).toBe(200);
+  expect(performance.now() - startedAt).toBeGreaterThan(190);
+  expect(told).toEqual(["slow by 0.2 s: GET /public/v1/categories"]);
+});
+
+test("a token is revoked for good, and that of nobody else", async () => {
+  const { url, told } = edgeWith({ api: [{ kind: "revoked" }, { kind: "revoked" }] });
+  const [mine, theirs] = [await server.application(), await server.application()];
+  const get = async (base: string, token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${base}/public/v1/events/subscriptions`, { headers })).status;
+  };
+  expect(await get(url, mine.token)).toBe(401);
+  expect(await get(server.app.publicUrl, mine.token)).toBe(401);
+  expect(await get(server.app.publicUrl, theirs.token)).toBe(200);
+  expect(await get(url, "nonsense")).toBe(401);
+  expect(told).toEqual(["its token is revoked: GET /public/v1/events/subscriptions"]);
+  expect(told.join()).not.toContain(mine.token);
+});
+
+test("a stream is cut off, and a client goes on where it was", async () => {
+  const { url, told } = edgeWith({ streams: [300, null] });
+  const app = await server.application({ delivery: "stream" });
+  await subscribe(server, app, ["channel.followed"]);
+  const ids: string[] = [];
+  let connections = 0;
+  const stop = new AbortController();
+  const onair = createClient({ url, clientId: app.client_id, clientSecret: app.client_secret });
+  const options = { signal: stop.signal, connected: () => void connections++ };
+  void (async () => {
+    for await (const one of stream(onair, options)) if (one.type !== "gap") ids.push(one.delivery.id);
+  })();
+  await until(() => connections === 1);
+  await publish(server, event("channel.followed"));
+  await until(() => told.length === 1);
+  await publish(server, event("channel.followed"));
+  await until(() => connections === 2 && ids.length === 2);
+  expect(new Set(ids).size).toBe(2);
+  expect(told).toEqual(["cut off after 0.3 s: GET /public/v1/events/stream"]);
+  stop.abort();
+});
+
+test("before the platform has started it is 503", async () => {
+  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults({}), tell: () => {} });
+  expect((await fetch(`${edge.url}/public/v1/categories`)).status).toBe(503);
+  await edge.stop();
+});

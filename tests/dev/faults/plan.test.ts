@@ -1,0 +1,41 @@
+import { describe, expect, test } from "bun:test";
+import { type ApiFault, faultPlan, type WebhookFault } from "../../../src/dev/faults/plan.ts";
+
+describe("the plan", () => {
+  const first = (seed: number, count: number) => {
+    const plan = faultPlan(seed);
+    return Array.from({ length: count }, () => [plan.api(), plan.stream(), plan.webhook()]);
+  };
+
+  test("is the same for the same seed, and another for another", () => {
+    expect(first(42, 300)).toEqual(first(42, 300));
+    for (const other of [0, 41, 43, 999_999]) expect(first(other, 300)).not.toEqual(first(42, 300));
+  });
+
+  test("of one kind does not depend on how often the others were asked", () => {
+    const alone = faultPlan(7);
+    const mixed = faultPlan(7);
+    const faults = Array.from({ length: 100 }, () => {
+      mixed.webhook();
+      mixed.stream();
+      return [alone.api(), mixed.api()] as const;
+    });
+    for (const [one, other] of faults) expect(other).toEqual(one);
+  });
+
+  test("has everything that it is for, and lets most things through", () => {
+    const drawn = Array.from({ length: 20 }, (_, seed) => first(seed, 100)).flat();
+    const kinds = (index: number) =>
+      new Set(drawn.map((row) => (row[index] as ApiFault | WebhookFault | null)?.kind ?? "none"));
+    expect(kinds(0)).toEqual(new Set(["none", "busy", "slow", "revoked"]));
+    expect(kinds(2)).toEqual(new Set(["none", "late", "twice", "overtaken"]));
+    const good = drawn.filter(([api]) => api === null).length / drawn.length;
+    expect(good).toBeGreaterThan(0.7);
+    expect(good).toBeLessThan(0.85);
+    for (const [, cutAfterMs, webhook] of drawn) {
+      if (typeof cutAfterMs === "number") expect(cutAfterMs).toBeLessThanOrEqual(30_000);
+      // The platform waits 15 seconds for an answer.
+      expect((webhook as WebhookFault | null)?.ms ?? 0).toBeLessThanOrEqual(8_000);
+    }
+  });
+});

@@ -1,0 +1,84 @@
+import { expect, test } from "bun:test";
+import type { WebhookFault } from "../../../src/dev/faults/plan.ts";
+import { startWebhookEdge } from "../../../src/dev/faults/webhook-edge.ts";
+import { afterTests } from "../../support/after-tests.ts";
+import { event, publish, subscribe } from "../../support/publishing.ts";
+import { users } from "../../support/real-data.ts";
+import { testReceiver } from "../../support/receiver.ts";
+import { scriptedFaults } from "../../support/scripted-faults.ts";
+import { json, testServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
+
+const webhooks: (WebhookFault | null)[] = [];
+const told: string[] = [];
+const edge = await startWebhookEdge({
+  plan: scriptedFaults({ webhooks }),
+  tell: (what, about) => void told.push(`${what}: ${about}`),
+});
+afterTests(() => edge.stop());
+const server = await testServer({ args: ["--webhook-proxy", edge.url] });
+await server.load("users", users);
+const receiver = testReceiver();
+const app = await server.application({ webhook_url: receiver.url });
+await subscribe(server, app, ["channel.followed"]);
+const sequences = (from: number) =>
+  receiver.received.slice(from).map(({ headers }) => headers["onair-sequence"]);
+const send = () => publish(server, event("channel.followed"));
+
+test("nothing changes where nothing goes wrong", async () => {
+  const before = receiver.received.length;
+  await send();
+  const sent = (await receiver.arrived(before + 1))[before];
+  expect(Object.keys(sent?.headers ?? {}).filter((name) => /proxy|forwarded|via/.test(name))).toEqual([]);
+  await until(async () => {
+    const answer = await server.get("/public/v1/events/deliveries", app.token);
+    return (await json<{ data: { status: string }[] }>(answer)).data[0]?.status === "delivered";
+  });
+  expect(told).toEqual([]);
+});
+
+test("one comes late, once", async () => {
+  const before = receiver.received.length;
+  webhooks.push({ kind: "late", ms: 300 });
+  const startedAt = performance.now();
+  await send();
+  await receiver.arrived(before + 1);
+  expect(performance.now() - startedAt).toBeGreaterThan(290);
+  expect(told.at(-1)).toMatch(/^late by 0\.3 s: channel\.followed [0-9A-Z]{26}$/);
+});
+
+test("one comes twice, with the same id and signature", async () => {
+  const before = receiver.received.length;
+  webhooks.push({ kind: "twice", ms: 50 });
+  await send();
+  await receiver.arrived(before + 2);
+  const [first, second] = receiver.received.slice(before);
+  expect(second).toEqual(first as typeof second & object);
+  expect(told.at(-1)).toStartWith("twice, again in 0.05 s");
+});
+
+test("one is overtaken by the next", async () => {
+  const before = receiver.received.length;
+  webhooks.push({ kind: "overtaken", ms: 5_000 }, null);
+  await send();
+  await until(() => told.at(-1)?.startsWith("overtaken") === true);
+  await send();
+  await receiver.arrived(before + 2);
+  const [first, second] = sequences(before).map(Number);
+  expect(first).toBe((second ?? 0) + 1);
+});
+
+test("a receiver that is down is a failure, and a sample has no faults", async () => {
+  webhooks.push({ kind: "late", ms: 5_000 });
+  const { data } = await json<{ data: { delivered: boolean; duration_ms: number } }>(
+    await server.post("/public/v1/events/test", {}, app.token),
+  );
+  expect(data.delivered).toBe(true);
+  expect(data.duration_ms).toBeLessThan(4_000);
+  webhooks.length = 0;
+  const nowhere = await server.application({ webhook_url: "http://127.0.0.1:1/" });
+  const failed = await json<{ data: { delivered: boolean } }>(
+    await server.post("/public/v1/events/test", {}, nowhere.token),
+  );
+  expect(failed.data.delivered).toBe(false);
+});

@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { killRun } from "../support/kill-run.ts";
+import { emptyDatabase } from "../support/postgres.ts";
 import { builtExecutable } from "./support/onair.ts";
 import { seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
@@ -13,6 +14,7 @@ const help = `Usage: bun tests/bench/kills.ts [options]
 
   --kills N          how often the server is killed (default: 300)
   --seed N           of every choice that is made (default: another one each time)
+  --postgres         run on a PostgreSQL of its own instead of a data directory
   --executable FILE  kill this one instead of dist/onair
   --json             print one line of JSON
 
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     kills: { type: "string", default: "300" },
     seed: { type: "string", default: String(Date.now() % 1e6) },
     executable: { type: "string" },
+    postgres: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -36,11 +39,13 @@ if (values.help || !Number.isInteger(kills) || kills < 1 || !Number.isInteger(se
   process.exit(values.help ? 0 : 2);
 }
 const executable = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
+const database = values.postgres ? await emptyDatabase() : null;
 const startedAt = performance.now();
 const report = await killRun({
   kills,
   random: seededRandom(seed),
   failing: 0.02,
+  ...(database && { database: database.url }),
   run: { command: [executable] },
   progress(killed, acknowledged, requests) {
     if (values.json || killed % 25 !== 0) return;

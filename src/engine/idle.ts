@@ -13,7 +13,7 @@ import { watchedStore } from "./watched-store.ts";
 export async function idleEngine(place: DataPlace): Promise<Engine> {
   const { store } = await openStorage(place);
   const dispatcher = {
-    reserve: () => ({ takes: () => false, end() {} }),
+    reserve: () => ({ takes: () => false, unanswered() {}, end() {} }),
     applicationChanged() {},
     subscriptionsRemoved() {},
     hurry() {},

@@ -16,6 +16,7 @@ import { MemoryCapacity } from "./queues/memory-capacity.ts";
 import { Scheduler } from "./queues/scheduler.ts";
 import { createUnload } from "./queues/unload.ts";
 import { createRecorder } from "./recorder.ts";
+import { createUnanswered } from "./unanswered.ts";
 
 interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
@@ -90,7 +91,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
   const recorder = createRecorder(store, log, () => scheduler.resume(), options.noticed);
   const unload = createUnload({ capacity, recorder, scheduler, now });
-  const intake = createDeliveryIntake({ store, log, now, queues, capacity, scheduler, unload });
+  const lookForPending = async (): Promise<void> => {
+    for (const { application_id, due_at } of await store.deliveries.pending()) {
+      const queue = queues.of(application_id);
+      if (due_at === 0) queue.hasBacklog = true;
+      queue.retryBy(due_at);
+      scheduler.add(queue);
+    }
+  };
+  const unanswered = createUnanswered(lookForPending, () => scheduler.isRunning, log);
+  const intake = createDeliveryIntake({ store, log, now, queues, capacity, scheduler, unload, unanswered });
 
   /** The state of endpoints is measured in elapsed time, which setting the clock must not change. */
   const checkClock = (): void => {
@@ -184,12 +194,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         queue.endpoint ??= endpoint;
       }
       scheduler.start({ step, mayRun, signal });
-      for (const { application_id, due_at } of await store.deliveries.pending()) {
-        const queue = queues.of(application_id);
-        if (due_at === 0) queue.hasBacklog = true;
-        queue.retryBy(due_at);
-        scheduler.add(queue);
-      }
+      await lookForPending();
       await aborted(signal);
       for (const queue of queues.all()) queue.setTimer(null);
       await worker.idle();

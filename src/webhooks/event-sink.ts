@@ -1,4 +1,6 @@
 import type { DueDelivery, EventSink } from "../domain/deliveries.ts";
+import { DomainError } from "../domain/errors.ts";
+import { BatchRefused } from "../store/batch.ts";
 import type { StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -23,6 +25,9 @@ export function eventSink(
       taken = stored.taken;
       if (stored.streamed.length > 0) streamed(stored.streamed);
       return stored;
+    } catch (error) {
+      if (!isRefusal(error)) reservation.unanswered();
+      throw error;
     } finally {
       reservation.end(taken);
     }
@@ -37,4 +42,9 @@ export function eventSink(
       return published;
     },
   };
+}
+
+/** Whether the storage has refused events: then nothing of them was kept. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof BatchRefused || (error instanceof DomainError && error.code !== "unavailable");
 }

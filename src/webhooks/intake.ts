@@ -8,11 +8,14 @@ import type { EndpointQueues } from "./queues/endpoint-queues.ts";
 import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Scheduler } from "./queues/scheduler.ts";
 import type { Unload } from "./queues/unload.ts";
+import type { Unanswered } from "./unanswered.ts";
 
 /** Capacity for the deliveries of events that are being published. */
 export interface Reservation {
   /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
   takes(applicationId: string): boolean;
+  /** The storage gave no answer: what was to be kept may be there. To be called before the reservation ends. */
+  unanswered(): void;
   /** Ends the reservation: these were taken and are on disk. To be called in any case. */
   end(taken: readonly DueDelivery[]): void;
 }
@@ -25,6 +28,7 @@ interface DeliveryIntakeOptions {
   readonly capacity: MemoryCapacity<EndpointQueue>;
   readonly scheduler: Scheduler<EndpointQueue>;
   readonly unload: Unload;
+  readonly unanswered: Unanswered;
 }
 
 /** Brings deliveries into memory: those that are being published, and those that are due in the store. */
@@ -48,7 +52,7 @@ const maxQueuedPerEndpoint = 256;
 const claimAgainAfterMs = second;
 
 export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIntake {
-  const { store, log, now, queues, capacity, scheduler, unload } = options;
+  const { store, log, now, queues, capacity, scheduler, unload, unanswered } = options;
   const incoming = new Set<IncomingBatch>();
 
   const beginBatch = (): IncomingBatch => {
@@ -83,6 +87,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
           const queue = queues.of(applicationId);
           const isTaken =
             scheduler.isRunning &&
+            !unanswered.isOpen &&
             queue.canTake(now()) &&
             queue.deliveries.length + queue.reserved < maxQueuedPerEndpoint &&
             capacity.reserve();
@@ -95,6 +100,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
           }
           return isTaken;
         },
+        unanswered: unanswered.note,
         end(taken) {
           capacity.use(reserved.length, taken.length);
           for (const queue of reserved) queue.reserved--;

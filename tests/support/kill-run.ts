@@ -28,6 +28,8 @@ export interface KillRunOptions {
   readonly failing?: number;
   /** The URL of an empty PostgreSQL database to run on instead of a data directory. */
   readonly database?: string;
+  /** What is done instead of killing the server. */
+  readonly disturb?: () => Promise<void>;
   readonly run?: RunOptions;
   readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
 }
@@ -62,10 +64,13 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
     const publishing = publishers(running, random);
     for (let killed = 0; killed < kills; killed++) {
       await Bun.sleep(random() * longestLifeMs);
-      await running.server.end("SIGKILL");
-      running.server = null;
-      if (random() < 0.2) await killWhileStarting(args, run, random);
-      running.server = await serve(args, run);
+      if (options.disturb) await options.disturb();
+      else {
+        await running.server.end("SIGKILL");
+        running.server = null;
+        if (random() < 0.2) await killWhileStarting(args, run, random);
+        running.server = await serve(args, run);
+      }
       progress?.(killed + 1, publishing.acknowledged.size, ledger.requests);
     }
     await publishing.stop();

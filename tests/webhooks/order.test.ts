@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { DomainError } from "../../src/domain/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
-import { stores, type TestStore } from "../support/store.ts";
+import { loggedDeliveries, stores, type TestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 describe.each(stores)("$name", ({ name, empty }) => {
@@ -122,4 +123,52 @@ describe.each(stores)("$name", ({ name, empty }) => {
       await one.stop();
     },
   );
+
+  test("an event that was kept, but whose answer was lost, is sent all the same, and nothing newer before it", async () => {
+    const application = await subscriber(store);
+    const noAnswer = new DomainError("unavailable", "The answer was lost");
+    const forgetful = {
+      ...store,
+      events: {
+        ...store.events,
+        async publish(...given: Parameters<typeof store.events.publish>) {
+          const [event, takes] = given;
+          if (event.id !== "e2") return store.events.publish(event, takes);
+          await store.events.publish(event, () => false);
+          throw noAnswer;
+        },
+      },
+    };
+    const one = dispatching(forgetful);
+    one.receiver.answersAll = true;
+    await one.publish("e1");
+    await expect(one.publish("e2")).rejects.toBe(noAnswer);
+    for (const id of ["e3", "e4"]) await one.publish(id);
+    await until(() => one.sent.length === 4);
+    expect(one.sent.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+    await one.settled();
+    expect(await loggedDeliveries(store, { application_id: application, status: "delivered" })).toHaveLength(
+      4,
+    );
+    await one.stop();
+  });
+
+  test("an event whose answer was lost is sent although nothing else happens", async () => {
+    await subscriber(store);
+    const forgetful = {
+      ...store,
+      events: {
+        ...store.events,
+        async publish(...[event]: Parameters<typeof store.events.publish>) {
+          await store.events.publish(event, () => false);
+          throw new DomainError("unavailable", "The answer was lost");
+        },
+      },
+    };
+    const one = dispatching(forgetful);
+    one.receiver.answersAll = true;
+    await expect(one.publish("e1")).rejects.toThrow("lost");
+    await until(() => one.sent.length === 1);
+    await one.stop();
+  });
 });

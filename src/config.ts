@@ -22,6 +22,8 @@ import {
 
 /** The checked settings of a server. */
 export interface Config {
+  /** The file with settings; null for none. */
+  readonly config: string | null;
   readonly data: string;
   /** The URL of the PostgreSQL database that is used instead of a data directory; null for none. It may hold a password. */
   readonly database: string | null;
@@ -103,6 +105,12 @@ type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 
 /** All settings by name. */
 export const settings: Settings = {
+  config: {
+    value: "FILE",
+    default: null,
+    help: "file with settings (TOML), named like the options; options and variables win over it",
+    read: nonEmpty,
+  },
   data: { value: "DIR", default: "onair-data", help: "data directory, made where missing", read: nonEmpty },
   database: {
     value: "URL",

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { checkArguments } from "./arguments.ts";
 import { type Config, type Setting, settings } from "./config.ts";
+import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { helpEntry } from "./help-text.ts";
 
 /** Invalid settings. The message lists all problems. */
@@ -25,8 +26,15 @@ export function settingsInForce(config: Config) {
   const shown = shownSettings(config);
   return names.map((name) => {
     const { help, secret: is_secret = false, default: initial } = settings[name];
-    return { name: flagOf(name), value: written(shown[flagOf(name)]), default: initial, is_secret, help };
+    const value = is_secret && config[name] === null ? null : written(shown[flagOf(name)]);
+    return { name: flagOf(name), value, default: initial, is_secret, help };
   });
+}
+
+/** The same with where each value comes from: `default`, an option, a variable, or a line of the file of settings. */
+export function settingsWithSources({ config, sources }: Pick<CheckedConfig, "config" | "sources">) {
+  const inForce = settingsInForce(config);
+  return names.map((name, at) => ({ ...inForce[at], name: flagOf(name), source: sources[name] }));
 }
 
 /** A value in the form in which it is given. */
@@ -52,8 +60,8 @@ function withoutSecrets(value: unknown): unknown {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the settings: arguments override the environment, which overrides `defaults`, which override the built-in
- * defaults. Throws a `ConfigError` with all mistakes.
+ * Reads the settings: arguments override the environment, which overrides the file that one of them names, which overrides
+ * `defaults`, which override the built-in defaults. Throws a `ConfigError` with all mistakes.
  */
 export function readConfig(
   args: readonly string[],
@@ -75,23 +83,26 @@ export function checkConfig(
   env: Environment,
   defaults: Partial<Record<keyof Config, string>> = {},
   others: ParseArgsOptionsConfig = {},
-): { readonly config: Config; readonly mistakes: readonly string[] } {
+): CheckedConfig {
   const { values: flags, positionals, mistakes: misused } = checkArguments(args, settingOptions(others));
   const mistakes = [...misused, ...positionals.map((word) => `"${word}" is not expected here`)];
+  const file = fileOf(flags, env, mistakes);
   const config: Partial<Record<keyof Config, unknown>> = {};
+  const sources: Partial<Record<keyof Config, string>> = {};
   for (const name of names) {
     const setting: Setting<unknown> = settings[name];
-    const flag = flags[flagOf(name)];
+    const source = sourceOf(name, flags, env, file);
+    sources[name] = source?.name ?? "default";
+    let given = "";
     try {
-      if (typeof flag === "string") setting.checkFlag?.(flag);
-      const variable = hasFile(setting) ? readSecret(env, variableOf(name)) : env[variableOf(name)];
-      const given = flag ?? variable ?? defaults[name] ?? setting.default;
-      config[name] = given === null ? null : setting.read(String(given));
+      given = source?.text() ?? "";
+      if (!source?.isHidden) setting.checkFlag?.(given);
+      const text = source ? given : (defaults[name] ?? setting.default);
+      config[name] = text === null ? null : setting.read(text);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      const source = flag === undefined ? variableOf(name) : `--${flagOf(name)}`;
-      const given = String(flag ?? env[variableOf(name)] ?? "");
-      mistakes.push(`${source} ${error.message}${repeated(given, setting, error.message)}`);
+      const line = source?.quote ?? repeated(given, setting, error.message);
+      mistakes.push(`${source?.name} ${error.message}${line}`);
       const initial = defaults[name] ?? setting.default;
       config[name] = initial === null ? null : setting.read(initial);
     }
@@ -99,12 +110,87 @@ export function checkConfig(
   if (config.port !== 0 && config.port === config.adminPort && config.host === config.adminHost) {
     mistakes.push("--port and --admin-port must differ");
   }
-  mistakes.push(...contradictions(config, flags, env));
+  mistakes.push(...contradictions(config, sources));
   const given = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
   if (given.length % 3 !== 0 && mistakes.length === 0) {
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
-  return { config: Object.freeze(config as unknown as Config), mistakes };
+  const checked = Object.freeze(config as unknown as Config);
+  return { config: checked, mistakes, sources: sources as Record<keyof Config, string> };
+}
+
+/** Settings, their mistakes, and where the value of each comes from: `default`, an option, a variable, a line of the file. */
+interface CheckedConfig {
+  readonly config: Config;
+  readonly mistakes: readonly string[];
+  readonly sources: Readonly<Record<keyof Config, string>>;
+}
+
+/** Where a setting is given. */
+interface Source {
+  readonly name: string;
+  /** Throws a `TypeError` where a file that it names cannot be read. */
+  readonly text: () => string;
+  /** Whether other users of the machine do not see the value. */
+  readonly isHidden: boolean;
+  /** The line of the file, to append to a sentence. */
+  readonly quote?: string;
+}
+
+/** The strongest source of a setting; null where it is not given. */
+function sourceOf(
+  name: keyof Config,
+  flags: Readonly<Record<string, unknown>>,
+  env: Environment,
+  file: ConfigFile | null,
+): Source | null {
+  const option = flagOf(name);
+  const variable = variableOf(name);
+  const flag = flags[option];
+  if (flag !== undefined) return { name: `--${option}`, text: () => String(flag), isHidden: false };
+  const mayBeFile = hasFile(settings[name]);
+  if (env[variable] !== undefined || (mayBeFile && env[`${variable}_FILE`] !== undefined)) {
+    const text = () => (mayBeFile ? readSecret(env, variable) : env[variable]) ?? "";
+    return { name: variable, text, isHidden: true };
+  }
+  const named = file?.values[`${option}-file`];
+  if (file && named !== undefined) {
+    const label = `${option}-file`;
+    const text = () => readSecret({ [`${variable}_FILE`]: named }, variable) ?? "";
+    return { name: `${file.place(label)} ${label}`, text, isHidden: true, quote: file.quote(label) };
+  }
+  const written = file?.values[option];
+  if (!file || written === undefined) return null;
+  const at = `${file.place(option)} ${option}`;
+  return { name: at, text: () => written, isHidden: false, quote: file.quote(option) };
+}
+
+/** The file of settings that is named; null where none is, or it cannot be read, which is a mistake. */
+function fileOf(
+  flags: Readonly<Record<string, unknown>>,
+  env: Environment,
+  mistakes: string[],
+): ConfigFile | null {
+  const path = flags["config"] ?? env[variableOf("config")];
+  if (typeof path !== "string" || path === "") return null;
+  const known = {
+    settings: names.flatMap((name) => {
+      const option = flagOf(name);
+      if (name === "config") return [];
+      if (settings[name].secret) return [`${option}-file`];
+      return hasFile(settings[name]) ? [option, `${option}-file`] : [option];
+    }),
+    secrets: new Set(names.filter((name) => settings[name].secret).map(flagOf)),
+  };
+  try {
+    const file = readConfigFile(path, known);
+    mistakes.push(...file.mistakes);
+    return file;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`${flags["config"] === undefined ? variableOf("config") : "--config"} ${error.message}`);
+    return null;
+  }
 }
 
 const hasFile = ({ secret = false, file = false }: Setting<unknown>) => secret || file;
@@ -112,11 +198,9 @@ const hasFile = ({ secret = false, file = false }: Setting<unknown>) => secret |
 /** What is said of where the data is, and contradicts itself. */
 function contradictions(
   config: Partial<Record<keyof Config, unknown>>,
-  flags: Readonly<Record<string, unknown>>,
-  env: Environment,
+  sources: Partial<Record<keyof Config, string>>,
 ): string[] {
-  const isGiven = (name: "data" | "database") =>
-    [flags[name], env[variableOf(name)], env[`${variableOf(name)}_FILE`]].some((one) => one !== undefined);
+  const isGiven = (name: "data" | "database") => sources[name] !== "default";
   if (isGiven("data") && isGiven("database")) {
     return ["--data and --database contradict each other: the data is in a directory, or in a database"];
   }

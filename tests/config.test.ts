@@ -16,6 +16,7 @@ const mistakes = (args: string[], env: Record<string, string> = {}) => {
 describe("settings", () => {
   test("have defaults that are safe for production", () => {
     expect(readConfig([], {})).toEqual({
+      config: null,
       data: "onair-data",
       database: null,
       databaseDirect: null,

@@ -39,8 +39,11 @@ export const restore: Command = {
     if (mistakes.length > 0 || file === undefined) throw new UsageError(mistakes.join("\n"));
     const totalBytes = sizeOf(file);
     if (totalBytes === null) throw new UsageError(`${file} is not a file`);
-    const { ONAIR_DATA } = env;
-    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], { ONAIR_DATA });
+    const { ONAIR_CONFIG, ONAIR_DATA } = env;
+    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], {
+      ONAIR_CONFIG,
+      ONAIR_DATA,
+    });
     const took = stopwatch();
     const progress: Progress = { bytes: 0, totalBytes, rows: null };
     const display = showProgress(progress);

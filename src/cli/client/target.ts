@@ -78,13 +78,14 @@ export function placeOfCommand(given: Named, env: Environment): DataPlace {
 
 /** The variables that concern data, of which none counts beside a server. */
 function variablesOf(env: Environment, isHere: boolean): Environment {
-  const { ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_KEEP_BACKUPS } = env;
+  const { ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_CONFIG, ONAIR_KEEP_BACKUPS } = env;
   const { ONAIR_DATA, ONAIR_DATABASE, ONAIR_DATABASE_FILE } = env;
   const { ONAIR_DATABASE_DIRECT, ONAIR_DATABASE_DIRECT_FILE } = env;
   return {
     ONAIR_ALLOW_PRIVATE_WEBHOOKS,
     ONAIR_KEEP_BACKUPS,
     ...(isHere && {
+      ONAIR_CONFIG,
       ONAIR_DATA,
       ONAIR_DATABASE,
       ONAIR_DATABASE_FILE,

@@ -1,0 +1,76 @@
+import {
+  checkConfig,
+  type Environment,
+  settingOptions,
+  settingsWithSources,
+  unknownVariables,
+} from "../../read-config.ts";
+import { readWord } from "../arguments.ts";
+import { type Command, failed, ok, UsageError, wrongUsage } from "../command.ts";
+import { print } from "../output/print.ts";
+
+const actions = ["check", "show"] as const;
+
+export const configCommand: Command = {
+  summary: "check the settings, and show where each comes from",
+  words: { first: actions },
+  get options() {
+    return settingOptions({ json: { type: "boolean" } });
+  },
+  help: `Usage: onair config check [--config FILE] [options of onair serve]
+       onair config show [--config FILE] [options of onair serve] [--json]
+
+check  tells all mistakes in the file of settings, the variables and the options, as the server
+       would at its start. Starts nothing.
+show   lists the settings in force, and where each value comes from. Secrets are not shown.
+
+  --config FILE      the file of settings [ONAIR_CONFIG]
+  --json             print an array of {name, value, source, default, is_secret, help}
+
+A file of settings is TOML and names them like the options:
+
+  port = 8080
+  public-url = "https://api.example.com"
+  trusted-proxies = ["10.0.0.0/8"]
+  admin-key-file = "/etc/onair/admin-key"
+  [time-to-live]
+  "chat.message.sent" = 600
+
+Exit code: 0 when all is well, 1 when check warns of variables that are no settings, 2 for mistakes.
+`,
+  async run(args: readonly string[], env: Environment) {
+    const [word, ...rest] = args;
+    const mistakes: string[] = [];
+    const action = readWord("action", word, actions, mistakes);
+    if (action === undefined) throw new UsageError(mistakes.join("\n"));
+    const json = rest.includes("--json");
+    const options = rest.filter((one) => one !== "--json");
+    const checked = checkConfig(options, env);
+    if (checked.mistakes.length > 0) {
+      process.stderr.write(`${checked.mistakes.join("\n")}\n`);
+      return wrongUsage;
+    }
+    return action === "check" ? check(env) : show(checked, json);
+  },
+};
+
+async function check(env: Environment): Promise<number> {
+  const unknown = unknownVariables(env);
+  for (const name of unknown) process.stderr.write(`${name} is set, and no setting has that variable\n`);
+  if (unknown.length > 0) return failed;
+  await print("The settings are right.");
+  return ok;
+}
+
+async function show(checked: Parameters<typeof settingsWithSources>[0], json: boolean): Promise<number> {
+  const list = settingsWithSources(checked);
+  if (json) await print(JSON.stringify(list));
+  else {
+    const width = Math.max(...list.map(({ name }) => name.length));
+    for (const { name, value, source } of list) {
+      const from = source === "default" ? "" : `  (${source})`;
+      await print(`${name.padEnd(width)}  ${value ?? "-"}${from}`);
+    }
+  }
+  return ok;
+}

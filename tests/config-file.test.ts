@@ -1,0 +1,131 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { configCommand } from "../src/cli/operations/config.ts";
+import { checkConfig, readConfig } from "../src/read-config.ts";
+import { inProcess } from "./support/command.ts";
+import { testDirectory } from "./support/server.ts";
+
+const directory = testDirectory();
+let files = 0;
+
+/** A file of settings with this content. */
+function fileWith(content: string): string {
+  const path = join(directory, `${++files}.toml`);
+  writeFileSync(path, content);
+  return path;
+}
+
+test("each kind of value is read: text, integer, switch, list, table, and a file with a secret", () => {
+  const secret = join(directory, "key");
+  writeFileSync(secret, "an-operator-key-of-the-test\n");
+  const file = fileWith(`
+    port = 9000
+    public-url = "https://api.example.com"
+    allow-private-webhooks = true
+    trusted-proxies = ["10.0.0.0/8", "::1"]
+    admin-key-file = "${secret}"
+    [time-to-live]
+    "chat.message.sent" = 60
+    "kicks.gifted" = 0
+  `);
+  expect(readConfig(["--config", file], {})).toMatchObject({
+    config: file,
+    port: 9000,
+    publicUrl: "https://api.example.com",
+    allowPrivateWebhooks: true,
+    trustedProxies: ["10.0.0.0/8", "::1"],
+    adminKey: "an-operator-key-of-the-test",
+    timeToLive: { "chat.message.sent": 60, "kicks.gifted": 0 },
+  });
+});
+
+test("options win over variables, these over the file, and the file over defaults", () => {
+  const file = fileWith("port = 1\nadmin-port = 2\nrate-limit = 3\n");
+  const env = { ONAIR_CONFIG: file, ONAIR_PORT: "11", ONAIR_ADMIN_PORT: "12" };
+  const { config, sources } = checkConfig(["--port", "21"], env, { streamLimit: "7", rateLimit: "8" });
+  expect(config).toMatchObject({ port: 21, adminPort: 12, rateLimit: 3, streamLimit: 7 });
+  expect(sources).toMatchObject({
+    port: "--port",
+    adminPort: "ONAIR_ADMIN_PORT",
+    rateLimit: `${file}:3 rate-limit`,
+    streamLimit: "default",
+  });
+});
+
+test.each<[string, string, RegExp[]]>([
+  [
+    "a misspelt name",
+    "port = 1\n\nrate-limt = 3\n",
+    [/:3 rate-limt is no setting\. Did you mean rate-limit\?\n {4}rate-limt = 3$/],
+  ],
+  [
+    "a value out of range",
+    "\nport = 99999",
+    [/:2 port must be an integer from 0 to 65535\n {4}port = 99999$/],
+  ],
+  ["a value of the wrong kind", "port = 1.5", [/:1 port must be a text, an integer, true or false/]],
+  ["a time", "port = 2026-01-01", [/:1 port must be a text/]],
+  ["what is not TOML", 'host = "::1"\nport = \nrate-limit = 3', [/:2 is not TOML: .*\n {4}port =$/]],
+  ["a name twice", "port = 1\nport = 2", [/:2 is not TOML: .*redefine/]],
+  ["a table that is no setting", "[server]\nport = 1", [/:1 server is no setting/]],
+  ["a file in a file", 'config = "other.toml"', [/:1 config is no setting/]],
+  [
+    "everything at once",
+    "prot = 1\nstream-limit = 0\n",
+    [/:1 prot is no setting/, /:2 stream-limit must be/],
+  ],
+  [
+    "data in a directory and in a database",
+    'data = "x"\ndatabase = "postgres://onair@db.example.com/onair"',
+    [/--data and --database contradict each other/],
+  ],
+])("%s is told with its line", (_what, content, wanted) => {
+  const { mistakes } = checkConfig(["--config", fileWith(content)], {});
+  expect(mistakes).toHaveLength(wanted.length);
+  for (const [at, pattern] of wanted.entries()) expect(mistakes[at]).toMatch(pattern);
+});
+
+test.each([
+  ['admin-key = "swordfish-swordfish"', /has the secret admin-key: put it into a file/],
+  ['database = "postgres://onair:swordfish@db.example.com/onair"', /database .*password/],
+  ['admin-key-file = "swordfish', /is not TOML/],
+])("a secret in the file is refused, and not repeated: %s", (line, sentence) => {
+  const { mistakes } = checkConfig(["--config", fileWith(line)], {});
+  expect(mistakes).toHaveLength(1);
+  expect(mistakes[0]).toMatch(sentence);
+  expect(mistakes[0]).not.toContain("swordfish");
+});
+
+test("a file that cannot be read is told by the option or variable that names it", () => {
+  const large = fileWith(`# ${"x".repeat(64 * 1024)}`);
+  mkdirSync(join(directory, "folder"), { recursive: true });
+  const told = (path: string) => checkConfig([], { ONAIR_CONFIG: path }).mistakes;
+  expect(told("/none.toml")).toEqual(["ONAIR_CONFIG names /none.toml, which is not there"]);
+  expect(told(large)).toEqual([`ONAIR_CONFIG names ${large}, which has more than 65536 bytes`]);
+  expect(told(join(directory, "folder"))[0]).toMatch(/which cannot be read/);
+  expect(checkConfig(["--config", "/none.toml"], {}).mistakes[0]).toStartWith("--config names");
+});
+
+test("onair config check tells mistakes with exit code 2, and says when all is right", async () => {
+  const right = await inProcess(configCommand, ["check", "--config", fileWith("port = 1\n")]);
+  expect(right).toMatchObject({ code: 0, stdout: "The settings are right.\n" });
+  const wrong = await inProcess(configCommand, ["check", "--config", fileWith("port = 99999\n")]);
+  expect(wrong).toMatchObject({ code: 2, stdout: "" });
+  expect(wrong.stderr).toContain("port must be an integer");
+  const unknown = await inProcess(configCommand, ["check"], { ONAIR_PROT: "1" });
+  expect(unknown).toMatchObject({ code: 1, stderr: "ONAIR_PROT is set, and no setting has that variable\n" });
+});
+
+test("onair config show lists all settings with their source, and no secret", async () => {
+  const file = fileWith("rate-limit = 3\n");
+  const env = { ONAIR_ADMIN_KEY: "swordfish-swordfish", ONAIR_PORT: "9" };
+  const shown = await inProcess(configCommand, ["show", "--config", file, "--json"], env);
+  const list = JSON.parse(shown.stdout) as { name: string; value: string; source: string }[];
+  const of = (name: string) => list.find((one) => one.name === name);
+  expect(of("rate-limit")).toMatchObject({ value: "3", source: `${file}:1 rate-limit` });
+  expect(of("port")).toMatchObject({ value: "9", source: "ONAIR_PORT" });
+  expect(of("admin-key")).toMatchObject({ value: "set", source: "ONAIR_ADMIN_KEY" });
+  expect(of("host")).toMatchObject({ value: "127.0.0.1", source: "default" });
+  expect(shown.stdout).not.toContain("swordfish");
+});

@@ -211,7 +211,8 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function driver(
+/** The driver's pool. */
+export function driver(
   settings: ConnectionSettings,
   { connections, isPooled, isReader }: PoolOptions,
   timeoutMs: number,

@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { Notifications, notify, topic } from "../../../src/store/postgres/database/notifications.ts";
+import { openPool } from "../../../src/store/postgres/database/pool.ts";
+import { bareDatabase, hasPostgres } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (let step = undo.pop(); step; step = undo.pop()) await step();
+});
+
+const renamed = topic<{ readonly id: number; readonly name: string }>("test_renamed");
+const removed = topic<number>("test_removed");
+
+describe.skipIf(!hasPostgres)("notifications between replicas", () => {
+  async function listening() {
+    const database = await bareDatabase();
+    undo.push(database.drop);
+    const settings = readDatabaseUrl(database.url);
+    const pool = openPool(settings, { connections: 2 });
+    undo.push(() => pool.close());
+    const notifications = new Notifications(settings, pool);
+    undo.push(() => notifications.close());
+    const heard: unknown[] = [];
+    let missed = 0;
+    notifications.on(renamed, ({ id, name }) => heard.push([id, name]));
+    notifications.on(removed, (id) => heard.push(id));
+    notifications.onMissed(() => missed++);
+    await notifications.start();
+    return { pool, heard, missed: () => missed };
+  }
+
+  test("are heard under their topic, in order; those of a transaction with its commit, or not at all", async () => {
+    const { pool, heard, missed } = await listening();
+    await notify(pool, renamed, { id: 1, name: "Caf\u00e9 'x' \u{1f600}" });
+    await pool.transact(async (transaction) => {
+      await notify(transaction, removed, 2);
+      await Bun.sleep(50);
+      expect(heard).toEqual([[1, "Caf\u00e9 'x' \u{1f600}"]]);
+    });
+    const undone = pool.transact(async (transaction) => {
+      await notify(transaction, removed, 3);
+      throw new Error("undone");
+    });
+    await expect(undone).rejects.toThrow("undone");
+    await notify(pool, removed, 4);
+    await until(() => heard.length >= 3);
+    expect(heard.slice(1)).toEqual([2, 4]);
+    expect(missed()).toBe(0);
+  });
+
+  test("may be missed when the connection was ended: that is told, and then they are heard again", async () => {
+    const { pool, heard, missed } = await listening();
+    await pool.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+    );
+    await notify(pool, removed, 1);
+    await until(() => missed() > 0);
+    await notify(pool, removed, 2);
+    await until(() => heard.includes(2));
+  });
+});

@@ -17,7 +17,7 @@ import {
   response,
 } from "../support/openapi.ts";
 import { publish, event as sample, settled, subscribe } from "../support/publishing.ts";
-import { adminKey, testServer } from "../support/server.ts";
+import { adminKey, isOnPostgres, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--login-url", loginUrl] });
 const document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
@@ -316,7 +316,7 @@ async function calls(): Promise<Call[]> {
   ];
 }
 
-test("every admin route answers as the document says", async () => {
+test.skipIf(isOnPostgres)("every admin route answers as the document says", async () => {
   const copy = structuredClone(document);
   const all = [...(await calls()), ...(await deliveryCalls()), ...(await backupCalls())];
   expect(new Set(all.map(([operation]) => operation))).toEqual(

@@ -8,7 +8,7 @@ import { adminKey, json, testDirectory, testServer } from "../support/server.ts"
 // `GET /admin/v1/backups/{id}/content`.
 
 const data = testDirectory();
-const server = await testServer({ data, users });
+const server = await testServer({ isOnSqlite: true, data, users });
 const admin: Admin = (method, path) => server.admin(method, path);
 const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   fetch(server.app.adminUrl + path, { method, headers: { authorization: `Bearer ${adminKey}`, ...headers } });

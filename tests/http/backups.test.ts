@@ -24,7 +24,7 @@ let server: TestServer;
 const admin: Admin = (method, path) => server.admin(method, path);
 /** In a test: a server on the directory of the test. */
 const start = async (args: string[] = []) => {
-  server = await ownServer({ data, args });
+  server = await ownServer({ isOnSqlite: true, data, args });
 };
 const file = (name: string) => join(data, "backups", name);
 const list = async (query = "") =>
@@ -51,7 +51,7 @@ describe.each([
   let backup: ShownBackup;
   beforeEach(async () => {
     data = ownDirectory();
-    server = await ownServer({ data, users, ...(clock && { clock }) });
+    server = await ownServer({ isOnSqlite: true, data, users, ...(clock && { clock }) });
     begun = await beginBackup(admin);
     backup = await endOfBackup(admin, begun.id);
   });
@@ -266,7 +266,7 @@ test.each<[string, (path: string) => void]>([
   ],
 ])("damaged is %s: that is told, and no backup of it shows up as done", async (_, damage) => {
   data = ownDirectory();
-  await (await ownServer({ data, users })).stop();
+  await (await ownServer({ isOnSqlite: true, data, users })).stop();
   addBallast(data, 4);
   damage(join(data, "onair.db"));
   await start();

@@ -4,7 +4,7 @@ import { minute } from "../../src/domain/time.ts";
 import { type Delivery, deliveriesPath, deliveryLog } from "../support/delivery-log.ts";
 import { userTokens } from "../support/oauth.ts";
 import { settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
-import { json, refusal } from "../support/server.ts";
+import { isOnPostgres, json, refusal } from "../support/server.ts";
 
 const log = await deliveryLog();
 const { server, clock, sent, list, first, get, retry, change, forgetBody } = log;
@@ -103,7 +103,7 @@ describe("the list", () => {
     }
   });
 
-  test("a delivery of a deleted subscription that still waits is canceled", async () => {
+  test.skipIf(isOnPostgres)("a delivery of a deleted subscription that still waits is canceled", async () => {
     log.status = 500;
     await sent(1);
     await server.get(`${subscriptionsPath}?id=${log.subscriptions[0]}`, log.app.token, { method: "DELETE" });
@@ -156,7 +156,7 @@ describe("one delivery", () => {
     expect(JSON.stringify(found)).not.toContain(signature.split(" ")[0]?.slice(3));
   });
 
-  test("has no body any more when that is no longer kept", async () => {
+  test.skipIf(isOnPostgres)("has no body any more when that is no longer kept", async () => {
     await sent(1);
     const { id } = await first();
     await forgetBody(id);

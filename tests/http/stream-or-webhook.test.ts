@@ -5,6 +5,7 @@ import { event, publish, settled, subscribe, subscriptionsPath } from "../suppor
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import {
+  isOnPostgres,
   json,
   ownDirectory,
   ownServer,
@@ -127,24 +128,27 @@ test("stream: its subscriptions are well without a URL, and what can be read onc
   expect(receiver.received).toEqual([]);
 });
 
-test("stream: a delivery that is due once more is not sent either, and can be read still", async () => {
-  const data = ownDirectory();
-  const before = await ownServer({ data, users });
-  const receiver = ownReceiver();
-  const app = await subscribed({ delivery: "stream", webhook_url: receiver.url }, before);
-  const first = await firstStreamed(app, before);
-  await publish(before, event(chat));
-  await before.stop();
-  await changeStored(
-    data,
-    "UPDATE deliveries SET status = 'pending', next_attempt_at = 0, finished_at = NULL",
-  );
-  const after = await ownServer({ data });
-  const areAll = (all: readonly DeliveryRecord[]) => all.every(({ status }) => status === "delivered");
-  await until(async () => areAll(await loggedDeliveries(after.app.store)));
-  expect(types(await resumeStream(after, app.token, [chat], first.id).arrived(1))).toEqual([chat]);
-  expect(receiver.received).toEqual([]);
-});
+test.skipIf(isOnPostgres)(
+  "stream: a delivery that is due once more is not sent either, and can be read still",
+  async () => {
+    const data = ownDirectory();
+    const before = await ownServer({ data, users });
+    const receiver = ownReceiver();
+    const app = await subscribed({ delivery: "stream", webhook_url: receiver.url }, before);
+    const first = await firstStreamed(app, before);
+    await publish(before, event(chat));
+    await before.stop();
+    await changeStored(
+      data,
+      "UPDATE deliveries SET status = 'pending', next_attempt_at = 0, finished_at = NULL",
+    );
+    const after = await ownServer({ data });
+    const areAll = (all: readonly DeliveryRecord[]) => all.every(({ status }) => status === "delivered");
+    await until(async () => areAll(await loggedDeliveries(after.app.store)));
+    expect(types(await resumeStream(after, app.token, [chat], first.id).arrived(1))).toEqual([chat]);
+    expect(receiver.received).toEqual([]);
+  },
+);
 
 test("a mode that there is not is refused", async () => {
   const made = server.admin("POST", "/admin/v1/applications", { name: "Test", delivery: "pigeon" });

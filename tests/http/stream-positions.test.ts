@@ -3,7 +3,14 @@ import { day, isoTime } from "../../src/domain/time.ts";
 import { openStream, resumeStream, type StreamedEvent, streamPath } from "../support/event-stream.ts";
 import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, ownDirectory, ownServer, type TestServer, testServer } from "../support/server.ts";
+import {
+  Clock,
+  isOnPostgres,
+  ownDirectory,
+  ownServer,
+  type TestServer,
+  testServer,
+} from "../support/server.ts";
 
 // Where a stream begins: now, behind the event of `Last-Event-ID`, or `after` a time.
 
@@ -78,47 +85,50 @@ test("a server that stops ends its streams at once, and a client goes on where i
   expect(types(await resumeStream(second, known, both, seen?.id).arrived(1))).toEqual([chat]);
 });
 
-test("Last-Event-ID from before retention is answered with a gap, and then with everything that is still there", async () => {
-  const clock = new Clock();
-  const start = clock.ms;
-  const own = await ownServer({ clock, args: ["--keep-bodies-days", "2"], users });
-  const prune = async () => {
-    const retention = { deliveredMs: 2 * day, failedMs: 2 * day, bodiesMs: 2 * day };
-    while (!(await own.app.store.retention.prune(retention, clock.ms))) {}
-  };
-  const resumed = (of: string, id: string | undefined, count: number) =>
-    resumeStream(own, of, both, id).arrived(count);
-  const busy = await streaming(own);
-  const client = await openStream(own, busy, both);
-  await publish(own, event(followed));
-  const [seen] = await client.arrived(1);
-  client.close();
-  await publish(own, event(followed));
-  // A store may keep everything for up to a day longer.
-  clock.advance(day);
-  await prune();
-  clock.advance(day);
-  await publish(own, event(chat));
-  expect(types(await resumed(busy, seen?.id, 2))).toEqual([followed, chat]);
+test.skipIf(isOnPostgres)(
+  "Last-Event-ID from before retention is answered with a gap, and then with everything that is still there",
+  async () => {
+    const clock = new Clock();
+    const start = clock.ms;
+    const own = await ownServer({ clock, args: ["--keep-bodies-days", "2"], users });
+    const prune = async () => {
+      const retention = { deliveredMs: 2 * day, failedMs: 2 * day, bodiesMs: 2 * day };
+      while (!(await own.app.store.retention.prune(retention, clock.ms))) {}
+    };
+    const resumed = (of: string, id: string | undefined, count: number) =>
+      resumeStream(own, of, both, id).arrived(count);
+    const busy = await streaming(own);
+    const client = await openStream(own, busy, both);
+    await publish(own, event(followed));
+    const [seen] = await client.arrived(1);
+    client.close();
+    await publish(own, event(followed));
+    // A store may keep everything for up to a day longer.
+    clock.advance(day);
+    await prune();
+    clock.advance(day);
+    await publish(own, event(chat));
+    expect(types(await resumed(busy, seen?.id, 2))).toEqual([followed, chat]);
 
-  clock.advance(1.25 * day);
-  await prune();
-  const [gap, rest] = await resumed(busy, seen?.id, 2);
-  const from = isoTime(start);
-  expect(gap).toMatchObject({ type: "gap", data: { from, to: isoTime(start + 1.25 * day) } });
-  expect(rest?.type).toBe(chat);
-  expect(types(await resumed(busy, gap?.id, 1))).toEqual([chat]);
+    clock.advance(1.25 * day);
+    await prune();
+    const [gap, rest] = await resumed(busy, seen?.id, 2);
+    const from = isoTime(start);
+    expect(gap).toMatchObject({ type: "gap", data: { from, to: isoTime(start + 1.25 * day) } });
+    expect(rest?.type).toBe(chat);
+    expect(types(await resumed(busy, gap?.id, 1))).toEqual([chat]);
 
-  // Long ago is not too long ago where nothing was published since.
-  const quiet = await streaming(own);
-  const before = await openStream(own, quiet, both);
-  await publish(own, event(chat));
-  const [last] = await before.arrived(1);
-  before.close();
-  clock.advance(30 * day);
-  await prune();
-  const after = await openStream(own, quiet, [followed], last?.id);
-  await publish(own, event(followed));
-  expect(types(await after.arrived(1))).toEqual([followed]);
-  expect(types(await resumed(busy, seen?.id, 2))).toEqual(["gap", followed]);
-});
+    // Long ago is not too long ago where nothing was published since.
+    const quiet = await streaming(own);
+    const before = await openStream(own, quiet, both);
+    await publish(own, event(chat));
+    const [last] = await before.arrived(1);
+    before.close();
+    clock.advance(30 * day);
+    await prune();
+    const after = await openStream(own, quiet, [followed], last?.id);
+    await publish(own, event(followed));
+    expect(types(await after.arrived(1))).toEqual([followed]);
+    expect(types(await resumed(busy, seen?.id, 2))).toEqual(["gap", followed]);
+  },
+);

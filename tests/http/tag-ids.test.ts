@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
-import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { isOnPostgres, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 
 const last = Number.MAX_SAFE_INTEGER;
 const servers: TestServer[] = [];
@@ -80,7 +80,7 @@ describe("the id of a tag", () => {
     ]);
   });
 
-  test("goes through an export and an import unchanged", async () => {
+  test.skipIf(isOnPostgres)("goes through an export and an import unchanged", async () => {
     const [from, to] = [await start(), await start()];
     await put(from, [category(1, ["x", { id: last, name: "last" }]), category(2, ["y", "x", "z"])]);
     const ndjson = await exported(from);
@@ -102,63 +102,66 @@ describe("the id of a tag", () => {
   );
 });
 
-test("ids beyond what JSON carries, in a database of an earlier version, are mended when it is opened", async () => {
-  const directory = temporaryDirectory();
-  const file = join(directory.path, "onair.db");
-  const db = new Database(file, { create: true, strict: true });
-  db.run("PRAGMA journal_mode = WAL");
-  migrate(
-    db,
-    migrations.slice(
-      0,
-      migrations.findIndex(({ name }) => name === "0014_tag_ids"),
-    ),
-  );
-  // As it came about: the last id was given by the platform, and each one made after it was one more.
-  const names: [string, bigint][] = [
-    ["one", 1n],
-    ["three", 3n],
-    ["last", BigInt(last)],
-    ["x", BigInt(last) + 1n],
-    ["y", BigInt(last) + 2n],
-    ["z", BigInt(last) + 3n],
-  ];
-  for (const [name, id] of names) db.run("INSERT INTO tags (id, name) VALUES (?, ?)", [id, name]);
-  const shown = (...tags: [string, number][]) => JSON.stringify(tags.map(([name, id]) => ({ id, name })));
-  const rows: [number, string][] = [
-    [1, shown(["y", last + 1], ["one", 1], ["x", last + 1])],
-    [2, shown(["z", last + 3], ["last", last])],
-    [3, shown(["three", 3])],
-    [4, "[]"],
-  ];
-  for (const [id, tags] of rows) {
-    db.run("INSERT INTO categories (id, name, slug, description, tags) VALUES (?, ?, ?, '', ?)", [
-      id,
-      `C ${id}`,
-      `c-${id}`,
-      tags,
-    ]);
-  }
-  db.close();
-  const server = await start(directory.path);
-  try {
-    const ndjson = await exported(server);
-    const found = rowsOf(ndjson);
-    expect(found.map(({ tags }) => tags.map(({ name }) => name))).toEqual([
-      ["y", "one", "x"],
-      ["z", "last"],
-      ["three"],
-      [],
-    ]);
-    const ids = idsByName(found);
-    expect(Object.fromEntries(ids)).toEqual({ one: 1, three: 3, last, x: 2, y: 4, z: 5 });
-    // What is exported can be imported, here and elsewhere.
-    for (const to of [server, await start()])
-      expect(await put(to, ndjson)).toMatchObject({ accepted: 4, rejected: 0 });
-    await put(server, [category(5, ["new"])]);
-    idsByName(rowsOf(await exported(server)));
-  } finally {
-    await servers.splice(servers.indexOf(server), 1)[0]?.stop();
-    directory.remove();
-  }
-});
+test.skipIf(isOnPostgres)(
+  "ids beyond what JSON carries, in a database of an earlier version, are mended when it is opened",
+  async () => {
+    const directory = temporaryDirectory();
+    const file = join(directory.path, "onair.db");
+    const db = new Database(file, { create: true, strict: true });
+    db.run("PRAGMA journal_mode = WAL");
+    migrate(
+      db,
+      migrations.slice(
+        0,
+        migrations.findIndex(({ name }) => name === "0014_tag_ids"),
+      ),
+    );
+    // As it came about: the last id was given by the platform, and each one made after it was one more.
+    const names: [string, bigint][] = [
+      ["one", 1n],
+      ["three", 3n],
+      ["last", BigInt(last)],
+      ["x", BigInt(last) + 1n],
+      ["y", BigInt(last) + 2n],
+      ["z", BigInt(last) + 3n],
+    ];
+    for (const [name, id] of names) db.run("INSERT INTO tags (id, name) VALUES (?, ?)", [id, name]);
+    const shown = (...tags: [string, number][]) => JSON.stringify(tags.map(([name, id]) => ({ id, name })));
+    const rows: [number, string][] = [
+      [1, shown(["y", last + 1], ["one", 1], ["x", last + 1])],
+      [2, shown(["z", last + 3], ["last", last])],
+      [3, shown(["three", 3])],
+      [4, "[]"],
+    ];
+    for (const [id, tags] of rows) {
+      db.run("INSERT INTO categories (id, name, slug, description, tags) VALUES (?, ?, ?, '', ?)", [
+        id,
+        `C ${id}`,
+        `c-${id}`,
+        tags,
+      ]);
+    }
+    db.close();
+    const server = await start(directory.path);
+    try {
+      const ndjson = await exported(server);
+      const found = rowsOf(ndjson);
+      expect(found.map(({ tags }) => tags.map(({ name }) => name))).toEqual([
+        ["y", "one", "x"],
+        ["z", "last"],
+        ["three"],
+        [],
+      ]);
+      const ids = idsByName(found);
+      expect(Object.fromEntries(ids)).toEqual({ one: 1, three: 3, last, x: 2, y: 4, z: 5 });
+      // What is exported can be imported, here and elsewhere.
+      for (const to of [server, await start()])
+        expect(await put(to, ndjson)).toMatchObject({ accepted: 4, rejected: 0 });
+      await put(server, [category(5, ["new"])]);
+      idsByName(rowsOf(await exported(server)));
+    } finally {
+      await servers.splice(servers.indexOf(server), 1)[0]?.stop();
+      directory.remove();
+    }
+  },
+);

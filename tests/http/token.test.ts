@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { day } from "../../src/domain/time.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, testDirectory, testServer } from "../support/server.ts";
+import { Clock, isOnPostgres, json, testDirectory, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 const data = testDirectory();
@@ -87,18 +87,21 @@ describe("RFC 6749, section 4.4 and 5.1: a token of an application", () => {
     expect((await json<{ code: string }>(late)).code).toBe("invalid_token");
   });
 
-  test("neither it nor a client secret nor the operator key is stored readable", async () => {
-    const { body } = await token({ ...grant, ...posted() });
-    const db = new Database(join(data, "onair.db"), { readonly: true });
-    const tables = db
-      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
-      .all();
-    const rows = tables.map(({ name }) => JSON.stringify(db.query(`SELECT * FROM "${name}"`).all())).join();
-    db.close();
-    expect(rows).toContain(app.webhook_secret); // it must be readable to sign: the search itself works
-    for (const secret of [body.access_token, app.client_secret, "test-operator-key"])
-      expect(rows).not.toContain(String(secret));
-  });
+  test.skipIf(isOnPostgres)(
+    "neither it nor a client secret nor the operator key is stored readable",
+    async () => {
+      const { body } = await token({ ...grant, ...posted() });
+      const db = new Database(join(data, "onair.db"), { readonly: true });
+      const tables = db
+        .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .all();
+      const rows = tables.map(({ name }) => JSON.stringify(db.query(`SELECT * FROM "${name}"`).all())).join();
+      db.close();
+      expect(rows).toContain(app.webhook_secret); // it must be readable to sign: the search itself works
+      for (const secret of [body.access_token, app.client_secret, "test-operator-key"])
+        expect(rows).not.toContain(String(secret));
+    },
+  );
 });
 
 describe("RFC 6749, section 2.3.1 and 5.2: is refused", () => {

@@ -49,6 +49,8 @@ export interface TestServerOptions {
   readonly args?: readonly string[];
   /** A data directory that outlives the server. */
   readonly data?: string;
+  /** Whether it has its data in SQLite, also where others have it in PostgreSQL. */
+  readonly isOnSqlite?: boolean;
   readonly clock?: Clock;
   /** With `clock`, where the two are to move apart. */
   readonly steady?: Clock;
@@ -90,6 +92,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
 export async function startServer({
   args = [],
   data,
+  isOnSqlite = !isOnPostgres,
   clock,
   steady,
   log = createLog("off"),
@@ -104,7 +107,7 @@ export async function startServer({
       {
         ONAIR_ADMIN_KEY: adminKey,
         ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true",
-        ...(await placeVariables(directory.path)),
+        ...(isOnSqlite ? { ONAIR_DATA: directory.path } : await databaseVariables(directory.path)),
         ...env,
       },
       { rateLimit: "0" },
@@ -125,9 +128,11 @@ export async function startServer({
   }
 }
 
-/** Names a data directory to a server, or the database that stands for it where tests are run on PostgreSQL. */
-async function placeVariables(directory: string): Promise<Record<string, string>> {
-  if (process.env["ONAIR_TEST_DATABASE"] === undefined) return { ONAIR_DATA: directory };
+/** Whether servers of tests have their data in PostgreSQL: then what looks into the file of SQLite is skipped. */
+export const isOnPostgres = process.env["ONAIR_TEST_DATABASE"] !== undefined;
+
+/** Names the database that stands for a data directory. */
+async function databaseVariables(directory: string): Promise<Record<string, string>> {
   const { databaseFor } = await import("./postgres.ts");
   return { ONAIR_DATABASE: await databaseFor(directory), ONAIR_DATABASE_CONNECTIONS: "6" };
 }

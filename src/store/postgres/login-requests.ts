@@ -25,29 +25,27 @@ const isLive = (challengeHash: Uint8Array, now: number) =>
 
 export function loginRequestStore(db: Postgres): LoginRequestStore {
   return {
-    create: (challengeHash, browserHash, request, client) =>
-      db.transact(async (transaction) => {
-        await transaction.orm.insert(loginRequests).values({
-          challenge_hash: Buffer.from(challengeHash),
-          browser_hash: Buffer.from(browserHash),
-          client,
-          application_id: request.applicationId,
-          redirect_uri: request.redirectUri,
-          scopes: request.scopes,
-          state: request.state,
-          code_challenge: request.codeChallenge,
-          expires_at: request.expiresAt,
-        });
-        const kept = { table: loginRequests, made: loginRequests.made };
-        const ofClient = eq(loginRequests.client, client);
-        const ofApplication = eq(loginRequests.application_id, request.applicationId);
-        await keepNewest(transaction, { ...kept, where: ofClient, keep: loginLimits.openPerClient });
-        await keepNewest(transaction, {
-          ...kept,
-          where: ofApplication,
-          keep: loginLimits.openPerApplication,
-        });
-      }),
+    async create(challengeHash, browserHash, request, client) {
+      await db.orm.insert(loginRequests).values({
+        challenge_hash: Buffer.from(challengeHash),
+        browser_hash: Buffer.from(browserHash),
+        client,
+        application_id: request.applicationId,
+        redirect_uri: request.redirectUri,
+        scopes: request.scopes,
+        state: request.state,
+        code_challenge: request.codeChallenge,
+        expires_at: request.expiresAt,
+      });
+      const { openPerClient, openPerApplication } = loginLimits;
+      const kept = { table: loginRequests, made: loginRequests.made };
+      const ofClient = eq(loginRequests.client, client);
+      const ofApplication = eq(loginRequests.application_id, request.applicationId);
+      await Promise.all([
+        keepNewest(db, { ...kept, where: ofClient, keep: openPerClient }),
+        keepNewest(db, { ...kept, where: ofApplication, keep: openPerApplication }),
+      ]);
+    },
     find: async (hash, now) =>
       (await db.orm.select(shown).from(loginRequests).where(isLive(hash, now)))[0] ?? null,
     async answer(hash, answer, verifierHash, now) {

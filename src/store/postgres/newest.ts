@@ -6,8 +6,9 @@ import type { Queries } from "./database/pool.ts";
 const step = 100;
 
 /**
- * Keeps the newest rows of a table among those that `where` names, and removes the oldest of the others; to be called
- * after each row that is added. `made`: the order in which they were made. Gives how many it removed.
+ * Keeps the newest rows of a table among those that `where` names, and removes the oldest of the others. To be called
+ * after each row that is committed, not in the same transaction: of several that are made at once, the last one sees all.
+ * `made`: the order in which they were made. Gives how many it removed.
  */
 export async function keepNewest(
   { orm }: Queries,

@@ -69,20 +69,19 @@ export function tokenStore(db: Postgres): TokenStore {
   const find = async (hash: Uint8Array) => (await byHash().execute({ hash: Buffer.from(hash) }))[0] ?? null;
 
   return {
-    create: (hash, grant) =>
-      db.transact(async (transaction) => {
-        await transaction.orm.insert(tokens).values({
-          hash: Buffer.from(hash),
-          application_id: grant.applicationId,
-          user_id: grant.userId,
-          scopes: grant.scopes,
-          expires_at: grant.expiresAt,
-        });
-        if (grant.userId !== null) return false;
-        const where = and(eq(tokens.application_id, grant.applicationId), isNull(tokens.user_id));
-        const kept = { table: tokens, made: tokens.made, where, keep: appTokensKept };
-        return (await keepNewest(transaction, kept)) > 0;
-      }),
+    async create(hash, grant) {
+      await orm.insert(tokens).values({
+        hash: Buffer.from(hash),
+        application_id: grant.applicationId,
+        user_id: grant.userId,
+        scopes: grant.scopes,
+        expires_at: grant.expiresAt,
+      });
+      if (grant.userId !== null) return false;
+      const where = and(eq(tokens.application_id, grant.applicationId), isNull(tokens.user_id));
+      const kept = { table: tokens, made: tokens.made, where, keep: appTokensKept };
+      return (await keepNewest(db, kept)) > 0;
+    },
     async find(hash) {
       const found = await find(hash);
       return found && { ...found, scopes: scopesNamed(found.scopes) };

@@ -82,6 +82,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const end = () => server?.kill("SIGQUIT");
   process.on("exit", end);
   const start = async () => {
+    await server?.exited;
     const started = Bun.spawn(
       [...command, binary("postgres"), "-D", data, ...all.flatMap((one) => ["-c", one])],
       { cwd: directory, stdin: "ignore", stdout: "ignore", stderr: Bun.file(join(directory, "log")) },

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "bun:test";
+import { hasPostgres, startPostgres } from "../support/postgres.ts";
+import { startServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+describe.skipIf(!hasPostgres)("a database that goes away and comes back", () => {
+  test("is 503 with Retry-After meanwhile, and the server goes on by itself", async () => {
+    const postgres = await startPostgres();
+    await using _ = { [Symbol.asyncDispose]: () => postgres.stop() };
+    const env = { ONAIR_DATA: undefined, ONAIR_DATABASE: postgres.url("postgres") };
+    await using server = await startServer({ env });
+    await server.load("users", [{ id: 1, username: "ada" }]);
+    const { token } = await server.application();
+    const find = (name: string) => server.get(`/public/v1/users/${name}`, token);
+    const ready = async () => (await server.admin("GET", "/readyz")).status;
+    expect([(await find("ada")).status, await ready()]).toEqual([200, 200]);
+
+    postgres.kill("SIGQUIT");
+    await until(async () => (await find("nobody")).status === 503);
+    const away = await find("nobody");
+    expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await away.json()).toMatchObject({ code: "unavailable" });
+    // What is in memory is still answered.
+    expect((await server.get("/public/v1/categories", token)).status).toBe(200);
+    const write = await server.admin("POST", "/admin/v1/applications", { name: "Bot" });
+    expect(write.status).toBe(503);
+    await until(async () => (await ready()) === 503);
+
+    await postgres.start();
+    await until(async () => (await find("nobody")).status === 404);
+    await until(async () => (await ready()) === 200);
+    expect((await server.admin("POST", "/admin/v1/applications", { name: "Bot" })).status).toBe(201);
+  });
+});

@@ -14,6 +14,7 @@ import type { ShowKey } from "./first-key.ts";
 import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
+import { OutcomeStreams } from "./http/stream/outcome-streams.ts";
 import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
@@ -79,7 +80,18 @@ export async function startApp(options: AppOptions): Promise<App> {
         : backupsElsewhere;
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     const counter = new StatisticCounter(now);
-    const api = await publicServer({ config, cursorKey, signingKey, engine, catalogue, log, now, counter });
+    const outcomes = new OutcomeStreams(engine);
+    const api = await publicServer({
+      config,
+      cursorKey,
+      signingKey,
+      engine,
+      catalogue,
+      log,
+      now,
+      counter,
+      outcomes,
+    });
     started.push(api);
     // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
@@ -106,6 +118,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       log,
       now,
       operatorKeys,
+      outcomes,
       facts: {
         settings: settingsInForce(config),
         startedAt: now(),
@@ -152,6 +165,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         await Bun.sleep(config.drainDelay * second);
         storage.stop();
         backups.stop();
+        outcomes.close();
         await Promise.all(started.map((one) => one.stop(drainMs)));
         await trail.flush();
         await services.stop();

@@ -565,6 +565,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/public/v1/application/outcomes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch Deliveries
+         * @description What becomes of the deliveries of your application, as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), while it happens, for people who look on. `data` of an event `outcomes` has `outcomes`, each with the state of the delivery (`pending`: it is tried again), and `left_out`: how many more there were. At most 20 come at once, five times a second, and a reader that is slow is left out more. Nothing is kept for later: what happened before the connection was made is in the list of deliveries.
+         */
+        get: operations["watchOwnDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "chat.message.sent": {
@@ -4891,6 +4911,40 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidParameter"];
+            401: components["responses"]["MissingTokenOrInvalidToken"];
+            403: components["responses"]["InsufficientScope"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    watchOwnDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example retry: 1000
+                     *     event: outcomes
+                     *     data: {"outcomes":[{"delivery_id":"01KEYN2Q9HAVJ4W6C0B9RZ5T1M","subscription_id":"01KATJ1V2GQ5Z8N1F4T7Y0XW3C","application_id":"01KATHZX5M9S3E6R8B2D4F7G1H","type":"channel.followed","at":"2026-01-14T16:08:06.312Z","status":"delivered","attempt":1,"outcome":"ok","http_status":204,"duration_ms":38,"error":null}],"left_out":0}
+                     */
+                    "text/event-stream": string;
+                };
+            };
             401: components["responses"]["MissingTokenOrInvalidToken"];
             403: components["responses"]["InsufficientScope"];
             429: components["responses"]["RateLimited"];

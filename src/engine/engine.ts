@@ -1,5 +1,6 @@
 import type { EventSink, Retention } from "../domain/deliveries.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
+import type { OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
 import type { StorageFault } from "../store/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
@@ -46,9 +47,15 @@ export interface Engine extends EventSink {
   readonly checkStorage: CheckStorage;
   /** Calls `listener` from now on with the applications that have something new on their event stream. */
   onStreamed(listener: StreamedListener): void;
+  /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default nobody's. */
+  watchOutcomes(watched: WatchedOutcomes): Promise<void>;
+  /** Calls `listener` with what becomes of deliveries, some times a second while somebody watches. */
+  onOutcomes(listener: OutcomeListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
+
+export type OutcomeListener = (batches: readonly OutcomeBatch[]) => void;
 
 export type StreamedListener = (applicationIds: readonly string[]) => void;
 

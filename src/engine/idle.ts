@@ -23,6 +23,8 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
     store: watchedStore(store, dispatcher),
     ...eventSink(store, dispatcher),
     onStreamed() {},
+    async watchOutcomes() {},
+    onOutcomes() {},
     async enable(id) {
       await store.endpoints.enable(id, Date.now());
     },

@@ -4,6 +4,7 @@ import { ownerGone } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import { replacing } from "../domain/lazily.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
+import { type DeliveryOutcome, OutcomeCollector } from "../domain/operations/outcomes.ts";
 import { StatisticCounter } from "../domain/operations/statistics.ts";
 import type { Log } from "../log.ts";
 import { storingStatistics } from "../statistics.ts";
@@ -24,7 +25,7 @@ import { watchingForStuck } from "../webhooks/notices/stuck-watch.ts";
 import { replaying } from "../webhooks/replays.ts";
 import { sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
-import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
+import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
 import { maintenance } from "./maintenance.ts";
 import { openStorage } from "./storage.ts";
 import { watchedStore } from "./watched-store.ts";
@@ -76,6 +77,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       random,
     });
     const counter = new StatisticCounter(now);
+    const watched = new OutcomeCollector();
+    let outcomes: OutcomeListener = () => {};
+    let handing: Timer | null = null;
+    const hand = (): void => {
+      handing = null;
+      outcomes(watched.take());
+    };
     const notify = (type: ServerNotice, data: ServerNoticeData) =>
       notifier.announce(notices.ofServer(type, data, now()));
     const stopping = new AbortController();
@@ -92,7 +100,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       concurrency: settings.webhookConcurrency,
       connections: settings.webhookConnections,
       notices,
-      ended: (outcome) => countDelivery(counter, outcome, now()),
+      ended(outcome) {
+        countDelivery(counter, outcome, now());
+        if (!watched.isWanted(outcome.delivery.application_id)) return;
+        watched.add(shownOutcome(outcome, now()));
+        handing ??= setTimeout(hand, handEveryMs);
+      },
       noticed: (ids) => streamed(ids),
     });
     const services = supervise(
@@ -116,6 +129,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       onStreamed(listener) {
         streamed = listener;
       },
+      watchOutcomes: async (wanted) => watched.watch(wanted),
+      onOutcomes(listener) {
+        outcomes = listener;
+      },
       enable: (id) => dispatcher.enable(id),
       async test(id, sample) {
         const application = await receiving.applications.find(id);
@@ -135,6 +152,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       async stop(graceMs) {
         stopping.abort();
+        if (handing) clearTimeout(handing);
         noticeSender.close();
         const cutOff = setTimeout(() => sender.close(), graceMs);
         await services.stop();
@@ -163,6 +181,25 @@ function receivingOnly({ applications }: Store): ApplicationStore {
       const application = await applications.find(id);
       return application && receives(application) ? application : null;
     },
+  };
+}
+
+/** Outcomes that somebody watches are handed over so often. */
+const handEveryMs = 200;
+
+function shownOutcome({ delivery, result, sent }: EndedDelivery, at: number): DeliveryOutcome {
+  return {
+    delivery_id: delivery.id,
+    subscription_id: delivery.subscription_id,
+    application_id: delivery.application_id,
+    type: delivery.event.name,
+    at,
+    status: result.status,
+    attempt: sent ? result.attempts : 0,
+    outcome: sent?.class ?? null,
+    http_status: sent?.status ?? null,
+    duration_ms: sent?.durationMs ?? null,
+    error: sent?.error ?? null,
   };
 }
 

@@ -7,16 +7,20 @@ import type { OnFault } from "../store/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
-import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
+import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
 
 /** What the engine's thread offers to the thread that answers, and calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "start" | "onStreamed" | "store"> & {
+  readonly offers: Omit<Engine, "start" | "onStreamed" | "onOutcomes" | "store"> & {
     /** Without events, whose verbs take callbacks: they are published by `publish`. */
     readonly store: Omit<Store, "events" | "close">;
   };
-  readonly calls: { readonly storageFault: OnFault; readonly streamed: StreamedListener };
+  readonly calls: {
+    readonly storageFault: OnFault;
+    readonly streamed: StreamedListener;
+    readonly outcomes: OutcomeListener;
+  };
 }
 
 // Linux counts this for the calling thread alone: where there is not enough processor for both, requests go first.
@@ -50,6 +54,7 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
     onFault: notify.storageFault,
   });
   engine.onStreamed(collected(notify.streamed));
+  engine.onOutcomes(notify.outcomes);
   return {
     ...engine,
     async stop(graceMs) {

@@ -90,6 +90,13 @@ export function authenticator(
       cache.delete(keyOf(hash));
       throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
     },
+    /** Whether a caller of before may still call; for what lasts longer than a request. */
+    async isInForce({ grant, application, tokenHash }: Caller): Promise<boolean> {
+      if (grant.expiresAt <= now()) return false;
+      const current = await store.applications.find(application.id);
+      if (!current || current.disabled) return false;
+      return tokenHash === null || (await store.tokens.find(tokenHash)) !== null;
+    },
     /** The number of changes so far. A caller that was found before a change may no longer be valid. */
     get changeCount(): number {
       return changes.count;

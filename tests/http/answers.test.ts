@@ -254,6 +254,8 @@ async function ownCalls(): Promise<Call[]> {
     { operation: `GET ${path}/subscriptions`, status: 400, path: `${path}/subscriptions?cursor=x`, token },
     { operation: `GET ${path}/statistics`, status: 200, path: `${path}/statistics?range=day`, token },
     { operation: `GET ${path}/statistics`, status: 400, path: `${path}/statistics?range=`, token },
+    { operation: `GET ${path}/outcomes`, status: 200, path: `${path}/outcomes`, token },
+    { operation: `GET ${path}/outcomes`, status: 401, path: `${path}/outcomes` },
     { operation: `GET ${path}/notices`, status: 400, path: `${path}/notices?limit=0`, token },
     { ...patch, status: 200, init: change({ webhook_url: "http://127.0.0.1:9/other" }) },
     { ...patch, status: 400, init: change({ webhook_url: "ftp://x" }) },

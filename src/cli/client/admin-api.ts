@@ -11,6 +11,7 @@ import { adminApp } from "../../http/admin/app.ts";
 import { AuditTrail } from "../../http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../http/admin/operator-keys.ts";
 import { Cursors } from "../../http/cursors.ts";
+import { OutcomeStreams } from "../../http/stream/outcome-streams.ts";
 import { Traffic } from "../../http/traffic.ts";
 import { createLog, type Log } from "../../log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
@@ -74,6 +75,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       log,
       now: Date.now,
       operatorKeys,
+      outcomes: new OutcomeStreams(engine),
       facts: {
         settings: [],
         startedAt: Date.now(),

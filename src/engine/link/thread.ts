@@ -2,7 +2,7 @@ import type { Log, LogLevel } from "../../log.ts";
 import type { OnFault } from "../../store/faults.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { startThread } from "../../threads/start.ts";
-import type { Engine, EngineSettings, StreamedListener } from "../engine.ts";
+import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "../engine.ts";
 import { openReading, openReadingIfReady } from "../storage.ts";
 import type { EngineThread } from "../worker.ts";
 import { sharedStore } from "./shared-store.ts";
@@ -32,10 +32,15 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const { place } = settings;
   const lock = "directory" in place ? lockDirectory(place.directory) : null;
   let streamed: StreamedListener = () => {};
+  let outcomes: OutcomeListener = () => {};
   const thread = startThread<EngineThread>({
     name: "engine",
     start: settings,
-    offered: { storageFault: onFault, streamed: (ids) => streamed(ids) },
+    offered: {
+      storageFault: onFault,
+      streamed: (ids) => streamed(ids),
+      outcomes: (batches) => outcomes(batches),
+    },
     held,
     ...rest,
   });
@@ -62,6 +67,10 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     checkStorage: remote.checkStorage,
     onStreamed(listener) {
       streamed = listener;
+    },
+    watchOutcomes: remote.watchOutcomes,
+    onOutcomes(listener) {
+      outcomes = listener;
     },
     async stop(graceMs) {
       await reader.close();

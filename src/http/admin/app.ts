@@ -20,6 +20,7 @@ import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics.ts";
 import { auditRoutes } from "./operations/audit.ts";
 import { noticeRoutes } from "./operations/notices.ts";
+import { outcomeRoute } from "./operations/outcomes.ts";
 import { settingRoutes } from "./operations/settings.ts";
 import { statisticRoutes } from "./operations/statistics.ts";
 import { categoryRoutes } from "./platform/categories.ts";
@@ -62,6 +63,7 @@ export function adminApp(deps: AdminDeps) {
   auditRoutes(app, deps);
   settingRoutes(app, deps);
   statisticRoutes(app, deps);
+  outcomeRoute(app, { ...deps, sessions });
   consoleRoutes(app, { ...deps, sessions });
   openApiRoutes(app, adminReference(deps.adminUrl));
   answerOtherMethods(app, {});

@@ -17,6 +17,7 @@ import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
 import type { RateLimitState } from "../rate-limit.ts";
 import { listener } from "../server.ts";
+import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { Traffic } from "../traffic.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
@@ -50,6 +51,7 @@ export interface AdminDeps {
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
   readonly facts: ServerFacts;
+  readonly outcomes: Pick<OutcomeStreams, "open">;
   /** Where changes are written down. */
   readonly trail: AuditTrail;
   /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */

@@ -13,9 +13,11 @@ import { pageCookie } from "../pages/cookie.ts";
 import { portalRoutes, portalSessionRoutes } from "../pages/portal.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
+import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { streamRoute } from "../stream/route.ts";
 import { applicationRoutes } from "./application/application.ts";
 import { noticeRoutes } from "./application/notices.ts";
+import { outcomeRoute } from "./application/outcomes.ts";
 import { statisticRoutes } from "./application/statistics.ts";
 import { namedSubscriptionRoutes } from "./application/subscriptions.ts";
 import { assetRoutes } from "./assets.ts";
@@ -40,6 +42,7 @@ export function publicApp(
     defaultSubscriptionLimit: number;
     publicKey: () => PublicKeyForms;
     streams: Pick<EventStreams, "open">;
+    outcomes: Pick<OutcomeStreams, "open">;
     engine: Pick<Engine, "test" | "enable">;
   },
 ) {
@@ -82,11 +85,12 @@ export function publicApp(
   testRoute(app, deps, deps.engine);
   // Tokens of the application itself: GET, PATCH /public/v1/application
   // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
-  // GET /public/v1/application/notices, …/application/subscriptions, …/application/statistics
+  // GET /public/v1/application/notices, …/application/subscriptions, …/application/statistics, …/application/outcomes
   applicationRoutes(app, deps, deps.engine, deps.defaultSubscriptionLimit);
   noticeRoutes(app, deps, cursors);
   namedSubscriptionRoutes(app, deps, cursors);
   statisticRoutes(app, deps);
+  outcomeRoute(app, deps, deps.outcomes);
   // GET, DELETE /portal/session
   if (cookie) portalSessionRoutes(app, deps, cookie);
 

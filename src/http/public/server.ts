@@ -19,6 +19,7 @@ import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { type RateLimitState, rateLimiter } from "../rate-limit.ts";
 import { type Listening, listen } from "../server.ts";
 import { EventStreams } from "../stream/event-streams.ts";
+import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { StreamPlaces } from "../stream/stream-places.ts";
 import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
@@ -32,6 +33,7 @@ interface PublicServerOptions {
   readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed">;
   readonly catalogue: Catalogue;
   readonly log: Log;
+  readonly outcomes: Pick<OutcomeStreams, "open">;
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
   readonly now: () => number;
@@ -100,6 +102,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     defaultSubscriptionLimit: config.subscriptionLimit,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     streams,
+    outcomes: options.outcomes,
     publicKey: () => keys.public,
     publicUrl: () => url,
     loginUrl: config.loginUrl,

@@ -1,0 +1,80 @@
+/** What became of an attempt, or of a delivery that ended without one, as it is shown while it happens. */
+export interface DeliveryOutcome {
+  readonly delivery_id: string;
+  readonly subscription_id: string;
+  readonly application_id: string;
+  readonly type: string;
+  /** When it was known, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The state of the delivery: `pending` where it is tried again. */
+  readonly status: string;
+  /** Which attempt it was; 0 where none was made. */
+  readonly attempt: number;
+  /** The class of the attempt's outcome; null where none was made. */
+  readonly outcome: string | null;
+  /** The HTTP status; null where none arrived. */
+  readonly http_status: number | null;
+  readonly duration_ms: number | null;
+  readonly error: string | null;
+}
+
+/** Some outcomes of an application, or of all (null), in order. */
+export interface OutcomeBatch {
+  readonly application_id: string | null;
+  readonly outcomes: readonly DeliveryOutcome[];
+  /** So many more there were. */
+  readonly left_out: number;
+}
+
+/** Whose outcomes are wanted. */
+export interface WatchedOutcomes {
+  /** Those of all applications together. */
+  readonly all: boolean;
+  readonly applications: readonly string[];
+}
+
+/** How many outcomes a batch has at most, so that nobody is shown more than can be read. */
+const mostOfBatch = 20;
+
+/** Collects the outcomes that somebody watches, a sample where there are many. */
+export class OutcomeCollector {
+  readonly #batches = new Map<string | null, { outcomes: DeliveryOutcome[]; left_out: number }>();
+
+  /** Collects from now on what is wanted, and nothing else. */
+  watch({ all, applications }: WatchedOutcomes): void {
+    const wanted = new Set<string | null>([...(all ? [null] : []), ...applications]);
+    for (const key of this.#batches.keys()) if (!wanted.has(key)) this.#batches.delete(key);
+    for (const key of wanted)
+      if (!this.#batches.has(key)) this.#batches.set(key, { outcomes: [], left_out: 0 });
+  }
+
+  /** Whether anybody watches. */
+  get isWatched(): boolean {
+    return this.#batches.size > 0;
+  }
+
+  /** Whether anybody watches this application, or all of them. */
+  isWanted(applicationId: string): boolean {
+    return this.isWatched && (this.#batches.has(null) || this.#batches.has(applicationId));
+  }
+
+  add(outcome: DeliveryOutcome): void {
+    for (const key of [null, outcome.application_id]) {
+      const batch = this.#batches.get(key);
+      if (!batch) continue;
+      if (batch.outcomes.length < mostOfBatch) batch.outcomes.push(outcome);
+      else batch.left_out++;
+    }
+  }
+
+  /** What was collected since the last call. */
+  take(): OutcomeBatch[] {
+    const taken: OutcomeBatch[] = [];
+    for (const [application_id, { outcomes, left_out }] of this.#batches) {
+      if (outcomes.length === 0) continue;
+      taken.push({ application_id, outcomes, left_out });
+      this.#batches.set(application_id, { outcomes: [], left_out: 0 });
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,38 @@
+import { Type } from "@sinclair/typebox";
+import type { OperatorSessions } from "../../pages/operator-sessions.ts";
+import { Outcomes, outcomesDescription, replyOutcomes } from "../../stream/outcome-answers.ts";
+import { readers } from "../access.ts";
+import { ApplicationIdParameter } from "../application-fields.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+
+/** Watch Deliveries: what becomes of deliveries, while it happens. */
+export function outcomeRoute(
+  app: AdminListener,
+  { outcomes, operatorKeys, sessions }: AdminDeps & { readonly sessions: Pick<OperatorSessions, "keyOf"> },
+): void {
+  app.get(
+    "/admin/v1/outcomes",
+    ({ query: { application_id = null }, requestContext }) => {
+      const { operatorKey, request } = requestContext;
+      const isSession = request.headers.get("authorization") === null;
+      const isAllowed = async () => {
+        const key = isSession ? sessions.keyOf(request) : operatorKeys.byId(operatorKey?.id ?? "");
+        return key !== null && readers.includes(key.role);
+      };
+      return replyOutcomes(requestContext, (cut) =>
+        outcomes.open({ applicationId: application_id, isAllowed, cut }),
+      );
+    },
+    {
+      roles: readers,
+      query: Type.Object({ application_id: Type.Optional(ApplicationIdParameter) }),
+      response: { 200: Outcomes },
+      detail: {
+        operationId: "watchDeliveries",
+        tags: ["Operations"],
+        summary: "Watch Deliveries",
+        description: `What becomes of the deliveries of all applications, or of one, ${outcomesDescription} Where several processes share a database, it is those of the process that answers.`,
+      },
+    },
+  );
+}

@@ -1,0 +1,46 @@
+import { eventStream } from "../answers.ts";
+import { type RequestContext, reply } from "../request-context.ts";
+
+/*
+ * What both APIs say about streams of outcomes.
+ */
+
+const exampleOutcome = {
+  delivery_id: "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
+  subscription_id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+  application_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  type: "channel.followed",
+  at: "2026-01-14T16:08:06.312Z",
+  status: "delivered",
+  attempt: 1,
+  outcome: "ok",
+  http_status: 204,
+  duration_ms: 38,
+  error: null,
+};
+
+export const Outcomes = eventStream(
+  "The stream.",
+  `retry: 1000\nevent: outcomes\ndata: ${JSON.stringify({ outcomes: [exampleOutcome], left_out: 0 })}\n\n`,
+);
+
+export const outcomesDescription =
+  "as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), while it happens, for people who look on. `data` of an event `outcomes` has `outcomes`, each with the state of the delivery (`pending`: it is tried again), and `left_out`: how many more there were. At most 20 come at once, five times a second, and a reader that is slow is left out more. Nothing is kept for later: what happened before the connection was made is in the list of deliveries.";
+
+const headers = {
+  "content-type": "text/event-stream",
+  // nginx must not buffer the stream.
+  "x-accel-buffering": "no",
+};
+
+/** Answers with a stream, which the idle timeout must not close; HEAD gets the headers alone. */
+export function replyOutcomes(
+  requestContext: RequestContext,
+  open: (cut: () => void) => ReadableStream<Uint8Array>,
+): Response {
+  if (requestContext.method === "HEAD") return reply(requestContext, 200, new ReadableStream(), headers);
+  const { listener, request } = requestContext;
+  const stream = open(() => listener.server?.timeout(request, 1));
+  listener.server?.timeout(request, 0);
+  return reply(requestContext, 200, stream, headers);
+}

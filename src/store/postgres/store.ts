@@ -64,7 +64,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}): Store {
     loginRequests: () => loginRequestStore(db),
     consents: () => consentStore(db),
     subscriptions: () => subscriptionStore(db),
-    events: () => eventPublisher(db, handedOut),
+    events: () => eventPublisher(db, handedOut, ownership),
     eventTypes: () => eventTypeStore(db),
     deliveries: () => deliveryStore(db, handedOut, ownership),
     replays: () => replayStore(db),

@@ -29,10 +29,11 @@ async function replica(owner: string) {
   const pool = await openPostgres(readDatabaseUrl(url), { connections: 4 });
   undo.push(() => pool.close());
   const handedOut = new HandedOut();
+  const ownership = new EndpointOwnership(owner);
   return {
     pool,
-    events: eventPublisher(pool, handedOut),
-    deliveries: deliveryStore(pool, handedOut, new EndpointOwnership(owner)),
+    events: eventPublisher(pool, handedOut, ownership),
+    deliveries: deliveryStore(pool, handedOut, ownership),
   };
 }
 
@@ -163,6 +164,14 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
       [3, 0],
     ]);
     expect(again.due[0]?.id).toBe(due[1]?.id);
+
+    // It knows now, and leaves to the other what it publishes.
+    const always = () => true;
+    expect((await former.events.publish(event("d"), always)).taken).toEqual([]);
+    expect((await next.events.publish(event("e"), always)).taken.map(({ sequence }) => sequence)).toEqual([
+      5,
+    ]);
+    expect((await next.deliveries.claim("one", now, 8)).due.map(({ sequence }) => sequence)).toEqual([4]);
   });
 
   test("a result that is recorded twice, because its answer was lost, is kept once", async () => {

@@ -22,6 +22,16 @@ export class EndpointOwnership {
     this.#epochs = new Map(taken.map(({ shard, epoch }) => [shard, epoch]));
   }
 
+  /** Another process has taken these shards: what this one did in these epochs was refused. */
+  lose(refused: ReadonlyMap<number, number>): void {
+    for (const [shard, epoch] of refused) if (this.#epochs.get(shard) === epoch) this.#epochs.delete(shard);
+  }
+
+  /** Whether this process sends for an application, as far as it knows. */
+  has(applicationId: string): boolean {
+    return this.#epochs.has(shardOf(applicationId));
+  }
+
   /** The shard of an application, and the epoch in which this process owns it; -1: it does not. */
   of(applicationId: string): { readonly shard: number; readonly epoch: number } {
     const shard = shardOf(applicationId);

@@ -5,8 +5,11 @@ import type { EventStore, StoredEvent } from "../../events.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
+import type { EndpointOwnership } from "./ownership.ts";
 
 type Takes = (applicationId: string) => boolean;
+/** Whether a delivery is taken into memory; a claim that was under way may have it already. */
+type Take = (applicationId: string, seq: number) => boolean;
 
 interface Waiting {
   readonly event: NewEvent;
@@ -23,7 +26,17 @@ const maxGatheredBytes = 2 * 1024 * 1024;
  * Group commit: while events are being kept, those that arrive meanwhile gather, and are kept together with the next
  * statement. One is under way at a time, so that what comes back is in the order in which it was committed.
  */
-export function eventPublisher(pool: Postgres, handedOut: HandedOut): EventStore {
+export function eventPublisher(
+  pool: Postgres,
+  handedOut: HandedOut,
+  ownership: EndpointOwnership,
+): EventStore {
+  /** Takes a delivery into memory where the dispatcher has room, and this process sends for its application. */
+  const taker =
+    (look: Look, takes: Takes): Take =>
+    (application, seq) =>
+      ownership.has(application) && takes(application) && handedOut.take(look, application, seq);
+
   let gathered: Waiting[] = [];
   /** What is under way, and after it what was asked for before. */
   let tail: Promise<void> = Promise.resolve();
@@ -58,7 +71,7 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut): EventStore
       for (const [i, { event, takes, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
-        else if (outcome) resolve(storedEvent(handedOut, look, event, outcome, takes));
+        else if (outcome) resolve(storedEvent(event, outcome, taker(look, takes)));
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -84,9 +97,10 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut): EventStore
             if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
             return all.flatMap((one) => (one instanceof DomainError ? [] : one));
           });
+          const take = taker(look, takes);
           const stored = outcomes.flatMap((outcome, i) => {
             const event = events[i];
-            return event ? storedEvent(handedOut, look, event, outcome, takes) : [];
+            return event ? storedEvent(event, outcome, take) : [];
           });
           return {
             published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
@@ -138,22 +152,18 @@ async function outcomesOf(
   });
 }
 
-/** Takes deliveries into memory as far as the dispatcher has room. */
+/** What is answered of an event, whose deliveries are taken into memory as far as they may. */
 function storedEvent(
-  handedOut: HandedOut,
-  look: Look,
   { id, name, version, body, expires_at }: NewEvent,
   outcome: Outcome,
-  takes: Takes,
+  take: Take,
 ): StoredEvent {
   const taken: DueDelivery[] = [];
   const streamed = new Set<string>();
   let event: SentEvent | null = null;
   for (const { seq, id: delivery, application_id, subscription_id, sequence, mode } of outcome.made) {
     if (mode !== "webhook") streamed.add(application_id);
-    // A claim that was under way may have it already.
-    if (mode === "stream" || seq === null || !takes(application_id)) continue;
-    if (!handedOut.take(look, application_id, seq)) continue;
+    if (mode === "stream" || seq === null || !take(application_id, seq)) continue;
     event ??= { id, name, version, body: Buffer.from(body) };
     const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
     taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });

@@ -47,19 +47,22 @@ kept AS (
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
     last_failure_outcome = excluded.last_failure_outcome
+),
+settled AS (
+  UPDATE deliveries d SET
+    attempts = g.attempts,
+    extra_attempts = g.extra_attempts,
+    attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
+    status = CASE WHEN d.status <> 'pending' THEN d.status WHEN g.is_over THEN 'canceled' ELSE g.status END,
+    next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
+      WHEN g.is_asked THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
+    resume_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
+      WHEN g.is_asked THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
+    finished_at = CASE WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
+  FROM given g
+  WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')
 )
-UPDATE deliveries d SET
-  attempts = g.attempts,
-  extra_attempts = g.extra_attempts,
-  attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
-  status = CASE WHEN d.status <> 'pending' THEN d.status WHEN g.is_over THEN 'canceled' ELSE g.status END,
-  next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
-    WHEN g.is_asked THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
-  resume_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
-    WHEN g.is_asked THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
-  finished_at = CASE WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
-FROM given g
-WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
+SELECT shard FROM held`;
 
 export async function recordAttempts(
   connection: Queries,
@@ -75,7 +78,7 @@ export async function recordAttempts(
   });
   const states = endpoints.map((one) => ({ ...one, ...ownership.of(one.application_id) }));
   const epochs = new Map([...owned, ...states].map(({ shard, epoch }) => [shard, epoch]));
-  await connection.run(statement, [
+  const held = await connection.run<{ shard: number }>(statement, [
     [...epochs.keys()],
     [...epochs.values()],
     owned.map(({ seq }) => seq),
@@ -91,4 +94,6 @@ export async function recordAttempts(
     owned.map(({ generation }) => generation),
     states,
   ]);
+  for (const { shard } of held) epochs.delete(shard);
+  ownership.lose(epochs);
 }

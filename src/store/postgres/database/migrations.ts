@@ -32,7 +32,7 @@ const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest(
 
 /**
  * Brings a database to the newest form, all steps in one transaction; `applying` is called with the name of each before
- * it begins. Several processes may do so at once. Throws a `StoreError` as `appliedSteps` does.
+ * it begins. Several processes may do so at once, and wait for each other: the pool is one without a deadline. Throws a `StoreError` as `appliedSteps` does.
  */
 export async function migrateDatabase(
   pool: Postgres,
@@ -41,7 +41,6 @@ export async function migrateDatabase(
 ): Promise<void> {
   if ((await appliedSteps(pool, list)) === list.length) return;
   await pool.transact(async (transaction) => {
-    await transaction.run("SET LOCAL statement_timeout = 0");
     await transaction.run("SELECT pg_advisory_xact_lock($1)", [migrationLock]);
     await transaction.run(
       `CREATE TABLE IF NOT EXISTS ${table} (number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL)`,

@@ -20,7 +20,8 @@ export async function openPostgres(
     await requireUsable(pool);
     if ((await appliedSteps(pool)) < schemaSteps.length) {
       await requireRights(pool);
-      await migrateDatabase(pool, schemaSteps, applying);
+      const patient = openPool(settings, { connections: 1, statementTimeoutMs: 0 });
+      await migrateDatabase(patient, schemaSteps, applying).finally(() => patient.close());
     }
     return pool;
   } catch (error) {

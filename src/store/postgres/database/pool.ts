@@ -29,7 +29,7 @@ export interface Postgres extends Queries {
 export interface PoolOptions {
   /** Most connections that are open at once. */
   readonly connections: number;
-  /** The time in which a statement ends. */
+  /** The time in which a statement ends; 0: it has all the time it needs. */
   readonly statementTimeoutMs?: number;
   /** Whether a pooler stands between, which gives each transaction another connection and takes no settings. */
   readonly isPooled?: boolean;
@@ -55,11 +55,10 @@ export function openPool(settings: ConnectionSettings, options: PoolOptions): Po
   return new DriverPool(settings, options);
 }
 
-/** A statement under way. */
+/** A statement under way, or the beginning or end of a transaction. */
 interface Sent {
-  readonly sentAt: number;
-  readonly query: SQL.Query<unknown>;
-  reject(error: Error): void;
+  sentAt: number;
+  giveUp(error: Error): void;
 }
 
 class DriverPool implements Postgres {
@@ -86,15 +85,38 @@ class DriverPool implements Postgres {
     again(() => this.#send(this.#sql, text, values, false)) as Promise<Row[]>;
 
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
-    return again(async () => {
-      this.#refuseIfDown();
-      try {
-        return await this.#sql.begin((sql) => work(this.#connectionOn(sql)));
-      } catch (error) {
-        this.#noteIfDown(error);
-        throw error;
-      }
+    return again(() => this.#transaction(work));
+  }
+
+  async #transaction<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
+    this.#refuseIfDown();
+    const late = Promise.withResolvers<never>();
+    let isGivenUp = false;
+    const sent: Sent = {
+      sentAt: 0,
+      giveUp(error) {
+        isGivenUp = true;
+        late.reject(error);
+      },
+    };
+    this.#watch(sent);
+    const done = this.#sql.begin(async (sql) => {
+      // It may have waited for a connection for so long that nobody waits for it any more.
+      if (isGivenUp) throw new DeadlineError("The database did not answer in time");
+      this.#sent.delete(sent);
+      const result = await work(this.#queriesOn(sql));
+      this.#watch(sent);
+      return result;
     });
+    try {
+      return await Promise.race([done, late.promise]);
+    } catch (error) {
+      done.catch(() => {}); // what came of it later is nobody's
+      this.#noteIfDown(error);
+      throw error;
+    } finally {
+      this.#sent.delete(sent);
+    }
   }
 
   async close(): Promise<void> {
@@ -103,7 +125,7 @@ class DriverPool implements Postgres {
     await this.#sql.close({ timeout: 5 });
   }
 
-  #connectionOn(sql: Driver): Queries {
+  #queriesOn(sql: Driver): Queries {
     return {
       orm: this.#ormOn(() => sql, false),
       // As above.
@@ -129,9 +151,14 @@ class DriverPool implements Postgres {
       if (this.#sent.size >= mostWaiting)
         throw new DeadlineError("Too many statements wait for the database");
       const query = sql.unsafe(text, values as unknown[]);
-      const sent: Sent = { sentAt: performance.now(), query, reject };
-      this.#sent.add(sent);
-      this.#timer ??= setInterval(() => this.#endLate(), second / 2).unref();
+      const sent: Sent = {
+        sentAt: 0,
+        giveUp(error) {
+          reject(error);
+          query.cancel();
+        },
+      };
+      this.#watch(sent);
       (asArrays ? query.values() : query).then(
         (rows: unknown) => {
           this.#sent.delete(sent);
@@ -147,15 +174,20 @@ class DriverPool implements Postgres {
     });
   }
 
+  #watch(sent: Sent): void {
+    sent.sentAt = performance.now();
+    this.#sent.add(sent);
+    this.#timer ??= setInterval(() => this.#endLate(), second / 2).unref();
+  }
+
   /** Ends what had no answer in time; where nothing else had one either, all connections are made anew. */
   #endLate(): void {
-    const sentBefore = performance.now() - this.#timeoutMs - graceMs;
+    const sentBefore = performance.now() - (this.#timeoutMs || Number.POSITIVE_INFINITY) - graceMs;
     const late = [...this.#sent].filter(({ sentAt }) => sentAt < sentBefore);
-    for (const { query, reject } of late) {
-      reject(new DeadlineError("The database did not answer in time"));
-      query.cancel();
+    for (const one of late) {
+      this.#sent.delete(one);
+      one.giveUp(new DeadlineError("The database did not answer in time"));
     }
-    for (const one of late) this.#sent.delete(one);
     if (late.length > 0 && this.#answeredAt < sentBefore) {
       const former = this.#sql;
       this.#sql = driver(this.settings, this.options, this.#timeoutMs);

@@ -56,6 +56,9 @@ export interface Client {
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
+/** A token that was just renewed may be revoked, too; a server that refuses every one is not asked for ever. */
+const mostRenewals = 2;
+
 /**
  * A client of the public API. Tokens are fetched when they are needed and renewed by themselves; 429 and `Retry-After`
  * are waited for. Throws a `TypeError` when the credentials are incomplete.
@@ -67,13 +70,15 @@ export function createClient(options: ClientOptions): Client {
   const tokens = tokenSource(url, options, waiting);
 
   const authorized = async (request: Request): Promise<Response> => {
-    const token = await tokens.current();
-    const response = await send(withToken(request, token));
-    if (response.status !== 401 || token === null) return response;
-    const next = await tokens.after(token);
-    if (next === null || next === token) return response;
-    await response.body?.cancel();
-    return send(withToken(request, next));
+    let token = await tokens.current();
+    for (let renewals = 0; ; renewals++) {
+      const response = await send(withToken(request, token));
+      if (response.status !== 401 || token === null || renewals === mostRenewals) return response;
+      const next = await tokens.after(token);
+      if (next === null) return response;
+      await response.body?.cancel();
+      token = next;
+    }
   };
   const api = createFetchClient<paths>({
     baseUrl: url,

@@ -7,6 +7,8 @@ export interface Patience {
   readonly maxRetries?: number;
   /** A server that asks for a longer wait is not waited for; by default a minute. */
   readonly maxWaitMs?: number;
+  /** Called before each wait. */
+  waiting?(waitMs: number, status: number): void;
 }
 
 const firstWaitMs = 1_000;
@@ -14,7 +16,7 @@ const firstWaitMs = 1_000;
 /** Repeats a request that the server refuses for now, as `Retry-After` says, or after 1, 2, 4 … seconds. */
 export function patient(
   send: (request: Request) => Promise<Response>,
-  { maxRetries = 5, maxWaitMs = 60_000 }: Patience,
+  { maxRetries = 5, maxWaitMs = 60_000, waiting }: Patience,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     for (let tries = 0; ; tries++) {
@@ -23,6 +25,7 @@ export function patient(
       const waitMs = retryAfterMs(response) ?? firstWaitMs * 2 ** tries;
       if (waitMs > maxWaitMs) return response;
       await response.body?.cancel();
+      waiting?.(waitMs, response.status);
       await sleep(waitMs, request.signal);
       request.signal.throwIfAborted();
     }

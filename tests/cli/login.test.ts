@@ -114,6 +114,12 @@ describe("onair login with client id and secret", () => {
     expect(existsSync(file("default"))).toBe(false);
   });
 
+  test("a secret that would go unencrypted over the network is worth a word", async () => {
+    const { stderr } = await login("--url", "http://no.such.host.invalid");
+    expect(stderr).toContain("is not encrypted: others on the way can read the secret");
+    expect((await login()).stderr).toBe("");
+  });
+
   test("without a terminal everything has to be said", async () => {
     const { code, stderr } = await onair("login");
     expect(code).toBe(2);
@@ -259,6 +265,15 @@ describe("who a command is", () => {
     expect((await listen([], { ONAIR_URL: elsewhere.url.origin })).stderr).toContain(`${url} answered 403`);
     expect(asked).toEqual([]);
     await elsewhere.stop(true);
+  });
+
+  test("a damaged profile says how to make it anew", async () => {
+    await login();
+    for (const text of ["", "{", "{}", "null"]) {
+      writeFileSync(file("default"), text, { mode: 0o600 });
+      const { code, stderr } = await listen([]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("is damaged: onair login makes it anew")]);
+    }
   });
 
   test("a profile that others may read is refused", async () => {

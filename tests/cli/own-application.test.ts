@@ -238,7 +238,9 @@ describe("onair app", () => {
     await publish(server, event("kicks.gifted"));
     await receiver.arrived(before + 1);
     await settled(server);
-    expect((await onair("app", "show")).stdout).toMatch(/^endpoint +disabled: /m);
+    const shown = (await onair("app", "show")).stdout;
+    expect(shown).toMatch(/^endpoint +disabled: /m);
+    expect(shown).toMatch(/^NOTICED +WHAT +SUMMARY\n\S+ +endpoint\.disabled +Disabled since /m);
     status = 204;
     const { code, stdout } = await onair("app", "enable-endpoint");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^endpoint +enabled: /m)]);
@@ -300,6 +302,8 @@ describe("wrong usage is reported and changes nothing", () => {
     [["app", "show", "--data", "x"], "--data is not a known option"],
     [["app", "enable-endpoint", "x"], '"x" is not expected here'],
     [["test", "a", "b"], '"b" is not expected here'],
+    [["test", "--version", "2"], "--version needs an event type"],
+    [["test", "chanel.followed"], "Did you mean channel.followed?"],
     [["tset"], "Did you mean test?"],
   ])("%j", async (args, message) => {
     expectFailure(await onair(...args), 2, message);
@@ -312,7 +316,7 @@ describe("wrong usage is reported and changes nothing", () => {
     [["subscriptions", "show", "x"], "There is no"],
     [["app", "change", "--delivery", "post"], "--delivery must be"],
     [["app", "rotate-webhook-secret", "--overlap", "99999999"], "--overlap must be"],
-    [["test", "no.such"], "the event type is not a known one"],
+    [["test", "kicks.gifted", "--version", "9"], "--version is not a known one"],
   ])("%j is refused by the server", async (args, message) => {
     const { code, stdout, stderr } = await onair(...args);
     expect([code, stdout]).toEqual([1, ""]);

@@ -52,6 +52,26 @@ describe("tokens", () => {
     expect(sessions).toHaveLength(2);
   });
 
+  test("are not renewed for ever where the server refuses every one", async () => {
+    const asked: string[] = [];
+    const refusing = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch({ url }) {
+        const { pathname } = new URL(url);
+        asked.push(pathname);
+        const token = { access_token: `token-${asked.length}`, expires_in: 3600 };
+        return pathname === "/oauth/token"
+          ? Response.json(token)
+          : Response.json({ message: "No" }, { status: 401 });
+      },
+    });
+    const onair = createClient({ url: refusing.url.origin, clientId: "a", clientSecret: "b" });
+    await expect(onair.get("/public/v1/events/subscriptions")).rejects.toMatchObject({ status: 401 });
+    expect(asked.filter((path) => path === "/oauth/token")).toHaveLength(3);
+    await refusing.stop(true);
+  });
+
   test("of an earlier run are used as long as they are good, and renewed before they expire", async () => {
     let session: Session | null = null;
     const saveSession = (next: Session) => {
@@ -157,11 +177,14 @@ describe("a server that is busy", () => {
     ["429 of a POST is waited for, with the same body", [429], "post", 2],
   ])("%s", async (_, statuses, method, requests) => {
     const { asked, url } = busy(statuses);
-    const onair = createClient({ url, token: "x" });
+    const waits: number[] = [];
+    const waiting = (waitMs: number, status: number) => void waits.push(waitMs, status);
+    const onair = createClient({ url, token: "x", waiting });
     const path = "/public/v1/events/subscriptions";
     await (method === "get" ? onair.get(path) : onair.post(path, { body }));
     expect(asked).toHaveLength(requests);
     expect(new Set(asked.map((one) => one.body)).size).toBe(1);
+    expect(waits).toEqual(statuses.flatMap((status) => [0, status]));
   });
 
   test.each<[string, number[], Record<string, string>, "get" | "post", number]>([

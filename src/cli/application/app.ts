@@ -111,7 +111,7 @@ async function rotate(
 }
 
 async function show(application: OwnApplication, env: Environment): Promise<void> {
-  const { endpoint, secrets, rate_limit, subscriptions, ...rest } = application;
+  const { endpoint, secrets, notices, rate_limit, subscriptions, ...rest } = application;
   const { limit, remaining } = rate_limit;
   const on = screen(env);
   const record = {
@@ -128,5 +128,11 @@ async function show(application: OwnApplication, env: Environment): Promise<void
     created_at ?? "-",
     expires_at ?? "-",
   ]);
-  await print(`${recordLines(record, on)}\n\n${table(["SECRET", "PREFIX", "MADE", "ENDS"], rows, on)}`);
+  const parts = [recordLines(record, on), table(["SECRET", "PREFIX", "MADE", "ENDS"], rows, on)];
+  if (notices.length > 0) {
+    const told = notices.map(({ created_at, type, data }) => [created_at, type, data.summary]);
+    // Not cut to the terminal, so that sentences stay complete.
+    parts.push(table(["NOTICED", "WHAT", "SUMMARY"], told, { ...on, columns: null }));
+  }
+  await print(parts.join("\n\n"));
 }

@@ -1,5 +1,6 @@
 import type { Session } from "../../client/tokens.ts";
 import { requestToken } from "../../client/tokens.ts";
+import { isLoopback } from "../../doctor/ask.ts";
 import { scopes } from "../../domain/tokens.ts";
 import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
@@ -7,6 +8,7 @@ import { defaultProfile, isProfileName, type Profile, Profiles } from "../client
 import { explained, throughRequest } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
+import { note } from "../output/list.ts";
 import { print } from "../output/print.ts";
 import { redirectUriOf, signInByBrowser } from "./browser-login.ts";
 import { askFor, askForSecret, secretIn } from "./secret.ts";
@@ -66,6 +68,9 @@ export const login: Command = {
     if (values["client-id"] === undefined && !canAsk) mistakes.push("--client-id is missing");
     if (file === undefined && !browser && !canAsk) mistakes.push("--secret-file is missing");
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const { protocol, hostname } = new URL(url);
+    if (protocol === "http:" && !isLoopback(hostname))
+      note(`${url} is not encrypted: others on the way can read the secret. Is it https?`);
     const clientId = values["client-id"] ?? (await askFor("Client id"));
     const asked = browser ? undefined : () => askForSecret("Client secret");
     const clientSecret = file === undefined ? await asked?.() : await secretIn(file);

@@ -1,4 +1,3 @@
-import { didYouMean } from "../../arguments.ts";
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
 import type { Environment } from "../../read-config.ts";
@@ -9,6 +8,7 @@ import { eventNames, profileNames } from "../completion/words.ts";
 import { countOf } from "../output/format.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen, table } from "../output/print.ts";
+import { knownTypes } from "./event-types.ts";
 
 const help = `Usage: onair subscriptions list
        onair subscriptions show <id>
@@ -111,7 +111,7 @@ async function create(
   names: readonly string[],
   { broadcaster, number, json }: Values & { readonly number: number | undefined },
 ): Promise<boolean> {
-  const events = await wantedEvents(api, names, number);
+  const events = await knownTypes(api, names, number);
   const id = broadcaster === undefined ? undefined : await broadcasterId(api, broadcaster);
   const body = { events, ...(id !== undefined && { broadcaster_user_id: id }) };
   const items = await subscribed(api, body);
@@ -121,27 +121,6 @@ async function create(
     else note(`${item.name}: ${item.error}`);
   }
   return items.every((item) => "subscription_id" in item);
-}
-
-type Wanted = { name: string; version: number };
-
-/** The newest versions of these types, or the version that was asked for. */
-async function wantedEvents(
-  api: Client,
-  names: readonly string[],
-  version: number | undefined,
-): Promise<Wanted[]> {
-  const { data } = await api.get("/public/v1/events/types");
-  return names.map((name) => {
-    const versions = data.filter((type) => type.name === name).map((type) => type.version);
-    if (versions.length === 0) {
-      const meant = didYouMean(name, [...new Set(data.map((type) => type.name))]);
-      throw new UsageError(
-        `There is no event ${name}.${meant} "onair events types" lists the built-in ones.`,
-      );
-    }
-    return { name, version: version ?? Math.max(...versions) };
-  });
 }
 
 async function broadcasterId(api: Client, user: string): Promise<number> {
@@ -155,7 +134,7 @@ async function broadcasterId(api: Client, user: string): Promise<number> {
 /** What became of each event, also where all of them are refused. */
 async function subscribed(
   api: Client,
-  body: { readonly events: Wanted[]; readonly broadcaster_user_id?: number },
+  body: { readonly events: { name: string; version: number }[]; readonly broadcaster_user_id?: number },
 ): Promise<readonly Item[]> {
   try {
     return (await api.post(path, { body })).data;

@@ -6,6 +6,7 @@ import { type Command, failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen } from "../output/print.ts";
+import { knownTypes } from "./event-types.ts";
 
 const help = `Usage: onair test [event type] [options]
 
@@ -13,7 +14,7 @@ Has the platform send a signed sample to your webhook URL now, and shows the who
 timings, and what the receiver did wrong. Ten a minute. "onair trigger --forward" checks a receiver
 on this machine without any server.
 
-  --version N    the version of the type (default: 1)
+  --version N    the version of the type (default: the newest)
 ${publicHelp}
   --json         print the exchange as JSON
 
@@ -33,10 +34,12 @@ export const testCommand: Command = {
     const mistakes: string[] = [];
     noMore(more, mistakes);
     const version = readNumber("version", values.version, mistakes, { minimum: 1 });
+    if (event === undefined && version !== undefined) mistakes.push("--version needs an event type");
     const target = readPublicTarget(values, env, mistakes);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     return withPublicApi(target, async (api) => {
-      const body = { ...(event !== undefined && { event }), ...(version !== undefined && { version }) };
+      const [type] = event === undefined ? [] : await knownTypes(api, [event], version);
+      const body = type ? { event: type.name, version: type.version } : {};
       const { data } = await api.post("/public/v1/events/test", { body });
       if (values.json) await print(JSON.stringify(data));
       else await show(data, env);

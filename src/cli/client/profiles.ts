@@ -57,11 +57,9 @@ export class Profiles {
     if (file === null || !stats) return null;
     if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
       throw new Error(`${file} can be read by other users of the machine: chmod 600 ${file}`);
-    try {
-      return JSON.parse(readFileSync(file, "utf8")) as Profile;
-    } catch {
-      throw new Error(`${file} is damaged: onair login makes it anew`);
-    }
+    const profile = parsed(readFileSync(file, "utf8"));
+    if (profile === null) throw new Error(`${file} is damaged: onair login makes it anew`);
+    return profile;
   }
 
   /** Keeps a profile in place of the one with this name. Returns its file. */
@@ -93,6 +91,17 @@ export class Profiles {
   #fileOf(name: string): string | null {
     if (!isProfileName(name)) return null;
     return this.#directory === null ? null : join(this.#directory, `${name}${suffix}`);
+  }
+}
+
+function parsed(text: string): Profile | null {
+  try {
+    const profile = JSON.parse(text) as Partial<Profile> | null;
+    return typeof profile?.url === "string" && typeof profile.clientId === "string"
+      ? (profile as Profile)
+      : null;
+  } catch {
+    return null;
   }
 }
 

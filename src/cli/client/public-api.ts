@@ -4,6 +4,7 @@ import { OnairError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/tokens.ts";
 import type { Environment } from "../../read-config.ts";
 import { readHttpUrl } from "../arguments.ts";
+import { note } from "../output/list.ts";
 import { request } from "./http.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";
@@ -129,7 +130,12 @@ function credentialsOf(
 
 /** A client of the public API over the way that all commands take to a server. */
 export function publicClient({ url, credentials }: Pick<PublicTarget, "url" | "credentials">): Client {
-  return createClient({ ...credentials, url, fetch: throughRequest });
+  return createClient({
+    ...credentials,
+    url,
+    fetch: throughRequest,
+    waiting: (waitMs, status) => note(`${url} answered ${status}; again in ${Math.ceil(waitMs / 1000)} s`),
+  });
 }
 
 /** Sends a request of the client, as `request` does. */

@@ -225,6 +225,21 @@ describe.skipIf(!built)("dist/onair", () => {
     expect(checked.stdout).toContain("is healthy and ready");
   });
 
+  test("has the commands of an application's developer, and completes words", async () => {
+    const created = await client(server).admin("POST", "/admin/v1/applications", { name: "Mine" });
+    const { client_id = "", client_secret = "" } = await json<Record<string, string>>(created);
+    await Bun.write(join(directory.path, "secret"), client_secret);
+    const args = ["--url", server.publicUrl, "--client-id", client_id, "--secret-file", "secret"];
+    expect(await run(["login", ...args], options)).toMatchObject({ code: 0, stderr: "" });
+    const shown = await run(["app", "show"], options);
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringMatching(/^name +Mine$/m)]);
+    for (const shell of ["bash", "zsh", "fish"])
+      expect((await run(["completion", shell], options)).stdout).toContain(`# ${shell} completion for onair`);
+    expect((await run(["completion", "words", "--", "deliveries", "rep"], options)).stdout).toStartWith(
+      "replay\t",
+    );
+  });
+
   test("reads neither .env nor bunfig.toml of its directory", async () => {
     await Bun.write(join(directory.path, ".env"), "ONAIR_PORT=nonsense\n");
     await Bun.write(join(directory.path, "bunfig.toml"), 'preload = ["./missing.ts"]\n');

@@ -16,7 +16,12 @@ const directory = testDirectory();
 const page = await Bun.file(join(root, "docs/client.md")).text();
 /** The program of the page. */
 const bot = /```js\n(import \{ createClient, stream \}[\s\S]*?)```/.exec(page)?.[1] ?? "";
-const runtimes = ["node", "bun"].filter((name) => Bun.which(name));
+const commands: Readonly<Record<string, readonly string[]>> = {
+  node: ["node"],
+  bun: ["bun"],
+  deno: ["deno", "run", "--allow-all"],
+};
+const runtimes = Object.keys(commands).filter((name) => Bun.which(name));
 
 beforeAll(async () => {
   await Bun.$`bun scripts/build-client.ts`.cwd(root).quiet();
@@ -29,7 +34,7 @@ beforeAll(async () => {
 function start(runtime: string, program: string, env: Record<string, string>) {
   const file = join(directory, `${runtime}-${Bun.hash(program)}.mjs`);
   writeFileSync(file, program);
-  const child = Bun.spawn([runtime, file], {
+  const child = Bun.spawn([...(commands[runtime] ?? []), file], {
     cwd: directory,
     env: { PATH: process.env["PATH"], ...env },
     stdout: "pipe",

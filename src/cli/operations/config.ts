@@ -1,3 +1,4 @@
+import { checkArguments } from "../../arguments.ts";
 import {
   checkConfig,
   type Environment,
@@ -40,7 +41,7 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
 `,
   async run(args: readonly string[], env: Environment) {
     const [word, ...rest] = args;
-    const mistakes: string[] = [];
+    const mistakes = [...checkArguments(args, this.options).mistakes];
     const action = readWord("action", word, actions, mistakes);
     if (action === undefined) throw new UsageError(mistakes.join("\n"));
     const json = rest.includes("--json");

@@ -8,7 +8,8 @@ import type { Store } from "../../src/store/store.ts";
 import { loggedDeliveries, storedApplication, stores, type TestStore } from "../support/store.ts";
 
 /*
- * An implementation may keep everything for up to a day longer than is said: what is asked here is at least a day off.
+ * An implementation may keep everything for a while longer than is said, a day with this retention: what is asked here is
+ * at least so far off.
  */
 
 const start = Date.parse("2026-01-14T16:00:00.000Z");

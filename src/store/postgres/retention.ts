@@ -22,8 +22,8 @@ const isNotDelivered = "r.status IN ('pending', 'failed', 'expired', 'canceled')
 const isOfPending = "r.seq IN (SELECT event_seq FROM deliveries WHERE status = 'pending')";
 
 /**
- * Removes what is no longer kept. The log is divided into parts of a day, which are dropped as a whole as soon as
- * everything in them is old: so each delivery stays for up to a day longer than is said.
+ * Removes what is no longer kept. The log is divided into parts, which are dropped as a whole as soon as everything in them
+ * is old: so each delivery stays longer than is said, for as long as a part lasts.
  */
 export function retentionStore(pool: Postgres): RetentionStore {
   const cleaned = async (
@@ -74,7 +74,7 @@ export function retentionStore(pool: Postgres): RetentionStore {
           "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
           [turnLock],
         );
-        if (turn?.is_mine) await keepParts(transaction, now);
+        if (turn?.is_mine) await keepParts(transaction, retention, now);
         return turn?.is_mine ?? false;
       });
       if (!isTurn) return true;
@@ -98,8 +98,16 @@ function isDue(cleanedAt: number | null, since: number, now: number): boolean {
   return cleanedAt === null || cleanedAt < since || cleanedAt < now - day;
 }
 
-/** Notes the time, begins a part with each day, and has one ready behind the one that is written to. */
-async function keepParts(transaction: Queries, now: number): Promise<void> {
+/** How many parts there are, more or less: each statement on the log looks into all of them. */
+const mostParts = 10;
+
+/** Notes the time, begins a new part where it is time, and has one ready behind the one that is written to. */
+async function keepParts(
+  transaction: Queries,
+  { deliveredMs, failedMs }: Retention,
+  now: number,
+): Promise<void> {
+  const lastsMs = Math.max(day, Math.max(deliveredMs, failedMs) / mostParts);
   await transaction.run(
     `INSERT INTO delivery_times (at, seq) SELECT $1, last_value + 1 FROM delivery_numbers
      WHERE NOT EXISTS (SELECT FROM delivery_times WHERE at > $1::bigint - ${minute} OR seq = last_value + 1)
@@ -117,9 +125,9 @@ async function keepParts(transaction: Queries, now: number): Promise<void> {
     [current, now],
   );
   const [old] = await transaction.run(
-    `SELECT FROM delivery_parts WHERE part = $1 AND begun_at <= $2::bigint - ${day}
+    `SELECT FROM delivery_parts WHERE part = $1 AND begun_at <= $2
        AND EXISTS (SELECT FROM delivery_numbers WHERE is_called AND last_value > $3)`,
-    [current, now, firstOfPart(current)],
+    [current, now - lastsMs, firstOfPart(current)],
   );
   if (!old) return;
   await makePart(transaction, current + 2);

@@ -13,8 +13,8 @@ import { bytes, integer } from "./columns.ts";
 export const deliveryNumbers = pgSequence("delivery_numbers", { startWith: 1 });
 
 /**
- * The parts into which the log of deliveries is divided: part n has the numbers from n * 2^28 on. A new one begins with
- * each day, so that retention drops what is old as a whole.
+ * The parts into which the log of deliveries is divided: part n has the numbers from n * 2^28 on. A new one begins every
+ * day, or every few days, so that retention drops what is old as a whole.
  */
 export const deliveryParts = pgTable("delivery_parts", {
   part: integer().primaryKey(),

@@ -14,7 +14,7 @@ const messages: Readonly<Record<StorageFault, string>> = {
   full: "The disk of the data directory is full: nothing can be written",
   failing: "The disk of the data directory fails",
   damaged: "The database is damaged: stop the server and restore a backup",
-  unreachable: "The database cannot be reached",
+  unreachable: "The database cannot be reached, or takes no writes",
   replaced: "The file of the database was removed or replaced while it is served: start the server again",
 };
 

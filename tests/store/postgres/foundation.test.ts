@@ -5,6 +5,7 @@ import { schemaSteps } from "../../../src/store/postgres/database/migrations.ts"
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import { openPostgresReader } from "../../../src/store/postgres/store.ts";
 import { bareDatabase, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -170,5 +171,21 @@ describe.skipIf(!hasPostgres)("a pool", () => {
     expect(await reader.settings.get("a")).toBe("1");
     await expect(reader.settings.put("a", "2")).rejects.toMatchObject({ code: "unavailable" });
     expect(await reader.settings.get("a")).toBe("1");
+  });
+
+  test("connects anew where the server has come to refuse writes, as a primary that became a standby", async () => {
+    const { pool } = await filled(1);
+    const pidOf = async () => (await pool.run<{ pid: number }>("SELECT pg_backend_pid() AS pid"))[0]?.pid;
+    const before = await pidOf();
+    await pool.run("SET default_transaction_read_only = on");
+    const refused = pool.run("INSERT INTO settings VALUES ('a', '1')");
+    await expect(refused).rejects.toMatchObject({ errno: "25006" });
+    await until(() =>
+      pidOf().then(
+        (pid) => pid !== before,
+        () => false,
+      ),
+    );
+    await pool.run("INSERT INTO settings VALUES ('a', '1')");
   });
 });

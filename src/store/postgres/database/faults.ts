@@ -37,14 +37,18 @@ export function isUnreachable(error: unknown): boolean {
   return /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|08|57P0|53300$)/.test(codeOf(error));
 }
 
+/** Whether the server refuses writes: it is a standby, or a primary that has become one. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === "25006";
+}
+
 /** What an error says of the storage; null where it says nothing. */
 export function storageFaultOf(error: unknown): StorageFault | null {
   const cause = error instanceof DomainError ? error.cause : error;
   const code = codeOf(cause);
-  if (isUnreachable(cause) || cause instanceof DeadlineError) return "unreachable";
+  if (isUnreachable(cause) || isReadOnly(cause) || cause instanceof DeadlineError) return "unreachable";
   if (code === "53100") return "full";
-  // 25006: a standby, or a server that was made to refuse writes.
-  if (code === "58030" || code === "25006") return "failing";
+  if (code === "58030") return "failing";
   return /^XX00[12]$/.test(code) ? "damaged" : null;
 }
 

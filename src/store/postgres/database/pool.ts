@@ -4,7 +4,7 @@ import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
-import { DeadlineError, isConflictOfWork, isUnreachable } from "./faults.ts";
+import { DeadlineError, isConflictOfWork, isReadOnly, isUnreachable } from "./faults.ts";
 
 /** drizzle on a pool, or on the connection of a transaction. */
 type Orm = BunSQLDatabase;
@@ -188,17 +188,27 @@ class DriverPool implements Postgres {
       this.#sent.delete(one);
       one.giveUp(new DeadlineError("The database did not answer in time"));
     }
-    if (late.length > 0 && this.#answeredAt < sentBefore) {
-      const former = this.#sql;
-      this.#sql = driver(this.settings, this.options, this.#timeoutMs);
-      former.close({ timeout: 1 }).catch(() => {}); // it is of no use any more
-    }
+    if (late.length > 0 && this.#answeredAt < sentBefore) this.#connectAnew();
     if (this.#sent.size > 0 || !this.#timer) return;
     clearInterval(this.#timer);
     this.#timer = null;
   }
 
+  /** What is still under way on the former connections ends with them. */
+  #connectAnew(): void {
+    const former = this.#sql;
+    this.#sql = driver(this.settings, this.options, this.#timeoutMs);
+    former.close({ timeout: 1 }).catch(() => {}); // it is of no use any more
+  }
+
   #noteIfDown(error: unknown): void {
+    // Its address may lead to another server by now.
+    if (isReadOnly(error) && !this.options.isReader && performance.now() > this.#downUntil) {
+      this.#downBy = error;
+      this.#downUntil = performance.now() + downMs;
+      this.#connectAnew();
+      return;
+    }
     if (!isUnreachable(error)) {
       this.#answeredAt = performance.now();
       return;

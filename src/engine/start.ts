@@ -123,7 +123,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       async start() {},
       store: watchedStore(store, dispatcher),
       ...eventSink(store, dispatcher, (ids) => {
-        for (const id of ids) counter.count("deliveries", id, ["streamed"], null);
+        for (const id of ids) counter.count("deliveries", id, "streamed", null);
         streamed(ids);
       }),
       onStreamed(listener) {
@@ -213,5 +213,5 @@ function countDelivery(
   const isArrival = sent?.class === "ok" && result.attempts === 1;
   // The id of a delivery is made when it is published.
   const arrivalMs = isArrival ? Math.max(0, now - idTime(delivery.id)) : null;
-  counter.count("deliveries", delivery.application_id, [outcome], arrivalMs);
+  counter.count("deliveries", delivery.application_id, outcome, arrivalMs);
 }

@@ -12,6 +12,7 @@ export class Traffic {
   totalMs = 0;
   readonly #counter: StatisticCounter | null;
   readonly #listener: string;
+  readonly #subjects = new Map<string | null, string>();
 
   /** @param counter counts requests by operation, which it has under the name of this listener */
   constructor(listener = "", counter: StatisticCounter | null = null) {
@@ -21,13 +22,24 @@ export class Traffic {
 
   /** @param operation of the document; null for a request that came to none */
   count(status: number, durationMs: number, operation: string | null = null): void {
-    const errors = status >= 500 ? ["server_errors"] : status >= 400 ? ["client_errors"] : [];
-    const subject = `${this.#listener} ${operation ?? "other"}`;
-    this.#counter?.count("requests", subject, ["requests", ...errors], durationMs);
+    this.#counter?.count("requests", this.#subjectOf(operation), "requests", durationMs, errorOf(status));
     let at = 0;
     while (durationMs > (durationBounds[at] ?? Number.POSITIVE_INFINITY) * 1000) at++;
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     this.durations[at] = (this.durations[at] ?? 0) + 1;
     this.totalMs += durationMs;
   }
+
+  #subjectOf(operation: string | null): string {
+    const known = this.#subjects.get(operation);
+    if (known !== undefined) return known;
+    const subject = `${this.#listener} ${operation ?? "other"}`;
+    this.#subjects.set(operation, subject);
+    return subject;
+  }
+}
+
+function errorOf(status: number): string | undefined {
+  if (status < 400) return undefined;
+  return status >= 500 ? "server_errors" : "client_errors";
 }

@@ -92,43 +92,56 @@ interface Growing {
 
 /** Counts in memory until they are taken to be stored. */
 export class StatisticCounter {
-  #rows = new Map<string, Growing>();
+  #taken: Growing[] = [];
+  /** Of the present minute. */
+  #at = 0;
+  #subjects = { deliveries: new Map<string, Growing>(), requests: new Map<string, Growing>() };
 
   constructor(readonly now: () => number) {}
 
-  /** Counts for a subject and for all. Beyond `maxSubjects` of a minute a subject is counted with all alone. */
-  count(kind: StatisticKind, subject: string, names: readonly string[], durationMs: number | null): void {
-    const at = Math.floor(this.now() / minute) * minute;
-    this.#add(kind, allSubjects, at, names, durationMs);
-    if (subject !== allSubjects) this.#add(kind, subject, at, names, durationMs);
+  /**
+   * Counts for a subject and for all; `also` is a second name that is counted. Beyond `maxSubjects` of a minute a subject
+   * is counted with all alone.
+   */
+  count(kind: StatisticKind, subject: string, name: string, durationMs: number | null, also?: string): void {
+    const now = this.now();
+    if (now < this.#at || now >= this.#at + minute) this.#begin(Math.floor(now / minute) * minute);
+    const bucket = durationMs === null ? -1 : bucketOf(durationMs);
+    const subjects = this.#subjects[kind];
+    for (const one of [allSubjects, subject]) {
+      let row = subjects.get(one);
+      if (!row) {
+        if (subjects.size >= maxSubjects) return;
+        row = { kind, subject: one, at: this.#at, counts: {}, durations: [] };
+        subjects.set(one, row);
+      }
+      row.counts[name] = (row.counts[name] ?? 0) + 1;
+      if (also !== undefined) row.counts[also] = (row.counts[also] ?? 0) + 1;
+      if (bucket < 0) continue;
+      while (row.durations.length <= bucket) row.durations.push(0);
+      row.durations[bucket] = (row.durations[bucket] ?? 0) + 1;
+    }
   }
 
   /** What was counted since the last call. */
   take(): StatisticRow[] {
-    const rows = [...this.#rows.values()];
-    this.#rows = new Map();
+    this.#begin(this.#at);
+    const rows = this.#taken;
+    this.#taken = [];
     return rows;
   }
 
-  #add(
-    kind: StatisticKind,
-    subject: string,
-    at: number,
-    names: readonly string[],
-    durationMs: number | null,
-  ): void {
-    const key = `${kind} ${at} ${subject}`;
-    let row = this.#rows.get(key);
-    if (!row) {
-      if (this.#rows.size >= maxSubjects && subject !== allSubjects) return;
-      row = { kind, subject, at, counts: {}, durations: [] };
-      this.#rows.set(key, row);
+  #begin(at: number): void {
+    this.#at = at;
+    for (const subjects of Object.values(this.#subjects)) {
+      this.#taken.push(...subjects.values());
+      subjects.clear();
     }
-    for (const name of names) row.counts[name] = (row.counts[name] ?? 0) + 1;
-    if (durationMs === null) return;
-    let bucket = 0;
-    while (durationMs > (durationBounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
-    while (row.durations.length <= bucket) row.durations.push(0);
-    row.durations[bucket] = (row.durations[bucket] ?? 0) + 1;
   }
+}
+
+function bucketOf(durationMs: number): number {
+  let bucket = 0;
+  while (durationMs > (durationBounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+  return bucket;
 }

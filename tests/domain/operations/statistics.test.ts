@@ -4,7 +4,7 @@ import { minute } from "../../../src/domain/time.ts";
 
 function counterOf(durations: readonly number[]) {
   const counter = new StatisticCounter(() => 0);
-  for (const ms of durations) counter.count("requests", "public getUser", ["requests"], ms);
+  for (const ms of durations) counter.count("requests", "public getUser", "requests", ms);
   return counter;
 }
 
@@ -12,10 +12,10 @@ describe("a counter", () => {
   test("counts for a subject and for all, by minute, until it is taken", () => {
     let now = 90_000;
     const counter = new StatisticCounter(() => now);
-    counter.count("deliveries", "a", ["delivered"], 3);
-    counter.count("deliveries", "a", ["failed"], null);
+    counter.count("deliveries", "a", "delivered", 3);
+    counter.count("deliveries", "a", "failed", null);
     now = 2 * minute;
-    counter.count("deliveries", "b", ["delivered"], null);
+    counter.count("deliveries", "b", "delivered", null);
     const shown = counter.take().map(({ subject, at, counts }) => [subject, at, counts]);
     expect(shown).toEqual([
       ["", minute, { delivered: 1, failed: 1 }],
@@ -28,7 +28,7 @@ describe("a counter", () => {
 
   test("keeps to some thousand subjects, and counts the others with all", () => {
     const counter = new StatisticCounter(() => 0);
-    for (let i = 0; i < 5_000; i++) counter.count("deliveries", `app${i}`, ["delivered"], null);
+    for (let i = 0; i < 5_000; i++) counter.count("deliveries", `app${i}`, "delivered", null);
     const rows = counter.take();
     expect(rows).toHaveLength(2_000);
     expect(rows[0]).toMatchObject({ subject: "", counts: { delivered: 5_000 } });

@@ -1,5 +1,7 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
+import { trigger } from "../../src/cli/trigger/trigger.ts";
+import { inProcess } from "../support/command.ts";
 import { run } from "../support/process.ts";
 import { type Answer, Receiver } from "../support/receiver.ts";
 
@@ -141,6 +143,20 @@ describe("onair trigger --forward", () => {
     ]);
     const bad = await check(() => new Response("broken", { status: 500 }), "--once", "--json");
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { status: 500, answer: "broken" }]);
+  });
+
+  test.each([
+    [6_000, 0, "ok", "It answered 204, but only after 6.0 seconds; after 15 it counts as failed."],
+    [16_000, 1, "failed", "It answered 204, but only after 16.0 seconds; after 15 it counts as failed."],
+  ])("a receiver whose answers take %i ms", async (ms, code, state, advice) => {
+    await using receiver = new Receiver(verifies);
+    let clock = 0;
+    // The time of an answer is that between two looks at the clock.
+    const spy = spyOn(performance, "now").mockImplementation(() => (clock += ms));
+    const args = ["chat.message.sent", "--forward", receiver.url, "--secret", secret];
+    const result = await inProcess(trigger, args).finally(() => spy.mockRestore());
+    expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(advice)]);
+    expect(result.stdout).toMatch(new RegExp(`^${state} +slowest answer +${ms} ms`, "m"));
   });
 
   test("a receiver that is not there", async () => {

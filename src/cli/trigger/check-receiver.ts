@@ -86,7 +86,7 @@ export async function checkReceiver(sample: SampleEvent, options: ReceiverOption
     await print(JSON.stringify({ type, version, url: options.url, ok, checks: results }));
   } else {
     await print(`${sample.name} to ${options.url}\n\n${tableOf(results, options.env)}`);
-    note(`\n${conclusion(first, results, options.url)}`);
+    note(`\n${conclusion(first, slowest, results, options.url)}`);
   }
   return ok;
 }
@@ -140,11 +140,13 @@ function tableOf(results: readonly Checked[], env: Environment): string {
   return table(["STATE", "SENT", "ANSWER", "WHAT IT SHOULD"], rows, { ...screen(env), columns: null });
 }
 
-function conclusion(first: Forwarded, results: readonly Checked[], url: string): string {
+function conclusion(first: Forwarded, slowest: Forwarded, results: readonly Checked[], url: string): string {
   if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept what it must.";
   const mustRefuse = (check: Checked["check"]) => check === "wrong_signature" || check === "old_timestamp";
   if (results.some(({ check, ok }) => !ok && mustRefuse(check)))
     return "The receiver accepts what it must not. Have it verify the signature and the timestamp of every request, over the body as it arrived: a library of Standard Webhooks does both.";
+  const lateness = isAccepted(slowest) ? problemOf(slowest, url) : null;
+  if (lateness !== null) return lateness;
   if (results.some(({ ok }) => !ok)) return "The receiver does not do what it must.";
   return "The receiver does what it must. Whether it does nothing for the same id a second time, look there.";
 }

@@ -1,18 +1,18 @@
-import { isoTime } from "../domain/time.ts";
-import { deliveryStatuses } from "../http/public/delivery-fields.ts";
-import type { Environment } from "../read-config.ts";
-import { noMore, readArguments, readWord, refuseMisplaced } from "./arguments.ts";
-import { withAdminApi } from "./client/admin-api.ts";
-import { allDeliveries, type DeliveriesApi, ownDeliveries } from "./client/deliveries-api.ts";
-import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./client/public-api.ts";
-import { readTarget, targetOptions } from "./client/target.ts";
-import { type Command, failed, ok, UsageError } from "./command.ts";
-import { eventNames, profileNames } from "./completion/words.ts";
-import { readDuration } from "./duration.ts";
+import { isoTime } from "../../domain/time.ts";
+import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
+import type { Environment } from "../../read-config.ts";
+import { noMore, readArguments, readWord, refuseMisplaced } from "../arguments.ts";
+import { withAdminApi } from "../client/admin-api.ts";
+import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
+import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
+import { readTarget, targetOptions } from "../client/target.ts";
+import { type Command, failed, ok, UsageError } from "../command.ts";
+import { eventNames, profileNames } from "../completion/words.ts";
+import { readDuration } from "../duration.ts";
+import { deliveryCells, deliveryColumns, printDelivery } from "../output/deliveries.ts";
+import { type Paging, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "../output/list.ts";
+import { print } from "../output/print.ts";
 import { followDeliveries } from "./follow-deliveries.ts";
-import { deliveryCells, deliveryColumns, printDelivery } from "./output/deliveries.ts";
-import { type Paging, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "./output/list.ts";
-import { print } from "./output/print.ts";
 import { replay, retry } from "./redelivery.ts";
 
 const help = `Usage: onair deliveries list [filters] [--follow] [options]

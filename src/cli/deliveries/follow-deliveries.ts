@@ -1,11 +1,11 @@
-import { sleep } from "../client/sleep.ts";
-import type { Environment } from "../read-config.ts";
-import { onTermination } from "../signals.ts";
-import type { DeliveriesApi, Delivery, Fields } from "./client/deliveries-api.ts";
-import { Unreachable } from "./client/http.ts";
-import { deliveryCells, deliveryColumns } from "./output/deliveries.ts";
-import { note } from "./output/list.ts";
-import { print, screen, tableWriter } from "./output/print.ts";
+import { sleep } from "../../client/sleep.ts";
+import type { Environment } from "../../read-config.ts";
+import { onTermination } from "../../signals.ts";
+import type { DeliveriesApi, Delivery, Fields } from "../client/deliveries-api.ts";
+import { Unreachable } from "../client/http.ts";
+import { deliveryCells, deliveryColumns } from "../output/deliveries.ts";
+import { note } from "../output/list.ts";
+import { print, screen, tableWriter } from "../output/print.ts";
 
 const everyMs = 1_000;
 const pageSize = 100;

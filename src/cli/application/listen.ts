@@ -1,15 +1,15 @@
 import type { KeyObject } from "node:crypto";
-import { followStream, type Streamed } from "../client/event-stream.ts";
-import { verdictReasons } from "../dev/receiver.ts";
-import { summaryOf } from "../dev/summary.ts";
-import { clockTime, printable, type Terminal, terminalOn } from "../dev/terminal.ts";
-import type { Environment } from "../read-config.ts";
-import { onTermination } from "../signals.ts";
-import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../webhooks/signature.ts";
-import { noMore, readArguments, readHttpUrl } from "./arguments.ts";
-import { describeError } from "./client/faults.ts";
-import { type Forwarded, forward, type ReceivedDelivery } from "./client/forward.ts";
-import { request } from "./client/http.ts";
+import { followStream, type Streamed } from "../../client/event-stream.ts";
+import { verdictReasons } from "../../dev/receiver.ts";
+import { summaryOf } from "../../dev/summary.ts";
+import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
+import type { Environment } from "../../read-config.ts";
+import { onTermination } from "../../signals.ts";
+import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
+import { noMore, readArguments, readHttpUrl } from "../arguments.ts";
+import { describeError } from "../client/faults.ts";
+import { type Forwarded, forward, type ReceivedDelivery } from "../client/forward.ts";
+import { request } from "../client/http.ts";
 import {
   forPeople,
   type PublicTarget,
@@ -17,10 +17,10 @@ import {
   publicOptions,
   readPublicTarget,
   withPublicApi,
-} from "./client/public-api.ts";
-import { type Command, UsageError } from "./command.ts";
-import { profileNames } from "./completion/words.ts";
-import { print } from "./output/print.ts";
+} from "../client/public-api.ts";
+import { type Command, UsageError } from "../command.ts";
+import { profileNames } from "../completion/words.ts";
+import { print } from "../output/print.ts";
 
 const help = `Usage: onair listen [options]
 

@@ -1,11 +1,11 @@
-import type { Environment } from "../read-config.ts";
-import type { DeliveriesApi, Fields, ReplayAnswer } from "./client/deliveries-api.ts";
-import { poll } from "./client/poll.ts";
-import { noteOutcome, printDelivery } from "./output/deliveries.ts";
-import { counted } from "./output/format.ts";
-import { note } from "./output/list.ts";
-import { print, recordLines, screen } from "./output/print.ts";
-import { showProgress } from "./output/progress.ts";
+import type { Environment } from "../../read-config.ts";
+import type { DeliveriesApi, Fields, ReplayAnswer } from "../client/deliveries-api.ts";
+import { poll } from "../client/poll.ts";
+import { noteOutcome, printDelivery } from "../output/deliveries.ts";
+import { counted } from "../output/format.ts";
+import { note } from "../output/list.ts";
+import { print, recordLines, screen } from "../output/print.ts";
+import { showProgress } from "../output/progress.ts";
 
 interface RedeliveryOptions {
   readonly api: DeliveriesApi;

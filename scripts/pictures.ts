@@ -1,167 +1,89 @@
 /*
- * Draws the default pictures that the server shows where the platform gave none: `bun scripts/pictures.ts`. The
- * result is committed; run it again after a change here.
+ * Takes the pictures of the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium; the
+ * result is committed.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32, deflateSync } from "node:zlib";
+import type { Page } from "puppeteer-core";
+import { startChromium } from "../tests/support/chromium.ts";
 
-type Color = readonly [red: number, green: number, blue: number];
-/** How far a point is outside of a shape, in pixels; negative inside. */
-type Shape = (x: number, y: number) => number;
-interface Layer {
-  readonly shape: Shape;
-  readonly color: Color;
-  readonly opacity: number;
-}
-interface Picture {
-  readonly width: number;
-  readonly height: number;
-  /** Background, from the upper left to the lower right corner. */
-  readonly from: Color;
-  readonly to: Color;
-  readonly layers: readonly Layer[];
+const root = join(import.meta.dir, "..");
+const pictures = join(root, "docs/pictures");
+/** Until then enough has happened to be shown. */
+const waitMs = 60_000;
+
+interface Dev {
+  readonly public_url: string;
+  readonly admin_url: string;
+  readonly admin_key: string;
+  readonly client_id: string;
+  readonly client_secret: string;
 }
 
-const light: Color = [238, 241, 246];
-const slate: Color = [124, 135, 156];
-const dusk: Color = [78, 88, 109];
-const night: Color = [44, 50, 65];
-
-const circle = (cx: number, cy: number, radius: number): Shape => {
-  return (x, y) => Math.hypot(x - cx, y - cy) - radius;
-};
-const ring = (cx: number, cy: number, radius: number, stroke: number): Shape => {
-  return (x, y) => Math.abs(Math.hypot(x - cx, y - cy) - radius) - stroke / 2;
-};
-/** Both sides of a ring, up to `angle` above and below the horizontal, with round ends. */
-const waves = (cx: number, cy: number, radius: number, stroke: number, angle: number): Shape => {
-  const [endX, endY] = [radius * Math.cos(angle), radius * Math.sin(angle)];
-  return (x, y) => {
-    const [dx, dy] = [Math.abs(x - cx), Math.abs(y - cy)];
-    const onArc = Math.atan2(dy, dx) <= angle;
-    return (onArc ? Math.abs(Math.hypot(dx, dy) - radius) : Math.hypot(dx - endX, dy - endY)) - stroke / 2;
-  };
-};
-/** A rectangle with its middle here and corners rounded by `radius`. */
-const box = (cx: number, cy: number, width: number, height: number, radius: number): Shape => {
-  return (x, y) => {
-    const dx = Math.abs(x - cx) - width / 2 + radius;
-    const dy = Math.abs(y - cy) - height / 2 + radius;
-    return Math.hypot(Math.max(dx, 0), Math.max(dy, 0)) + Math.min(Math.max(dx, dy), 0) - radius;
-  };
-};
-
-const filled = (shape: Shape, opacity = 1, color: Color = light): Layer => ({ shape, color, opacity });
-
-/** A dot that sends, of this size. */
-function broadcast(cx: number, cy: number, size: number): Layer[] {
-  const quarter = Math.PI / 4;
-  return [
-    filled(circle(cx, cy, size * 0.17)),
-    filled(waves(cx, cy, size * 0.42, size * 0.1, quarter), 0.85),
-    filled(waves(cx, cy, size * 0.7, size * 0.1, quarter), 0.6),
+/** An application whose receiver is not there, and its events. */
+async function addBroken({ public_url, admin_url, admin_key }: Dev): Promise<void> {
+  const admin = { authorization: `Bearer ${admin_key}`, "content-type": "application/json" };
+  const body = JSON.stringify({ name: "Raid alerts", webhook_url: "http://127.0.0.1:9/webhook" });
+  const made = await fetch(`${admin_url}/admin/v1/applications`, { method: "POST", headers: admin, body });
+  const { client_id, client_secret } = (await made.json()) as Dev;
+  const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+  const answer = await fetch(`${public_url}/oauth/token`, { method: "POST", body: form });
+  const { access_token } = (await answer.json()) as { access_token: string };
+  const events = [
+    { name: "channel.followed", version: 1 },
+    { name: "livestream.status.updated", version: 1 },
+    { name: "chat.message.sent", version: 1 },
   ];
+  await fetch(`${public_url}/public/v1/events/subscriptions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
+    body: JSON.stringify({ events, broadcaster_user_id: 1001 }),
+  });
 }
 
-const pictures: Readonly<Record<string, Picture>> = {
-  "profile-picture.png": {
-    width: 300,
-    height: 300,
-    from: slate,
-    to: dusk,
-    layers: [filled(circle(150, 118, 54)), filled(box(150, 290, 204, 196, 98))],
-  },
-  "category-icon.png": {
-    width: 285,
-    height: 380,
-    from: slate,
-    to: night,
-    layers: [filled(box(142.5, 190, 245, 340, 18), 0.07), ...broadcast(142.5, 190, 112)],
-  },
-  "category-banner.png": {
-    width: 1200,
-    height: 400,
-    from: slate,
-    to: night,
-    layers: [
-      ...[150, 260, 370, 480, 590, 700].map((radius, i) =>
-        filled(ring(900, 200, radius, 26), 0.09 - i * 0.013),
-      ),
-      ...broadcast(900, 200, 120),
-    ],
-  },
-};
-
-function draw({ width, height, from, to, layers }: Picture): Uint8Array {
-  const pixels = new Uint8Array(width * height * 3);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const along = (x / width + y / height) / 2;
-      const at = (y * width + x) * 3;
-      const cover = layers.map(({ shape, opacity }) => {
-        return opacity * Math.min(1, Math.max(0, 0.5 - shape(x + 0.5, y + 0.5)));
-      });
-      for (let channel = 0; channel < 3; channel++) {
-        const [start = 0, end = 0] = [from[channel], to[channel]];
-        const background = start + (end - start) * along;
-        const mixed = layers.reduce((under, { color }, i) => {
-          return under + ((color[channel] ?? 0) - under) * (cover[i] ?? 0);
-        }, background);
-        pixels[at + channel] = Math.round(mixed);
-      }
-    }
-  }
-  return pixels;
+async function take(page: Page, url: string, name: string): Promise<void> {
+  await page.goto(url);
+  await page.waitForSelector("main h1");
+  await page.waitForNetworkIdle({ idleTime: 300 }).catch(() => {});
+  await page.screenshot({ path: join(pictures, `${name}.webp`), type: "webp", quality: 82 });
+  process.stdout.write(`docs/pictures/${name}.webp\n`);
 }
 
-/** A PNG of 8-bit RGB pixels (https://www.w3.org/TR/png-3/), each row filtered as suits it best. */
-function png(width: number, height: number, pixels: Uint8Array): Uint8Array {
-  const header = new DataView(new ArrayBuffer(13));
-  header.setUint32(0, width);
-  header.setUint32(4, height);
-  header.setUint8(8, 8); // bits per channel
-  header.setUint8(9, 2); // RGB
-  const stride = width * 3;
-  const rows: Uint8Array[] = [];
-  for (let y = 0; y < height; y++) {
-    const row = pixels.subarray(y * stride, (y + 1) * stride);
-    const above = y === 0 ? new Uint8Array(stride) : pixels.subarray((y - 1) * stride, y * stride);
-    rows.push(filtered(row, above));
-  }
-  return Buffer.concat([
-    Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a),
-    chunk("IHDR", new Uint8Array(header.buffer)),
-    chunk("IDAT", deflateSync(Buffer.concat(rows), { level: 9 })),
-    chunk("IEND", new Uint8Array()),
-  ]);
+/** Fills in the form of a page and sends it. */
+async function signIn(page: Page, url: string, values: Readonly<Record<string, string>>): Promise<void> {
+  await page.goto(url);
+  for (const [name, value] of Object.entries(values)) await page.locator(`input[name=${name}]`).fill(value);
+  await page.locator("button[type=submit]").click();
+  await page.waitForSelector(".shell");
 }
 
-/** The row as the difference to the pixel on its left (1) or above (2), whichever is smaller in sum. */
-function filtered(row: Uint8Array, above: Uint8Array): Uint8Array {
-  const left = new Uint8Array(row.length + 1);
-  const up = new Uint8Array(row.length + 1);
-  left[0] = 1;
-  up[0] = 2;
-  for (let i = 0; i < row.length; i++) {
-    left[i + 1] = (row[i] ?? 0) - (i < 3 ? 0 : (row[i - 3] ?? 0));
-    up[i + 1] = (row[i] ?? 0) - (above[i] ?? 0);
-  }
-  const size = (bytes: Uint8Array) => bytes.reduce((sum, byte) => sum + Math.min(byte, 256 - byte), 0);
-  return size(left) < size(up) ? left : up;
-}
-
-function chunk(type: string, data: Uint8Array): Uint8Array {
-  const named = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const framed = Buffer.alloc(named.length + 8);
-  framed.writeUInt32BE(data.length);
-  named.copy(framed, 4);
-  framed.writeUInt32BE(crc32(named), named.length + 4);
-  return framed;
-}
-
-const directory = join(import.meta.dir, "../src/http/public/assets");
-for (const [name, picture] of Object.entries(pictures)) {
-  const bytes = png(picture.width, picture.height, draw(picture));
-  await Bun.write(join(directory, name), bytes);
-  console.log(`${name}: ${picture.width}x${picture.height}, ${bytes.length} bytes`);
+const data = mkdtempSync(join(tmpdir(), "onair-pictures-"));
+const args = ["src/main.ts", "dev", "--json", "--port", "0", "--admin-port", "0", "--data", data];
+const server = Bun.spawn([process.execPath, ...args], { cwd: root, stdout: "pipe", stderr: "ignore" });
+const browser = await startChromium();
+try {
+  const reader = server.stdout.getReader();
+  const { value } = await reader.read();
+  const dev = JSON.parse(new TextDecoder().decode(value).split("\n")[0] ?? "") as Dev;
+  reader.releaseLock();
+  await addBroken(dev);
+  await Bun.sleep(waitMs);
+  const page = await browser.newPage();
+  await page.setViewport({ width: 1280, height: 800, deviceScaleFactor: 1.5 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+  await take(page, dev.public_url, "welcome");
+  await signIn(page, `${dev.public_url}/portal`, {
+    client_id: dev.client_id,
+    client_secret: dev.client_secret,
+  });
+  await take(page, `${dev.public_url}/portal`, "portal");
+  await signIn(page, `${dev.admin_url}/console`, { key: dev.admin_key });
+  await page.evaluate('localStorage.setItem("onair-theme", "dark")');
+  await take(page, `${dev.admin_url}/console`, "console");
+} finally {
+  await browser.close();
+  server.kill();
+  await server.exited;
+  rmSync(data, { recursive: true, force: true });
 }

@@ -3,6 +3,7 @@ import { type BackupKeeper, backupsElsewhere } from "./backups/elsewhere.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import type { Config } from "./config.ts";
+import type { WelcomeSource } from "./console/session.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
@@ -54,13 +55,15 @@ interface AppOptions {
   readonly showAdminKey?: ShowKey | undefined;
   /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
+  /** The first page of the public listener; by default there is none. */
+  readonly welcome?: WelcomeSource | undefined;
 }
 
 const drainMs = 10 * second;
 
 /** Builds and starts a server. Throws when the data or a port is not available. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, log, now = Date.now } = options;
+  const { config, log, now = Date.now, welcome } = options;
   const storage = new StorageWatch(log);
   const engine = await engineOf(options, storage.note);
   const started: { stop(graceMs: number): Promise<void> }[] = [];
@@ -91,6 +94,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       now,
       counter,
       outcomes,
+      welcome,
     });
     started.push(api);
     // The public listener starts first; the admin listener is loaded after it.

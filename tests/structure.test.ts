@@ -17,7 +17,7 @@ const allowed: Record<string, readonly string[]> = {
   console: [],
   http: ["console", "domain", "store", "ranking", "webhooks", "threads", "engine", "backups", "batch", "*"],
   doctor: ["domain", "store", "threads", "webhooks", "engine", "http", "*"],
-  dev: ["domain", "store", "webhooks", "batch", "http", "*"],
+  dev: ["console", "domain", "store", "webhooks", "batch", "http", "*"],
   client: [],
   cli: [
     "client",

@@ -7,7 +7,7 @@ import { banner, type Welcome } from "../dev/banner.ts";
 import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";
 import { devLog } from "../dev/log.ts";
-import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
+import { type DevPlatform, sampleQuery, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
 import { logLevels } from "../log.ts";
@@ -172,7 +172,7 @@ function welcomeTo(
     accessToken: credentials.access_token,
     webhookSecret: credentials.webhook_secret,
     username: sample.people[0]?.user.username ?? "",
-    query: "fox",
+    query: sampleQuery,
     notes,
   };
 }

@@ -93,11 +93,11 @@ function faultOf(body: unknown, status: number): Fault {
   );
 }
 
-/** A request outside of the documented APIs: the page's own session. */
-export async function session<T>(method: string, init: RequestInit = {}): Promise<T> {
+/** A request outside of the documented APIs: what the page keeps on the server, its session in most cases. */
+export async function session<T>(method: string, init: RequestInit = {}, name = "session"): Promise<T> {
   const headers = { ...pageHeaders, ...init.headers };
   const response = await observed(
-    new Request(`${location.origin}${base}/session`, { ...init, method, headers }),
+    new Request(`${location.origin}${base}/${name}`, { ...init, method, headers }),
   );
   const body: unknown = response.status === 204 ? null : await response.json().catch(() => null);
   if (!response.ok) throw faultOf(body, response.status);

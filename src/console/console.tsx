@@ -17,6 +17,7 @@ import { Publish } from "./pages/console/publish.tsx";
 import { searchEverything } from "./pages/console/search.ts";
 import { Settings } from "./pages/console/settings.tsx";
 import { Subscriptions } from "./pages/console/subscriptions.tsx";
+import { Traffic } from "./pages/console/traffic.tsx";
 import { User } from "./pages/console/user.tsx";
 import { Users } from "./pages/console/users.tsx";
 import { Nothing } from "./pages/nothing.tsx";
@@ -44,6 +45,7 @@ function groupsFor(role: Role): readonly NavGroup[] {
       title: "",
       items: [
         { path: "", text: "Overview", icon: "overview" },
+        { path: "/traffic", text: "Traffic", icon: "activity" },
         { path: "/applications", text: "Applications", icon: "apps" },
         { path: "/deliveries", text: "Deliveries", icon: "inbox" },
         { path: "/subscriptions", text: "Subscriptions", icon: "subscriptions" },
@@ -100,6 +102,7 @@ function Console() {
                   <Route path={`${base}/backups`} component={Backups} />
                   <Route path={`${base}/keys`} component={Keys} />
                   <Route path={`${base}/audit`} component={Audit} />
+                  <Route path={`${base}/traffic`} component={Traffic} />
                   <Route path={`${base}/settings`} component={Settings} />
                   <Route path={`${base}/subscriptions`} component={Subscriptions} />
                   <Route default component={Nothing} />

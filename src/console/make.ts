@@ -8,10 +8,10 @@ export interface PageFiles {
 }
 
 /** The pages that are applications of their own. */
-export type PageName = "console" | "portal";
+export type PageName = "console" | "portal" | "welcome";
 
 const here = import.meta.dir;
-const scripts = ["console", "portal"] as const;
+const scripts = ["console", "portal", "welcome"] as const;
 const fontFile = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
 /** What the style sheet calls the font, which the bundler would write into it. */
 const fontUrl = "inter.woff2";
@@ -44,7 +44,7 @@ export async function makePages(): Promise<PageFiles> {
   const [css] = (await Bun.build({ ...options, entrypoints, external: [fontUrl] })).outputs;
   if (css === undefined) throw new Error("The bundle has no style sheet");
   const style = keep("style", "css", new TextEncoder().encode((await css.text()).replaceAll(fontUrl, font)));
-  const entries = { console: script("console"), portal: script("portal") };
+  const entries = { console: script("console"), portal: script("portal"), welcome: script("welcome") };
   return { files, entries: { ...entries, style, font, icon } };
 }
 

@@ -1,11 +1,11 @@
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
 import { api, base, done } from "./client.ts";
+import { DeliveriesPage } from "./deliveries/list.tsx";
 import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { DeliverySourceProvider, ownDeliveries } from "./deliveries/source.ts";
 import { Nothing } from "./pages/nothing.tsx";
 import { PortalApplication } from "./pages/portal/application.tsx";
-import { Deliveries } from "./pages/portal/deliveries.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
 import { Overview } from "./pages/portal/overview.tsx";
 import { Subscriptions } from "./pages/portal/subscriptions.tsx";
@@ -77,7 +77,7 @@ function Portal() {
             <PortalApplication>
               <Router>
                 <Route path={base || "/"} component={Overview} />
-                <Route path={`${base}/deliveries`} component={Deliveries} />
+                <Route path={`${base}/deliveries`} component={DeliveriesPage} />
                 <Route path={`${base}/deliveries/:id`} component={Delivery} />
                 <Route path={`${base}/subscriptions`} component={Subscriptions} />
                 <Route path={`${base}/test`} component={Test} />

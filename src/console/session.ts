@@ -20,3 +20,44 @@ export interface PortalSession {
   readonly application: { readonly id: string; readonly name: string };
   readonly expires_at: string;
 }
+
+/** `GET /welcome/facts`: what the first page of `onair dev` shows. */
+export interface WelcomeFacts {
+  readonly public_url: string;
+  readonly admin_url: string;
+  readonly receiver_url: string;
+  /** Where a browser signs in to the sample application as a sample user. */
+  readonly sign_in_url: string;
+  readonly has_portal: boolean;
+  /** What opens the doors; null for whoever is not at this machine. */
+  readonly secrets: {
+    readonly admin_key: string;
+    readonly client_id: string;
+    readonly client_secret: string;
+    readonly access_token: string;
+    readonly webhook_secret: string;
+  } | null;
+  /** A word that finds some of the users. */
+  readonly query: string;
+  readonly users: readonly {
+    readonly id: number;
+    readonly username: string;
+    readonly display_name: string;
+    readonly is_live: boolean;
+  }[];
+  /** What the receiver got last, the newest first. */
+  readonly inbox: readonly InboxEntry[];
+}
+
+export interface InboxEntry {
+  readonly id: string;
+  readonly at: string;
+  /** Whether its signature was right. */
+  readonly is_verified: boolean;
+  readonly type: string;
+  readonly text: string;
+  readonly attempt: number;
+}
+
+/** The facts of the first page, when they are asked for. */
+export type WelcomeSource = () => WelcomeFacts;

@@ -1,5 +1,6 @@
 import { type App, startApp } from "../app.ts";
 import type { Config } from "../config.ts";
+import type { WelcomeFacts } from "../console/session.ts";
 import type { NewApplication } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
@@ -56,6 +57,9 @@ const subscribedEvents = [
 ] as const;
 const subscribedBroadcasters = 5;
 
+/** A word that finds some of the sample users. */
+export const sampleQuery = "fox";
+
 /** Marks a data directory with complete sample data. */
 const completeKey = "dev_sample_data";
 
@@ -84,7 +88,21 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   });
   try {
     const loginUrl = config.loginUrl ?? signIn.loginUrl;
-    app = await startApp({ config: { ...config, adminKey, loginUrl }, log, now, random });
+    const welcome = (): WelcomeFacts => {
+      const { client_id, client_secret, access_token, webhook_secret } = credentials;
+      return {
+        public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
+        admin_url: app?.adminUrl ?? "",
+        receiver_url: receiver.url,
+        sign_in_url: signIn.startUrl,
+        has_portal: config.portal,
+        secrets: { admin_key: adminKey, client_id, client_secret, access_token, webhook_secret },
+        query: sampleQuery,
+        users: welcomedUsers(sample),
+        inbox: receiver.inbox(),
+      };
+    };
+    app = await startApp({ config: { ...config, adminKey, loginUrl }, log, now, random, welcome });
     const { store } = app;
     badDay?.connect(app);
     const isNew = (await store.settings.get(completeKey)) === null;
@@ -124,6 +142,16 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     await receiver.stop();
     throw error;
   }
+}
+
+const shownUsers = 12;
+
+/** The best known users, for the first page. */
+function welcomedUsers({ people, livestreams }: SampleData): WelcomeFacts["users"] {
+  const live = new Set(livestreams.map(({ channel_id }) => channel_id));
+  return people.slice(0, shownUsers).map(({ user: { id, username, display_name }, channel }) => {
+    return { id, username, display_name: display_name ?? username, is_live: live.has(channel.id) };
+  });
 }
 
 /**

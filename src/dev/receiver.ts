@@ -1,3 +1,5 @@
+import type { InboxEntry } from "../console/session.ts";
+import { isoTime } from "../domain/time.ts";
 import { type SignatureVerdict, verify } from "../webhooks/signature.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import { summaryOf } from "./summary.ts";
@@ -8,6 +10,8 @@ export interface DevReceiver {
   readonly port: number;
   /** The webhook URL. */
   readonly url: string;
+  /** What it got last, the newest first. */
+  inbox(): readonly InboxEntry[];
   stop(): Promise<void>;
 }
 
@@ -22,6 +26,7 @@ interface DevReceiverOptions {
 const defaultPort = 8082;
 const hostname = "127.0.0.1";
 const maxBodyBytes = 1024 * 1024;
+const keptEntries = 50;
 
 const path = "/onair-dev";
 const urlForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/onair-dev$/;
@@ -50,6 +55,12 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
     terminal.line(`${style("dim", clockTime(now()))} ${verdict} ${text}`);
   };
 
+  const inbox: InboxEntry[] = [];
+  const keep = (entry: Omit<InboxEntry, "at">) => {
+    inbox.unshift({ ...entry, at: isoTime(now()) });
+    inbox.length = Math.min(inbox.length, keptEntries);
+  };
+
   const receive = async (request: Request): Promise<Response> => {
     if (new URL(request.url).pathname !== path)
       return new Response(`Deliveries go to ${path}\n`, { status: 404 });
@@ -67,6 +78,8 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
     if (verdict !== "ok") {
       const type = printable(headers.get("onair-event-type") ?? "a request").slice(0, 100);
       line(style("red", "refused "), `${type}: ${verdictReasons[verdict]}`);
+      const id = headers.get("webhook-id") ?? "";
+      keep({ id, is_verified: false, type, text: verdictReasons[verdict], attempt: 1 });
       return new Response(`${verdictReasons[verdict]}\n`, { status: 401 });
     }
     const { type, broadcaster, text } = summaryOf(body);
@@ -76,6 +89,8 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
       style("green", "verified"),
       `${style("cyan", printable(type))} ${broadcaster}: ${printable(text)}${again}`,
     );
+    const id = headers.get("webhook-id") ?? "";
+    keep({ id, is_verified: true, type, text: `${broadcaster}: ${text}`, attempt });
     return new Response(null, { status: 204 });
   };
 
@@ -92,6 +107,7 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
   return {
     port: boundPort,
     url: `http://${hostname}:${boundPort}${path}`,
+    inbox: () => inbox,
     stop: () => server.stop(true),
   };
 }

@@ -55,6 +55,7 @@ const pages = {
     "/backups",
     "/keys",
     "/audit",
+    "/traffic?range=day",
     "/settings",
     "/subscriptions",
   ],

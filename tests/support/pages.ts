@@ -143,3 +143,11 @@ export async function signIn(tab: Tab, who: SignIn): Promise<void> {
   }
   await tab.click("Sign in");
 }
+
+/** A tab with the first page of `onair dev`. */
+export async function welcomePage(server: TestServer): Promise<Tab> {
+  const page = await (await (await sharedBrowser()).createBrowserContext()).newPage();
+  const tab = new Tab(page, server.app.publicUrl);
+  await page.goto(server.app.publicUrl);
+  return tab;
+}

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
+import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
@@ -60,6 +61,8 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wrong operator keys a minute from one address; no limit where left out. */
   readonly wrongKeyLimit?: number;
+  /** The first page of the public listener, as `onair dev` has it. */
+  readonly welcome?: WelcomeSource;
   /** Loaded once the server runs. */
   readonly users?: readonly object[];
 }
@@ -98,6 +101,7 @@ export async function startServer({
   log = createLog("off"),
   env,
   wrongKeyLimit = 0,
+  welcome,
   users,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
@@ -116,6 +120,7 @@ export async function startServer({
       config,
       log,
       wrongKeyLimit,
+      welcome,
       ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
     });
     const server = new TestServer(app, directory.remove, directory.path);

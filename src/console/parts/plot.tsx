@@ -112,7 +112,12 @@ function optionsOf(
     legend: { show: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] } },
     axes: [
-      { ...axis, space: 64, values: (_, splits) => splits.map((seconds) => clock.format(seconds * 1_000)) },
+      {
+        ...axis,
+        space: 64,
+        size: 28,
+        values: (_, splits) => splits.map((seconds) => clock.format(seconds * 1_000)),
+      },
       { ...axis, grid, size: 46, values: (_, splits) => splits.map((value) => format(value)) },
     ],
     series: [
@@ -120,7 +125,7 @@ function optionsOf(
       ...drawn.map(({ name, tone }) => {
         const stroke = color(`series-${tone}`);
         const paths = bars ? { paths: bars, fill: stroke, width: 0 } : { width: 2 };
-        return { label: name, stroke, points: { show: false }, ...paths };
+        return { label: name, stroke, points: { show: !bars, size: 4, fill: stroke }, ...paths };
       }),
     ],
   };

@@ -36,7 +36,7 @@ export function Brand({ kind }: { kind: string }) {
     <a class="brand" href={to("") || "/"}>
       {hasLogo ? <img src={`${base}/logo`} alt="" /> : <Lamp />}
       <span>
-        {title.replace(/ console$/, "")} <small>{kind}</small>
+        {title.replace(/ console$|, for development$/, "")} <small>{kind}</small>
       </span>
     </a>
   );
@@ -150,7 +150,7 @@ const theme = signal(localStorage.getItem(themeKey) ?? preferred());
 document.documentElement.dataset["theme"] = theme.value;
 
 /** Light or dark; until it is chosen, as the system has it. */
-function ThemeButton() {
+export function ThemeButton() {
   const other = theme.value === "dark" ? "light" : "dark";
   const change = () => {
     theme.value = other;

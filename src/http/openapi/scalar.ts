@@ -24,8 +24,8 @@ export const scriptPath = `${docsPath}/scalar-${dependencies["@scalar/api-refere
  */
 const style = `
   :root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace; }
-  .light-mode { --scalar-color-accent: #c81e4a; }
-  .dark-mode { --scalar-color-accent: #ff5c82; }
+  .light-mode { --scalar-color-accent: #4150d4; }
+  .dark-mode { --scalar-color-accent: #8f9bff; }
   .scalar-app pre { width: auto; text-wrap: wrap; }
   .scalar-app pre, .scalar-app pre code.hljs, .scalar-app pre code.hljs * {
     white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal;

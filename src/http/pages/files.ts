@@ -17,8 +17,10 @@ export interface PageLook {
 
 interface PageOptions {
   readonly page: PageName;
-  /** Where it is served, without a slash at its end; "" for the root. */
+  /** Where it is served, without a slash at its end. */
   readonly path: string;
+  /** Whether the root of the listener is this page, too. */
+  readonly isRoot?: boolean;
   readonly look?: Partial<PageLook>;
   /** What stands before the path outside, as where a proxy serves the listener below a path of its own. */
   readonly prefix?: () => string;
@@ -75,7 +77,10 @@ const gzipped = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 /**
  * Serves a page for all paths below its own, and its files, whose names change with their content, to be kept for good.
  */
-export function pageRoutes(app: AnyElysia, { page, path, look = {}, prefix = () => "" }: PageOptions): void {
+export function pageRoutes(
+  app: AnyElysia,
+  { page, path, isRoot = false, look = {}, prefix = () => "" }: PageOptions,
+): void {
   const hooks = { transform: openGate, parse: "none" as const, detail: { hide: true } };
   const unlimited = { ...hooks, transform: unlimitedGate };
   const html = async (context: unknown) => {
@@ -109,8 +114,9 @@ export function pageRoutes(app: AnyElysia, { page, path, look = {}, prefix = () 
       hooks,
     );
   }
-  app.get(path || "/", html, hooks);
-  if (path !== "") app.get(`${path}/*`, html, hooks);
+  app.get(path, html, hooks);
+  app.get(`${path}/*`, html, hooks);
+  if (isRoot) app.get("/", html, hooks);
 }
 
 async function replyFile(

@@ -11,6 +11,7 @@ import { openApiRoutes } from "../openapi/plugin.ts";
 import { publicReference } from "../openapi/public-reference.ts";
 import { pageCookie } from "../pages/cookie.ts";
 import { portalRoutes, portalSessionRoutes } from "../pages/portal.ts";
+import { welcomeRoutes } from "../pages/welcome.ts";
 import { answerOtherMethods } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
@@ -65,6 +66,8 @@ export function publicApp(
   // /portal and what is below it
   const cookie = deps.portal ? pageCookie("onair_portal") : null;
   if (cookie) portalRoutes(open, deps, cookie);
+  // The root, and /welcome/facts
+  if (deps.welcome) welcomeRoutes(open, deps.welcome);
   // /openapi.json, /docs
   openApiRoutes(open, publicReference(publicUrl));
 

@@ -1,3 +1,4 @@
+import type { WelcomeSource } from "../../console/session.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
@@ -36,6 +37,8 @@ export interface PublicDeps {
   readonly loginUrl: string | null;
   /** How the portal presents itself; by default there is none. */
   readonly portal?: PageLook | null;
+  /** The first page of a server for development; by default there is none. */
+  readonly welcome?: WelcomeSource | null;
 }
 
 const exposed = [

@@ -1,4 +1,5 @@
 import type { Config } from "../../config.ts";
+import type { WelcomeSource } from "../../console/session.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { lazily } from "../../domain/lazily.ts";
@@ -37,6 +38,8 @@ interface PublicServerOptions {
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
   readonly now: () => number;
+  /** The first page of a server for development; by default there is none. */
+  readonly welcome?: WelcomeSource | undefined;
 }
 
 /** The public listener and its caches, which are updated before a change is acknowledged. */
@@ -107,6 +110,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     publicUrl: () => url,
     loginUrl: config.loginUrl,
     portal: portalLook(config),
+    welcome: options.welcome ?? null,
   });
   return {
     ranking,

@@ -7,7 +7,7 @@ import { Card, FaultNotice, Figure, Head, LinkButton, Notice, number, Status } f
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
-import { OutcomePlot } from "../portal/outcomes.tsx";
+import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { applicationsNow, endpointsNow } from "./names.ts";
 import { useOperator } from "./operator.tsx";
 
@@ -15,6 +15,10 @@ type Endpoint = components["schemas"]["Endpoint"];
 type Backup = components["schemas"]["Backup"];
 
 const everyMs = 5_000;
+
+function statistics(range: Range, signal: AbortSignal) {
+  return done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal }));
+}
 const dayMs = 86_400_000;
 /** A pending delivery that is so old waits for something that ought to be looked at. */
 const oldPendingMs = 900_000;
@@ -76,7 +80,7 @@ export function Overview() {
             />
             <Figure value={number(troubled.length)} label="Endpoints in trouble" />
           </div>
-          <OutcomePlot />
+          <OutcomeCard read={statistics} />
           {troubled.length > 0 && <Troubled endpoints={troubled} names={names} />}
         </>
       )}

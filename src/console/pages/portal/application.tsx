@@ -10,28 +10,21 @@ export type EventType = components["schemas"]["EventType"];
 
 interface Known {
   readonly application: OwnApplication;
-  readonly types: readonly EventType[];
   reload(): void;
 }
 
 const Context = createContext<Known | null>(null);
 const everyMs = 5_000;
 
-/** The signed-in application and the event types, for all pages of the portal. */
+/** The signed-in application, for all pages of the portal. */
 export function PortalApplication({ children }: { children: ComponentChildren }) {
   const application: Loaded<OwnApplication> = useLoad(
     async (signal) => (await done(api.GET("/public/v1/application", { signal }))).data,
     [],
     everyMs,
   );
-  const types = useLoad(
-    async (signal) => (await done(api.GET("/public/v1/events/types", { signal }))).data,
-    [],
-  );
-  if (!application.data || !types.data) {
-    return <FaultNotice fault={application.fault ?? types.fault} retry={application.reload} />;
-  }
-  const known = { application: application.data, types: types.data, reload: application.reload };
+  if (!application.data) return <FaultNotice fault={application.fault} retry={application.reload} />;
+  const known = { application: application.data, reload: application.reload };
   return <Context.Provider value={known}>{children}</Context.Provider>;
 }
 
@@ -39,4 +32,19 @@ export function useApplication(): Known {
   const known = useContext(Context);
   if (!known) throw new Error("This page is outside of PortalApplication");
   return known;
+}
+
+let types: Promise<readonly EventType[]> | null = null;
+
+/** The event types, read by the first page that needs them. */
+export function useEventTypes(): Loaded<readonly EventType[]> {
+  return useLoad(async () => {
+    types ??= done(api.GET("/public/v1/events/types"))
+      .then(({ data }) => data)
+      .catch((error) => {
+        types = null;
+        throw error;
+      });
+    return types;
+  }, []);
 }

@@ -1,11 +1,12 @@
-import { Card, Empty, Head, LinkButton } from "../../parts/basics.tsx";
+import { Card, Empty, FaultNotice, Head, LinkButton } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
 import { Field } from "../../parts/form.tsx";
 import { to, useQuery } from "../../places.ts";
-import { type EventType, useApplication } from "./application.tsx";
+import { type EventType, useEventTypes } from "./application.tsx";
 
 export function EventTypes() {
-  const { types } = useApplication();
+  const loaded = useEventTypes();
+  const types = loaded.data ?? [];
   const [query, setQuery] = useQuery();
   const wanted = (query["name"] ?? "").toLowerCase();
   const shown = types.filter(({ name }) => name.includes(wanted));
@@ -20,7 +21,8 @@ export function EventTypes() {
           onInput={(name) => setQuery({ name })}
         />
       </div>
-      {shown.length === 0 && (
+      <FaultNotice fault={loaded.fault} retry={loaded.reload} />
+      {loaded.data && shown.length === 0 && (
         <Empty title="No event type is called that">
           <p>Clear the name to see all {types.length} of them.</p>
         </Empty>

@@ -19,10 +19,15 @@ import {
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
+import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
-import { OutcomePlot } from "./outcomes.tsx";
 
 const everyMs = 5_000;
+
+async function ownStatistics(range: Range, signal: AbortSignal) {
+  return (await done(api.GET("/public/v1/application/statistics", { params: { query: { range } }, signal })))
+    .data;
+}
 
 export function Overview() {
   const { application } = useApplication();
@@ -32,7 +37,7 @@ export function Overview() {
       <EndpointNotice application={application} />
       <div class="columns">
         <div class="stack wide">
-          <OutcomePlot />
+          <OutcomeCard read={ownStatistics} />
           <Recent />
         </div>
         <div class="stack wide">

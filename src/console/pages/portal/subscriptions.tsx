@@ -7,7 +7,7 @@ import { Check, Confirm, Dialog, Field } from "../../parts/form.tsx";
 import { ListState, More, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
-import { useApplication } from "./application.tsx";
+import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
@@ -162,7 +162,7 @@ function SubscribeDialog({
   onClose: () => void;
   onDone: () => void;
 }) {
-  const { types } = useApplication();
+  const types = useEventTypes().data ?? [];
   const [channel, setChannel] = useState("");
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(event ? [event] : []));
   const newest = [...new Map(types.map((type) => [type.name, type])).values()];

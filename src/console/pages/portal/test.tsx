@@ -9,13 +9,15 @@ import { Form, Select } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { duration } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
-import { useApplication } from "./application.tsx";
+import { useApplication, useEventTypes } from "./application.tsx";
 
 type Exchange = components["schemas"]["TestExchange"];
 
 /** Sends a sample to the webhook and shows the whole exchange, with what the receiver did wrong. */
 export function Test() {
-  const { application, types } = useApplication();
+  const { application } = useApplication();
+  const loaded = useEventTypes();
+  const types = loaded.data ?? [];
   const [query, setQuery] = useQuery();
   const names = [...new Set(types.map(({ name }) => name))];
   const name = query["event"] ?? "channel.followed";
@@ -33,6 +35,7 @@ export function Test() {
           </div>
         </Notice>
       )}
+      <FaultNotice fault={loaded.fault} retry={loaded.reload} />
       <Select
         label="Event type"
         value={name}

@@ -1,0 +1,180 @@
+import { render } from "preact";
+import { useState } from "preact/hooks";
+import { session } from "./client.ts";
+import { useLoad } from "./load.ts";
+import { Button, Card, Empty, Facts, FaultNotice, LinkButton, Status, Value } from "./parts/basics.tsx";
+import { Code, Tabs } from "./parts/code.tsx";
+import { Brand, ThemeButton } from "./parts/shell.tsx";
+import { Table } from "./parts/table.tsx";
+import { Time } from "./parts/time.tsx";
+import type { WelcomeFacts } from "./session.ts";
+
+const everyMs = 1_500;
+
+/** The first page of `onair dev`: what runs where, sample users, calls to try, and what the receiver gets. */
+function Welcome() {
+  const { data, fault, reload } = useLoad(() => session<WelcomeFacts>("GET", {}, "facts"), [], everyMs);
+  return (
+    <>
+      <header class="top plain">
+        <Brand kind="for development" />
+        <span class="grow" />
+        <ThemeButton />
+      </header>
+      <main>
+        <FaultNotice fault={data ? null : fault} retry={reload} />
+        {data && <Everything facts={data} />}
+      </main>
+    </>
+  );
+}
+
+function Everything({ facts }: { facts: WelcomeFacts }) {
+  const { public_url, admin_url, has_portal, sign_in_url } = facts;
+  return (
+    <>
+      <div class="hero">
+        <h1>A whole streaming platform, on your machine</h1>
+        <p>
+          Made-up users stream, chat and follow. Events are signed and sent to a receiver that verifies them,
+          below. Build your bot against it.
+        </p>
+        <div class="row wrap">
+          {has_portal && (
+            <LinkButton kind="primary" href={`${public_url}/portal`}>
+              Open the portal
+            </LinkButton>
+          )}
+          <LinkButton href={`${admin_url}/console`}>Open the console</LinkButton>
+          <LinkButton href={`${public_url}/docs`}>API reference</LinkButton>
+          <LinkButton href={sign_in_url}>Sign in as a sample user</LinkButton>
+        </div>
+      </div>
+      <div class="columns">
+        <div class="stack wide">
+          <Calls facts={facts} />
+          <Inbox inbox={facts.inbox} />
+        </div>
+        <div class="stack wide">
+          <Where facts={facts} />
+          <Users users={facts.users} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Calls({ facts: { public_url, secrets, users, query } }: { facts: WelcomeFacts }) {
+  const token = secrets?.access_token ?? "TOKEN";
+  const header = `-H 'Authorization: Bearer ${token}'`;
+  const calls = [
+    { name: "Get a user", text: `curl '${public_url}/public/v1/users/${users[0]?.username}' ${header}` },
+    { name: "Search users", text: `curl '${public_url}/public/v1/users/search?query=${query}' ${header}` },
+    { name: "Top categories", text: `curl '${public_url}/public/v1/categories?limit=3'` },
+  ];
+  return (
+    <Card title="Three calls to try">
+      <Tabs
+        label="Calls"
+        tabs={calls.map(({ name, text }) => ({
+          name,
+          show: () => <Call key={name} name={name} text={text} />,
+        }))}
+      />
+    </Card>
+  );
+}
+
+/** A call as a command, which the page makes as well. */
+function Call({ name, text }: { name: string; text: string }) {
+  const [answer, setAnswer] = useState<string | null>(null);
+  const send = async () => {
+    const [, url = "", authorization] = /^curl '([^']+)'(?: -H 'Authorization: ([^']+)')?$/.exec(text) ?? [];
+    const headers = { ...(authorization && { authorization }) };
+    const response = await fetch(url, { headers });
+    setAnswer(await response.text());
+  };
+  return (
+    <div class="stack tight">
+      <Code text={text} label={`Command: ${name}`} />
+      <div class="row">
+        <Button isSmall icon="send" onClick={send}>
+          Send it
+        </Button>
+      </div>
+      {answer !== null && <Code text={answer} isJson label="Answer" />}
+    </div>
+  );
+}
+
+function Inbox({ inbox }: { inbox: WelcomeFacts["inbox"] }) {
+  return (
+    <Card isFlush title="The receiver's inbox" actions={<Status word="live" />}>
+      {inbox.length === 0 ? (
+        <Empty title="Nothing has arrived yet">
+          <p>An event happens every few seconds, unless it was started with --no-events.</p>
+        </Empty>
+      ) : (
+        <Table
+          label="Inbox"
+          rows={inbox.slice(0, 12)}
+          keyOf={({ id, at }) => `${id} ${at}`}
+          columns={[
+            {
+              name: "Signature",
+              show: ({ is_verified }) => (
+                <Status word={is_verified ? "verified" : "refused"} tone={is_verified ? "ok" : "bad"} />
+              ),
+            },
+            { name: "Event", hide: "narrow", show: ({ type }) => <span class="nowrap">{type}</span> },
+            { name: "What happened", show: ({ text }) => <span class="cell long">{text}</span> },
+            { name: "Arrived", isNumber: true, show: ({ at }) => <Time at={at} /> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function Where({ facts: { public_url, admin_url, receiver_url, secrets } }: { facts: WelcomeFacts }) {
+  return (
+    <Card title="What runs where">
+      <Facts
+        rows={[
+          ["API", <Value text={public_url} key="api" />],
+          ["Admin API", <Value text={admin_url} key="admin" />],
+          ["Receiver", <Value text={receiver_url} key="receiver" />],
+          ...(secrets
+            ? ([
+                ["Operator key", <Value text={secrets.admin_key} key="key" />],
+                ["Client id", <Value text={secrets.client_id} key="id" />],
+                ["Client secret", <Value text={secrets.client_secret} key="secret" />],
+                ["Access token", <Value text={secrets.access_token} key="token" />],
+                ["Signing secret", <Value text={secrets.webhook_secret} key="webhook" />],
+              ] as const)
+            : [["Secrets", "are shown only on the machine itself"] as const]),
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Users({ users }: { users: WelcomeFacts["users"] }) {
+  return (
+    <Card isFlush title="Sample users">
+      <Table
+        label="Sample users"
+        rows={users}
+        keyOf={({ id }) => String(id)}
+        columns={[
+          { name: "Name", show: ({ display_name }) => <span class="cell">{display_name}</span> },
+          { name: "Username", show: ({ username }) => <code>{username}</code> },
+          { name: "Id", isNumber: true, show: ({ id }) => <code>{id}</code> },
+          { name: "", show: ({ is_live }) => is_live && <Status word="live" /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+render(<Welcome />, document.getElementById("app") ?? document.body);

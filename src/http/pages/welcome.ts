@@ -1,0 +1,35 @@
+import type { WelcomeSource } from "../../console/session.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { knownHosts } from "../admin/hosts.ts";
+import type { PublicListener } from "../public/base.ts";
+import { clientAddressOf } from "../request-context.ts";
+import { isFromPage } from "./cookie.ts";
+import { pageRoutes } from "./files.ts";
+
+const isOwnHost = knownHosts([]);
+
+/**
+ * The first page of `onair dev`, at the root of the public listener. It tells secrets, which is why it answers only its
+ * own page, only under names that no other site can make its own, and the secrets only to this machine.
+ */
+export function welcomeRoutes(app: PublicListener, welcome: WelcomeSource): void {
+  app.get(
+    "/welcome/facts",
+    ({ requestContext }) => {
+      const { request } = requestContext;
+      if (!isFromPage(request) || !isOwnHost(request.headers.get("host"))) {
+        throw new DomainError("not_found", "There is nothing at this path");
+      }
+      const facts = welcome();
+      const isHere = /^(?:127\.|::1$|::ffff:127\.)/.test(clientAddressOf(requestContext));
+      return isHere ? facts : { ...facts, secrets: null };
+    },
+    { unlimited: true, detail: { hide: true } },
+  );
+  pageRoutes(app, {
+    page: "welcome",
+    path: "/welcome",
+    isRoot: true,
+    look: { title: "On Air, for development" },
+  });
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test";
+import type { WelcomeFacts } from "../../src/console/session.ts";
+import { chromium } from "../support/chromium.ts";
+import { type Tab, welcomePage } from "../support/pages.ts";
+import { startServer } from "../support/server.ts";
+
+const facts: WelcomeFacts = {
+  public_url: "http://127.0.0.1:1",
+  admin_url: "http://127.0.0.1:2",
+  receiver_url: "http://127.0.0.1:3/onair-dev",
+  sign_in_url: "http://127.0.0.1:4/",
+  has_portal: true,
+  secrets: {
+    admin_key: "onair_admin_x",
+    client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+    client_secret: "onair_cs_x",
+    access_token: "onair_at_x",
+    webhook_secret: "whsec_x",
+  },
+  query: "fox",
+  users: [{ id: 1001, username: "luna", display_name: "Luna <b>", is_live: true }],
+  inbox: [],
+};
+const page = { "onair-page": "1", "sec-fetch-site": "same-origin" };
+
+describe("the first page of onair dev", () => {
+  test("tells its facts to itself alone, under no name that another site can take", async () => {
+    await using server = await startServer({ welcome: () => facts });
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
+    expect(await (await ask(page)).json()).toEqual(facts);
+    expect((await ask({})).status).toBe(404);
+    expect((await ask({ ...page, "sec-fetch-site": "cross-site" })).status).toBe(404);
+    expect((await ask({ ...page, host: "rebound.example" })).status).toBe(404);
+  });
+
+  test("tells no secret to another machine", async () => {
+    await using server = await startServer({
+      welcome: () => facts,
+      args: ["--trusted-proxies", "127.0.0.1"],
+    });
+    const headers = { ...page, "x-forwarded-for": "192.0.2.7" };
+    const answer = await fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
+    expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
+  });
+
+  test("is not there in production", async () => {
+    await using server = await startServer();
+    expect((await fetch(server.app.publicUrl)).status).toBe(404);
+    expect((await fetch(`${server.app.publicUrl}/welcome/facts`, { headers: page })).status).toBe(404);
+  });
+
+  test.skipIf(chromium === null)("shows what arrives as it arrives", async () => {
+    let shown = facts;
+    await using server = await startServer({ welcome: () => shown });
+    await using tab: Tab = await welcomePage(server);
+    await tab.see("Nothing has arrived yet");
+    await tab.see("Luna <b>");
+    const text = "luna: <img src=x onerror=alert(1)>";
+    const entry = {
+      id: "1",
+      at: "2026-01-14T16:08:06.123Z",
+      is_verified: true,
+      type: "channel.followed",
+      text,
+      attempt: 1,
+    };
+    shown = { ...facts, inbox: [entry] };
+    await tab.see(text);
+    await tab.see("verified");
+  });
+});

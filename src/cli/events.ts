@@ -1,4 +1,4 @@
-import { didYouMean } from "../arguments.ts";
+import { checkArguments, didYouMean } from "../arguments.ts";
 import type { BatchReport } from "../batch/apply.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
@@ -48,7 +48,8 @@ export const events: Command = {
   words: { first: actions, next: { types: eventNames } },
   async run(args: readonly string[], env: Environment) {
     // A former name of "onair trigger".
-    if (args[0] === "trigger") return trigger.run(args.slice(1), env);
+    const [first] = checkArguments(args, { ...trigger.options, ...options }).positionals;
+    if (first === "trigger") return trigger.run(args.toSpliced(args.indexOf("trigger"), 1), env);
     const { values, positionals } = readArguments(args, options);
     const [actionWord, word, ...more] = positionals;
     const mistakes: string[] = [];

@@ -59,6 +59,20 @@ describe("onair trigger", () => {
     },
   );
 
+  test("events trigger is its former name", async () => {
+    const args = [
+      "events",
+      "--url",
+      server.app.adminUrl,
+      "trigger",
+      "channel.followed",
+      "--broadcaster",
+      "1002",
+    ];
+    const { code, stdout } = await run(args, { env: { ONAIR_ADMIN_KEY: adminKey } });
+    expect([code, stdout]).toEqual([0, expect.stringContaining("(1002) is published as ")]);
+  });
+
   test("without a broadcaster takes the platform's first user, and says when there is no subscription", async () => {
     const { code, stdout } = await trigger("channel.followed");
     expect(code).toBe(0);

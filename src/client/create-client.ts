@@ -4,6 +4,7 @@ import { errorOf } from "./errors.ts";
 import { copyOf, type Patience, patient } from "./patience.ts";
 import { type Credentials, tokenSource } from "./tokens.ts";
 
+/** Where the platform is, who the client is there, and how long it waits. */
 export interface ClientOptions extends Credentials, Patience {
   /** The public listener of the platform, like `https://api.example.com`. */
   readonly url: string;

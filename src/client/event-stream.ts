@@ -10,6 +10,7 @@ export interface Streamed {
   readonly data: string;
 }
 
+/** Where a stream begins, when it ends, and who is told of its connections. */
 export interface FollowOptions {
   /** The id of the stream to begin after; by default it begins now. */
   readonly from?: string | undefined;

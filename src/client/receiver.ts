@@ -1,6 +1,7 @@
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import { type AnyEvent, eventOf, type PlatformEvent, type ReceivedEvent } from "./events.ts";
 
+/** What verifies deliveries, and what is done with their events. */
 export interface ReceiverOptions<Event> {
   /** The application's webhook secret, `whsec_…`. */
   readonly secret: string;

@@ -33,6 +33,7 @@ export interface DeliveriesApi {
   cancelReplay(id: string): Promise<void>;
 }
 
+/** Those of all applications, by the admin API. */
 export function allDeliveries(api: AdminApi): DeliveriesApi {
   const deliveries = "/admin/v1/deliveries";
   const replays = "/admin/v1/replays";
@@ -55,6 +56,7 @@ function given(fields: Fields): [string, string][] {
   );
 }
 
+/** Those of the application or user of the client, by the public API. */
 export function ownDeliveries(api: Client): DeliveriesApi {
   const deliveries = "/public/v1/events/deliveries";
   const replays = "/public/v1/events/replays";

@@ -28,7 +28,7 @@ interface BackupsOptions {
   readonly program: string;
   readonly now: () => number;
   readonly log: Log;
-  /** Called with the public reason of each backup that failed after it had begun. */
+  /** Called with the public reason of each backup that failed, or could not begin for lack of room. */
   readonly failed?: (reason: string) => void;
 }
 
@@ -83,6 +83,7 @@ export class Backups {
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
       this.#running = null;
+      if (!this.#isStopped) this.#options.failed?.(publicMessage(error));
       throw error;
     }
     void this.#run(running);

@@ -1,4 +1,4 @@
-import { deliveryModes } from "../domain/applications.ts";
+import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
 import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "./arguments.ts";
@@ -37,6 +37,9 @@ The applications of third parties, at a running server or in a data directory th
   --rate-limit N                requests a minute, 0 for no limit; "default" for the server's
   --subscription-limit N        subscriptions that it may have; "default" for the server's
   --webhook-concurrency N       deliveries to it at once, at most; "default" for the server's
+  --lock FIELD                  what its developer may not change: webhook_url, delivery,
+                                redirect_uris; may be repeated; "" for nothing
+  --owner USER                  the id of the user to whom it belongs; "" for nobody
   --disable, --enable           for change: refuse its tokens and send it nothing, or no more so;
                                 its endpoint is enabled by enable-endpoint
   --overlap SECONDS             for rotations (default: 86400)
@@ -60,6 +63,8 @@ const options = {
   "rate-limit": { type: "string" },
   "subscription-limit": { type: "string" },
   "webhook-concurrency": { type: "string" },
+  lock: { type: "string", multiple: true },
+  owner: { type: "string" },
   public: { type: "boolean" },
   disable: { type: "boolean" },
   enable: { type: "boolean" },
@@ -76,6 +81,8 @@ const fieldOptions = [
   "rate-limit",
   "subscription-limit",
   "webhook-concurrency",
+  "lock",
+  "owner",
 ] as const;
 
 /** The options of each action, besides the target's. */
@@ -95,7 +102,10 @@ export const apps: Command = {
   summary: "list, make, change and delete applications, rotate their secrets",
   help,
   options,
-  words: { first: Object.keys(actions), values: { delivery: deliveryModes, scope: scopes } },
+  words: {
+    first: Object.keys(actions),
+    values: { delivery: deliveryModes, scope: scopes, lock: lockableFields },
+  },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [word, id, ...more] = positionals;
@@ -136,6 +146,7 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const rate = limitOf("rate-limit", values["rate-limit"], mistakes);
   const subscriptions = limitOf("subscription-limit", values["subscription-limit"], mistakes);
   const concurrency = limitOf("webhook-concurrency", values["webhook-concurrency"], mistakes);
+  const owner = values.owner === "" ? null : readNumber("owner", values.owner, mistakes);
   const uris = values["redirect-uri"];
   const url = values["webhook-url"];
   return {
@@ -148,6 +159,8 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
     ...(rate !== undefined && { rate_limit: rate }),
     ...(subscriptions !== undefined && { subscription_limit: subscriptions }),
     ...(concurrency !== undefined && { webhook_concurrency: concurrency }),
+    ...(values.lock && { locked: values.lock.filter((field) => field !== "") }),
+    ...(owner !== undefined && { owner_user_id: owner }),
     ...((disable || enable) && { disabled: disable }),
   };
 }

@@ -31,6 +31,11 @@ describe.skipIf(!probe)("on a full disk", () => {
     expect((await madeBackup(admin)).size_bytes).toBeGreaterThan(24e6);
   };
 
+  const noticed = async () => {
+    const { data } = await json<{ data: { type: string }[] }>(await server.admin("GET", "/admin/v1/notices"));
+    return data.map(({ type }) => type);
+  };
+
   test("no backup begins: 503 says how much room it takes, and the server goes on", async () => {
     disk.fill();
     const answer = await admin("POST", backupsPath);
@@ -45,10 +50,14 @@ describe.skipIf(!probe)("on a full disk", () => {
     expect(await json<object>(await admin("GET", backupsPath))).toMatchObject({ data: [] });
     disk.free();
     await expectHealthy();
+    // The operator was told, although nothing could be written then.
+    await until(async () => (await noticed()).includes("backup.failed"));
   });
 
   test("one that was begun fails, says so, and leaves nothing half-written", async () => {
+    const told: string[] = [];
     const backups = new Backups({
+      failed: (reason) => void told.push(reason),
       data: disk.data,
       keep: 3,
       program: new URL("./fixtures/full-disk-worker.ts", import.meta.url).href,
@@ -62,6 +71,7 @@ describe.skipIf(!probe)("on a full disk", () => {
       sha256: null,
       error: expect.stringContaining("There is no room for a backup: the disk became full"),
     });
+    expect(told).toEqual([expect.stringContaining("There is no room for a backup: the disk became full")]);
     expect(backupFiles(disk.data)).toEqual([]);
     disk.free();
     await expectHealthy();

@@ -45,6 +45,19 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   });
   afterAll(() => server?.stop());
 
+  test("what its developer may not change, and whose it is, are set and taken back", async () => {
+    const flags = ["--lock", "webhook_url", "--lock", "delivery", "--owner", "1"];
+    const { id } = await answered<App>("apps", "create", "--name", "Owned", ...flags);
+    const shown = () => answered<object>("apps", "show", id);
+    expect(await shown()).toMatchObject({ locked: ["webhook_url", "delivery"], owner_user_id: 1 });
+    await answered("apps", "change", id, "--lock", "", "--owner", "");
+    expect(await shown()).toMatchObject({ locked: [], owner_user_id: null });
+    const wrong = await onair("apps", "change", id, "--lock", "name", "--owner", "999");
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain("--lock");
+    await answered("apps", "delete", id);
+  });
+
   test("applications are made, listed, changed, rotated and deleted", async () => {
     const flags = ["--webhook-url", "http://127.0.0.1:9/x", "--scope", "users:read", "--rate-limit", "5"];
     const { client_secret, webhook_secret, ...made } = await answered<App>(

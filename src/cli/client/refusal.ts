@@ -12,6 +12,8 @@ const optionNames: Readonly<Record<string, string>> = {
   subscription_id: "--subscription",
   scopes: "--scope",
   redirect_uris: "--redirect-uri",
+  locked: "--lock",
+  owner_user_id: "--owner",
   event: "the event type",
   overlap_seconds: "--overlap",
   broadcaster_user_id: "--broadcaster",

@@ -1,12 +1,12 @@
 /*
- * Runs a command with a PostgreSQL server for tests: bun tests/support/on-postgres.ts bun test tests/http
+ * Runs Bun with a PostgreSQL server for tests: bun tests/support/on-postgres.ts test tests/http
  * It is private, in a temporary directory, and ends with the command. Without an installed one nothing is run.
  */
 import { hasPostgres, startPostgres } from "./postgres.ts";
 
 if (!hasPostgres) process.exit(0);
 const server = await startPostgres(["max_connections=600"]);
-const child = Bun.spawn(process.argv.slice(2), {
+const child = Bun.spawn([process.execPath, ...process.argv.slice(2)], {
   env: { ...process.env, ONAIR_TEST_DATABASE: server.url("postgres") },
   stdio: ["inherit", "inherit", "inherit"],
 });

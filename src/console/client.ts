@@ -104,6 +104,15 @@ export async function session<T>(method: string, init: RequestInit = {}, name = 
   return body as T;
 }
 
+/** Opens an event stream of the API; throws where it is refused. */
+export async function openStream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const response = await observed(
+    new Request(location.origin + root + path, { headers: pageHeaders, signal }),
+  );
+  if (response.ok && response.body) return response.body;
+  throw faultOf(null, response.status);
+}
+
 /** What was thrown, for people. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -85,6 +85,7 @@ function Console() {
             who={{ name: key.name, about: `${key.role} · On Air ${version}` }}
             search={(text) => searchEverything(text, key.role)}
             onSignOut={signOut}
+            stream={key.role === "publisher" ? null : "/admin/v1/outcomes"}
           >
             <OperatorProvider value={operator}>
               <DeliverySourceProvider value={allDeliveries(operator.canChange)}>

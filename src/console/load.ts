@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Fault, messageOf, reconnects } from "./client.ts";
+import { changes, isLive } from "./live.ts";
 
 /** What a page reads from the server. `data` stays while it is read anew. */
 export interface Loaded<T> {
@@ -9,14 +10,17 @@ export interface Loaded<T> {
   reload(): void;
 }
 
+/** How often what is live is read anew without a stream, and beside it. */
+const liveMs = { without: 3_000, beside: 15_000 } as const;
+
 /**
  * Reads what `load` gives: at once, when one of `inputs` changes, when the connection is back, and every `everyMs` while
- * the page is visible.
+ * the page is visible; with `live`, when something becomes of deliveries.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
-  everyMs: number | null = null,
+  every: number | "live" | null = null,
 ): Loaded<T> {
   const [state, setState] = useState<{ data: T | null; fault: Fault | null; isLoading: boolean }>({
     data: null,
@@ -45,6 +49,11 @@ export function useLoad<T>(
     );
     return () => abort.abort();
   }, [key, turn, connection]);
+  const everyMs = every === "live" ? (isLive.value ? liveMs.beside : liveMs.without) : every;
+  const change = every === "live" ? changes.value : 0;
+  useEffect(() => {
+    if (change > 0) reload();
+  }, [change, reload]);
   useEffect(() => {
     if (everyMs === null) return;
     const timer = setInterval(() => document.visibilityState === "visible" && reload(), everyMs);

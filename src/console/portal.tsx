@@ -72,6 +72,7 @@ function Portal() {
           who={{ name: application.name, about: "Your application" }}
           search={search}
           onSignOut={signOut}
+          stream="/public/v1/application/outcomes"
         >
           <DeliverySourceProvider value={ownDeliveries}>
             <PortalApplication>

@@ -73,11 +73,36 @@ export class Tab implements AsyncDisposable {
     await this.page.bringToFront();
     const element = await this.#find(
       `[...document.querySelectorAll("${kind === "link" ? "a" : "button, [role=button]"}")].find((one) =>
-        (one.getAttribute("aria-label") ?? one.textContent).trim() === ${JSON.stringify(name)} &&
+        (one.getAttribute("aria-label") ?? one.innerText).trim().replace(/\\s+/g, " ") === ${JSON.stringify(name)} &&
         !one.disabled && one.checkVisibility())`,
       `the ${kind} "${name}"`,
     );
     await element.asLocator().setTimeout(10_000).click();
+  }
+
+  /** Clicks the button of the dialog that is called so. */
+  async clickInDialog(name: string): Promise<void> {
+    const button = await this.#find(
+      `[...document.querySelectorAll("dialog button")].find((one) => one.textContent.trim() === ${JSON.stringify(name)} && !one.disabled)`,
+      `the button "${name}" of a dialog`,
+    );
+    await button.asLocator().setTimeout(10_000).click();
+  }
+
+  /** Ticks, or clears, the box whose label begins so. */
+  async choose(label: string): Promise<void> {
+    const box = await this.#find(
+      `[...document.querySelectorAll("label")].find((one) => one.textContent.startsWith(${JSON.stringify(label)}) && one.control?.type === "checkbox")?.control`,
+      `the box "${label}"`,
+    );
+    await box.asLocator().setTimeout(10_000).click();
+  }
+
+  /** Waits until this text stands on the page no more. */
+  async gone(text: string): Promise<void> {
+    await this.page.waitForFunction(`!document.body.innerText.includes(${JSON.stringify(text)})`, {
+      timeout: 10_000,
+    });
   }
 
   /** Types a value over what the field with this label has. */

@@ -11,7 +11,6 @@ import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
 const pageSize = 50;
-const tailEveryMs = 2_000;
 /** The live tail keeps this many rows. */
 const tailRows = 200;
 
@@ -60,7 +59,7 @@ export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesPro
   const [filters, setFilters] = useQuery();
   const [isReplaying, setReplaying] = useState(false);
   const isLive = filters["live"] === "1";
-  const { rows, loaded, hasMore, loadMore, isMore, isFresh } = useDeliveryRows(filters, isLive);
+  const { rows, loaded, hasMore, loadMore, isMore, isFresh, isSample } = useDeliveryRows(filters, isLive);
   const isFiltered = Object.keys(filters).some((name) => name !== "live");
   return (
     <>
@@ -137,6 +136,7 @@ export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesPro
           )
         }
       >
+        {isSample && <p class="sample muted">More happens than can be shown: this is a sample.</p>}
         {loaded.data !== null && <FaultNotice fault={loaded.fault} />}
         <ListState
           of={loaded}
@@ -180,7 +180,7 @@ function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: bool
   const loaded = useLoad(
     (signal) => source.list(queryOf(filters), signal),
     [filters],
-    isLive ? tailEveryMs : null,
+    isLive ? "live" : null,
   );
   const [rest, setRest] = useState<{ rows: readonly Delivery[]; cursor: string } | null>(null);
   const [isMore, setMore] = useState(false);
@@ -208,5 +208,15 @@ function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: bool
     }
   };
   const isFresh = ({ id }: Delivery) => known !== null && !known.has(id);
-  return { rows, loaded, hasMore: cursor !== "", loadMore, isMore, isFresh: isLive ? isFresh : () => false };
+  // None of a whole page was there before: more happens than is read.
+  const isSample = isLive && known !== null && first.length === pageSize && first.every(isFresh);
+  return {
+    rows,
+    loaded,
+    hasMore: cursor !== "",
+    loadMore,
+    isMore,
+    isSample,
+    isFresh: isLive ? isFresh : () => false,
+  };
 }

@@ -6,14 +6,11 @@ import { duration, fullTime, Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
 import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 
-/** While it is pending it is read anew. */
-const pendingEveryMs = 1_500;
-
 /** One delivery: what became of it, each attempt, what was sent and what came back. */
 export function DeliveryPage() {
   const source = useDeliveries();
   const id = useRoute().params["id"] ?? "";
-  const loaded = useLoad((signal) => source.one(id, signal), [id], pendingEveryMs);
+  const loaded = useLoad((signal) => source.one(id, signal), [id], "live");
   const retry = useAction(async () => {
     await source.retry(id);
     toast("It is sent again now.");

@@ -55,11 +55,16 @@ export function Field({ label, hint, problem, value, onInput, isWide, rows, list
       )}
       {(hint || problem) && (
         <small id={about} class={problem ? "problem" : ""}>
-          {problem ? `${label} ${problem}` : hint}
+          {problem ? problemOf(label, problem) : hint}
         </small>
       )}
     </div>
   );
+}
+
+/** What is wrong with a field: the API says it as a sentence, or as what follows the name of the field. */
+function problemOf(label: string, problem: string): string {
+  return /^[A-Z]/.test(problem) ? problem : `${label} ${problem}`;
 }
 
 interface SelectProps {

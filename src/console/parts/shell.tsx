@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected } from "../client.ts";
+import { useLiveStream } from "../live.ts";
 import { to } from "../places.ts";
 import { Button, Toasts } from "./basics.tsx";
 import { Icon, type IconName } from "./icon.tsx";
@@ -24,6 +25,8 @@ interface ShellProps {
   readonly who: { readonly name: string; readonly about: string };
   readonly search: (text: string) => Promise<readonly Place[]>;
   readonly onSignOut: () => unknown;
+  /** The path of the page's event stream; null: it has none. */
+  readonly stream: string | null;
   readonly children: ComponentChildren;
 }
 
@@ -60,7 +63,8 @@ export function Shell(props: ShellProps) {
   );
 }
 
-function Frame({ kind, groups, who, search, onSignOut, children }: ShellProps) {
+function Frame({ kind, groups, who, search, onSignOut, stream, children }: ShellProps) {
+  useLiveStream(stream);
   const { path } = useLocation();
   const main = useRef<HTMLElement>(null);
   const before = useRef(path);

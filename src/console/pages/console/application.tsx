@@ -1,26 +1,22 @@
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
-import { lastAnswer } from "../../deliveries/list.tsx";
-import { useDeliveries } from "../../deliveries/source.ts";
+import { LatestDeliveries } from "../../deliveries/latest.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import {
   Button,
   Card,
-  Empty,
   Facts,
   FaultNotice,
   Head,
   LinkButton,
   Notice,
   number,
-  Status,
   toast,
   Value,
 } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/form.tsx";
-import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { ApplicationActions } from "./application-actions.tsx";
@@ -30,8 +26,6 @@ import { useOperator } from "./operator.tsx";
 type Application = components["schemas"]["Application"];
 type Endpoint = components["schemas"]["Endpoint"];
 
-const everyMs = 5_000;
-
 /** One application: the state of its endpoint, its settings, its secrets and tokens, and what was sent to it. */
 export function Application() {
   const { canChange } = useOperator();
@@ -40,12 +34,12 @@ export function Application() {
   const loaded = useLoad(
     (signal) => done(admin.GET("/admin/v1/applications/{id}", { ...path, signal })),
     [id],
-    everyMs,
+    "live",
   );
   const endpoint = useLoad(
     (signal) => done(admin.GET("/admin/v1/applications/{id}/endpoint", { ...path, signal })),
     [id],
-    everyMs,
+    "live",
   );
   const application = loaded.data;
   const reload = () => {
@@ -69,7 +63,9 @@ export function Application() {
           <EndpointNotice application={application} endpoint={endpoint.data} onChange={reload} />
           <div class="columns">
             <div class="stack wide">
-              <Latest id={id} />
+              <LatestDeliveries query={{ application_id: id }}>
+                <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
+              </LatestDeliveries>
               <ApplicationActions application={application} />
               {canChange && <Danger application={application} onChange={reload} />}
             </div>
@@ -160,50 +156,6 @@ function EndpointNotice({
         </LinkButton>
       </div>
     </Notice>
-  );
-}
-
-function Latest({ id }: { id: string }) {
-  const source = useDeliveries();
-  const { data, fault } = useLoad(
-    (signal) => source.list({ application_id: id, limit: 8 }, signal),
-    [id],
-    everyMs,
-  );
-  return (
-    <Card
-      isFlush
-      title="Latest deliveries"
-      actions={<a href={to("/deliveries", { application_id: id, live: "1" })}>Watch live</a>}
-    >
-      <FaultNotice fault={data ? null : fault} />
-      {data && data.data.length === 0 && (
-        <Empty title="Nothing was sent yet">
-          <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
-        </Empty>
-      )}
-      {data && data.data.length > 0 && (
-        <Table
-          label="Latest deliveries"
-          rows={data.data}
-          keyOf={(one) => one.id}
-          linkOf={(one) => to(`/deliveries/${one.id}`)}
-          columns={[
-            { name: "State", show: ({ status }) => <Status word={status} /> },
-            {
-              name: "Event",
-              show: (one) => (
-                <a class="cell" href={to(`/deliveries/${one.id}`)}>
-                  {one.type}
-                </a>
-              ),
-            },
-            { name: "Last answer", hide: "narrow", show: lastAnswer },
-            { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
-          ]}
-        />
-      )}
-    </Card>
   );
 }
 

@@ -253,7 +253,8 @@ function Removal({
       onClose={onClose}
     >
       <p>
-        It can be published and subscribed to no more. Only a type that nobody subscribes to can be deleted.
+        It can be published and subscribed to no more. Only a type of which nothing was published can be
+        deleted.
       </p>
     </Confirm>
   );

@@ -14,8 +14,6 @@ import { useOperator } from "./operator.tsx";
 type Endpoint = components["schemas"]["Endpoint"];
 type Backup = components["schemas"]["Backup"];
 
-const everyMs = 5_000;
-
 function statistics(range: Range, signal: AbortSignal) {
   return done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal }));
 }
@@ -47,7 +45,7 @@ export function Overview() {
       };
     },
     [],
-    everyMs,
+    "live",
   );
   const known = loaded.data;
   const names = new Map(known?.applications.map(({ id, name }) => [id, name]));

@@ -14,14 +14,13 @@ interface Known {
 }
 
 const Context = createContext<Known | null>(null);
-const everyMs = 5_000;
 
 /** The signed-in application, for all pages of the portal. */
 export function PortalApplication({ children }: { children: ComponentChildren }) {
   const application: Loaded<OwnApplication> = useLoad(
     async (signal) => (await done(api.GET("/public/v1/application", { signal }))).data,
     [],
-    everyMs,
+    "live",
   );
   if (!application.data) return <FaultNotice fault={application.fault} retry={application.reload} />;
   const known = { application: application.data, reload: application.reload };

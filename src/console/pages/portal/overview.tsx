@@ -1,28 +1,22 @@
 import { api, done } from "../../client.ts";
-import { lastAnswer } from "../../deliveries/list.tsx";
-import { useDeliveries } from "../../deliveries/source.ts";
-import { useAction, useLoad } from "../../load.ts";
+import { LatestDeliveries } from "../../deliveries/latest.tsx";
+import { useAction } from "../../load.ts";
 import {
   Bar,
   Button,
   Card,
-  Empty,
   Facts,
   FaultNotice,
   Head,
   LinkButton,
   Notice,
   number,
-  Status,
   toast,
 } from "../../parts/basics.tsx";
-import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
-
-const everyMs = 5_000;
 
 async function ownStatistics(range: Range, signal: AbortSignal) {
   return (await done(api.GET("/public/v1/application/statistics", { params: { query: { range } }, signal })))
@@ -38,7 +32,12 @@ export function Overview() {
       <div class="columns">
         <div class="stack wide">
           <OutcomeCard read={ownStatistics} />
-          <Recent />
+          <LatestDeliveries>
+            <p>Subscribe to an event of a channel, and it appears here as soon as it happens.</p>
+            <div class="row">
+              <LinkButton href={to("/subscriptions")}>Subscribe</LinkButton>
+            </div>
+          </LatestDeliveries>
         </div>
         <div class="stack wide">
           <Budget application={application} />
@@ -79,7 +78,7 @@ export function EndpointNotice({ application }: { application: OwnApplication })
   const title = summary.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => new Date(at).toLocaleString("en-GB"));
   return (
     <Notice tone={tone} title={title}>
-      {advice && <p>{advice}</p>}
+      {advice && !isWithout && <p>{advice}</p>}
       {status !== "enabled" && last_failure && (
         <p class="muted">
           Last failure <Time at={last_failure.at} />: {last_failure.error ?? `answer ${last_failure.status}`}
@@ -96,7 +95,7 @@ export function EndpointNotice({ application }: { application: OwnApplication })
           <LinkButton href={to("/webhook")}>
             {isWithout ? "Set the webhook URL" : "Change the webhook URL"}
           </LinkButton>
-          {status !== "enabled" && (
+          {status !== "enabled" && !isWithout && (
             <LinkButton href={to("/deliveries", { status: "failed" })}>See what failed</LinkButton>
           )}
         </div>
@@ -129,50 +128,6 @@ function Budget({ application: { rate_limit, subscriptions } }: { application: O
           <small class="muted">This page takes from it, too.</small>
         </div>
       </div>
-    </Card>
-  );
-}
-
-function Recent() {
-  const source = useDeliveries();
-  const { data, fault } = useLoad((signal) => source.list({ limit: 8 }, signal), [], everyMs);
-  const rows = data?.data ?? [];
-  return (
-    <Card
-      isFlush
-      title="Latest deliveries"
-      actions={<a href={to("/deliveries", { live: "1" })}>Watch live</a>}
-    >
-      <FaultNotice fault={data ? null : fault} />
-      {data && rows.length === 0 && (
-        <Empty title="Nothing was sent yet">
-          <p>Subscribe to an event of a channel, and it appears here as soon as it happens.</p>
-          <div class="row">
-            <LinkButton href={to("/subscriptions")}>Subscribe</LinkButton>
-          </div>
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Table
-          label="Latest deliveries"
-          rows={rows}
-          keyOf={({ id }) => id}
-          linkOf={({ id }) => to(`/deliveries/${id}`)}
-          columns={[
-            { name: "State", show: ({ status }) => <Status word={status} /> },
-            {
-              name: "Event",
-              show: ({ id, type }) => (
-                <a class="cell" href={to(`/deliveries/${id}`)}>
-                  {type}
-                </a>
-              ),
-            },
-            { name: "Last answer", hide: "narrow", show: lastAnswer },
-            { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
-          ]}
-        />
-      )}
     </Card>
   );
 }

@@ -1,0 +1,250 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { chromium } from "../support/chromium.ts";
+import { operator, signedIn } from "../support/pages.ts";
+import { event, subscribe } from "../support/publishing.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { json, testServer } from "../support/server.ts";
+
+const server = await testServer({ args: ["--portal"] });
+const receiver = testReceiver();
+
+beforeAll(async () => {
+  await server.load("users", [
+    { id: 1001, username: "luna_bytes", display_name: "Luna" },
+    { id: 1002, username: "ninja_fox" },
+  ]);
+  await server.load("categories", [{ id: 1, name: "Chess", slug: "chess" }]);
+});
+
+const read = async <T>(path: string) => json<T>(await server.admin("GET", path));
+
+describe.skipIf(chromium === null)("in the portal, a developer", () => {
+  test("subscribes by the name of a channel, deletes the subscription, and takes that back", async () => {
+    const app = await server.application({ webhook_url: receiver.url });
+    await using tab = await signedIn(server, app);
+    await tab.click("Subscriptions", "link");
+    await tab.see("There is no subscription yet");
+    await tab.click("Subscribe");
+    await tab.fill("Channel", "nobody_is_called_that");
+    await tab.choose("channel.followed");
+    await tab.clickInDialog("Subscribe");
+    await tab.see("There is no user with this username");
+    await tab.fill("Channel", "luna_bytes");
+    await tab.clickInDialog("Subscribe");
+    await tab.see("Subscribed to 1 event of Luna.");
+    await tab.see("luna_bytes");
+    await tab.click("Delete");
+    await tab.clickInDialog("Delete");
+    await tab.see("There is no subscription yet");
+    await tab.click("Undo");
+    await tab.see("luna_bytes");
+  });
+
+  test("sees what happens while it happens", async () => {
+    const app = await server.application({ webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.followed"], 1002);
+    await using tab = await signedIn(server, app);
+    await tab.click("Deliveries", "link");
+    await tab.see("Nothing was sent yet");
+    await tab.choose("Live");
+    expect(tab.page.url()).toContain("live=1");
+    await server.admin("POST", "/admin/v1/events", {
+      ...event("channel.followed"),
+      broadcaster_user_id: 1002,
+    });
+    await tab.see("204 in");
+    await tab.see("delivered");
+  });
+
+  test("rotates the signing secret, which is shown once, and is told what is locked", async () => {
+    const app = await server.application({ webhook_url: receiver.url });
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { locked: ["webhook_url"] });
+    await using tab = await signedIn(server, app);
+    await tab.click("Webhook", "link");
+    await tab.see("Locked by the platform.");
+    await tab.click("Rotate the signing secret");
+    await tab.click("Make a new secret");
+    await tab.see("It is shown only now.");
+    expect(await tab.text()).toMatch(/whsec_[A-Za-z0-9+/=]{20,}/);
+    await tab.press("Escape");
+    await tab.see("It is shown only now.");
+    await tab.click("I have kept it");
+    await tab.gone("It is shown only now.");
+    expect(await tab.text()).not.toMatch(/whsec_[A-Za-z0-9+/=]{20,}/);
+    for (const language of ["Python", "Go", "PHP", "Rust"]) {
+      await tab.click(language);
+      await tab.see(language === "Rust" ? "cargo add" : language === "Go" ? "go get" : "WEBHOOK_SECRET");
+    }
+  });
+
+  test("gets to a page by keyboard alone", async () => {
+    const app = await server.application();
+    await using tab = await signedIn(server, app);
+    await tab.page.keyboard.down("Control");
+    await tab.press("k");
+    await tab.page.keyboard.up("Control");
+    await tab.page.waitForSelector(".palette input:focus");
+    await tab.page.keyboard.type("event ty");
+    await tab.press("Enter");
+    await tab.see("What can be subscribed to");
+    expect(tab.page.url()).toEndWith("/portal/event-types");
+  });
+});
+
+describe.skipIf(chromium === null)("in the console, an operator", () => {
+  test("makes an application, sees its secrets once, changes, disables and deletes it", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Applications", "link");
+    await tab.click("New application");
+    await tab.fill("Name", "Clip collector");
+    await tab.fill("Webhook URL", "ftp://nowhere");
+    await tab.click("Create");
+    await tab.see("This is not a valid http or https URL.");
+    await tab.fill("Webhook URL", receiver.url);
+    await tab.click("Create");
+    await tab.see("Clip collector is made");
+    expect(await tab.text()).toMatch(/onair_cs_[\w-]{43}[\s\S]*whsec_/);
+    await tab.click("I have kept it");
+    await tab.see("The endpoint takes what is sent to it.");
+    const { pathname } = new URL(tab.page.url());
+    const id = pathname.split("/").at(-1);
+    await tab.fill("Requests a minute", "1234");
+    await tab.choose("webhook URL");
+    await tab.click("Save");
+    await tab.see("Saved.");
+    expect(await read(`/admin/v1/applications/${id}`)).toMatchObject({
+      rate_limit: 1234,
+      locked: ["webhook_url"],
+    });
+    await tab.click("Disable");
+    await tab.clickInDialog("Disable");
+    await tab.see("The application is disabled");
+    await tab.click("Undo");
+    await tab.see("The endpoint takes what is sent to it.");
+    await tab.click("Delete");
+    await tab.clickInDialog("Delete it for good");
+    await tab.see("Clip collector is deleted.");
+    expect((await server.admin("GET", `/admin/v1/applications/${id}`)).status).toBe(404);
+  });
+
+  test("rotates secrets and revokes tokens", async () => {
+    const app = await server.application({ name: "Rotated" });
+    await using tab = await signedIn(server, operator);
+    await tab.go(`/applications/${app.id}`);
+    await tab.click("Rotate client secret");
+    await tab.click("Make a new secret");
+    await tab.see("onair_cs_");
+    await tab.click("I have kept it");
+    await tab.click("Revoke all tokens");
+    await tab.clickInDialog("Revoke");
+    await tab.see("It has no token in force.");
+    expect((await server.get("/public/v1/application", app.token)).status).toBe(401);
+  });
+
+  test("finds a user, corrects the profile, and takes that back", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Users", "link");
+    await tab.fill("Find", "ninja");
+    await tab.click("ninja_fox", "link");
+    await tab.fill("Display name", "Ninja Fox");
+    await tab.click("Save");
+    await tab.see("Saved.");
+    const name = async () =>
+      (await read<{ user: { display_name: string } }>("/admin/v1/users/1002")).user.display_name;
+    expect(await name()).toBe("Ninja Fox");
+    await tab.click("Undo");
+    await tab.page.waitForNetworkIdle({ idleTime: 300 });
+    expect(await name()).toBe("ninja_fox");
+  });
+
+  test("corrects a category, and sees the ranking", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Categories", "link");
+    await tab.click("Correct");
+    await tab.fill("Description", "Kings and pawns");
+    await tab.clickInDialog("Save");
+    await tab.see("Saved.");
+    expect(await read("/admin/v1/categories/1")).toMatchObject({
+      category: { description: "Kings and pawns" },
+    });
+  });
+
+  test("registers an event type, is warned of what breaks, publishes one, and deletes the type", async () => {
+    const app = await server.application({ webhook_url: receiver.url });
+    await using tab = await signedIn(server, operator);
+    await tab.click("Event types", "link");
+    await tab.click("Register a type");
+    await tab.fill("Name", "raid.started");
+    await tab.click("Register");
+    await tab.see("raid.started version 1 is registered.");
+    await subscribe(server, app, ["raid.started"]);
+    await tab.click("Change or add a version");
+    await tab.fill("JSON Schema", '{"type": "object", "properties": {}}');
+    await tab.see("message is gone");
+    await tab.click("Cancel");
+    await tab.go("/publish?event=raid.started");
+    await tab.fill("Channel", "luna_bytes");
+    await tab.fill("message", "Over to you");
+    const before = receiver.received.length;
+    await tab.click("Publish");
+    await tab.see("Published: 1 delivery.");
+    await receiver.arrived(before + 1);
+    expect(receiver.received.at(-1)?.body).toContain("Over to you");
+    const unused = { version: 1, schema: { type: "object" }, example: {} };
+    await server.admin("PUT", "/admin/v1/event-types/raid.ended", unused);
+    await tab.go("/event-types?name=raid.ended");
+    await tab.click("Delete");
+    await tab.clickInDialog("Delete");
+    await tab.see("raid.ended version 1 is deleted.");
+  });
+
+  test("makes and deletes a backup", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Backups", "link");
+    await tab.see("There is no backup yet");
+    await tab.click("Make a backup");
+    await tab.see("done");
+    await tab.click("Delete");
+    await tab.clickInDialog("Delete");
+    await tab.see("There is no backup yet");
+  });
+
+  test("makes a key and revokes it, and finds both in the audit trail", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Keys", "link");
+    await tab.click("New key");
+    await tab.fill("Name", "Grace");
+    await tab.click("Create");
+    await tab.see("onair_admin_");
+    await tab.click("I have kept it");
+    await tab.click("Revoke");
+    await tab.clickInDialog("Revoke");
+    await tab.see("The key is revoked.");
+    await tab.click("Audit", "link");
+    await tab.see("createKey");
+    await tab.see("revokeKey");
+  });
+
+  test("finds an application, a user and a delivery by the palette", async () => {
+    const app = await server.application({ name: "Palette bot", webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.followed"]);
+    const before = receiver.received.length;
+    await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+    await receiver.arrived(before + 1);
+    const id = receiver.received.at(-1)?.headers["webhook-id"] ?? "";
+    await using tab = await signedIn(server, operator);
+    for (const [typed, shown, found] of [
+      ["Palette", "Palette bot", "Palette bot"],
+      ["luna", "luna_bytes", "Correct the profile"],
+      [id, "channel.followed", "It arrived with the first attempt."],
+    ] as const) {
+      await tab.click("Go to… Ctrl K");
+      await tab.page.waitForSelector(".palette input:focus");
+      await tab.page.keyboard.type(typed);
+      const isShown = `document.querySelector(".options")?.innerText.startsWith(${JSON.stringify(shown)})`;
+      await tab.page.waitForFunction(isShown, { timeout: 10_000 });
+      await tab.press("Enter");
+      await tab.see(found);
+    }
+  });
+});

@@ -21,6 +21,7 @@ import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { settingsInForce } from "./read-config.ts";
 import { storingStatistics } from "./statistics.ts";
+import { samplingSizes, sizesOf } from "./storage-sizes.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
@@ -128,6 +129,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         startedAt: now(),
         subscriptionLimit: config.subscriptionLimit,
         rateLimit: api.rateLimit,
+        storage: () => ("directory" in place ? sizesOf(place.directory) : null),
       },
       trail,
       hosts: [config.adminHost, ...config.adminHosts],
@@ -151,7 +153,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const inFile = "directory" in place ? keyFile(place.directory, log) : null;
     const show = options.showAdminKey ?? inFile;
     await settleOperatorKeys({ store, operatorKeys, show, now, log });
-    const services = supervise([storingStatistics(counter, store, log)], log);
+    const services = supervise(
+      [
+        storingStatistics(counter, store, log),
+        ...("directory" in place ? [samplingSizes(place.directory, store, now)] : []),
+      ],
+      log,
+    );
     phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 

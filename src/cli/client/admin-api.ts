@@ -81,6 +81,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
         startedAt: Date.now(),
         subscriptionLimit: subscriptionLimits.defaultPerApplication,
         rateLimit: () => null,
+        storage: () => null,
       },
       trail,
       allowPrivateWebhooks: target.allowPrivateWebhooks,

@@ -1,7 +1,9 @@
 import { day, hour, minute } from "../time.ts";
 
-/** What is counted: what became of deliveries, and requests by operation. */
-export type StatisticKind = "deliveries" | "requests";
+/** What is counted in memory: what became of deliveries, and requests by operation. */
+type CountedKind = "deliveries" | "requests";
+/** Of the storage, sums of samples are kept, and how many there were. */
+export type StatisticKind = CountedKind | "storage";
 
 /** The length of what one row counts, and how long it is kept. */
 export const statisticPeriods = {
@@ -103,7 +105,7 @@ export class StatisticCounter {
    * Counts for a subject and for all; `also` is a second name that is counted. Beyond `maxSubjects` of a minute a subject
    * is counted with all alone.
    */
-  count(kind: StatisticKind, subject: string, name: string, durationMs: number | null, also?: string): void {
+  count(kind: CountedKind, subject: string, name: string, durationMs: number | null, also?: string): void {
     const now = this.now();
     if (now < this.#at || now >= this.#at + minute) this.#begin(Math.floor(now / minute) * minute);
     const bucket = durationMs === null ? -1 : bucketOf(durationMs);

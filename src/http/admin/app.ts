@@ -23,6 +23,7 @@ import { noticeRoutes } from "./operations/notices.ts";
 import { outcomeRoute } from "./operations/outcomes.ts";
 import { settingRoutes } from "./operations/settings.ts";
 import { statisticRoutes } from "./operations/statistics.ts";
+import { storageRoute } from "./operations/storage.ts";
 import { categoryRoutes } from "./platform/categories.ts";
 import { channelRoutes } from "./platform/channels.ts";
 import { livestreamRoutes } from "./platform/livestreams.ts";
@@ -62,6 +63,7 @@ export function adminApp(deps: AdminDeps) {
   noticeRoutes(app, deps);
   auditRoutes(app, deps);
   settingRoutes(app, deps);
+  storageRoute(app, deps);
   statisticRoutes(app, deps);
   outcomeRoute(app, { ...deps, sessions });
   consoleRoutes(app, { ...deps, sessions });

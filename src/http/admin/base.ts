@@ -8,6 +8,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { settingsInForce } from "../../read-config.ts";
+import type { StorageSizes } from "../../storage-sizes.ts";
 import type { Store } from "../../store/store.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
@@ -36,6 +37,8 @@ interface ServerFacts {
   readonly subscriptionLimit: number;
   /** What is left of the rate limit of an application; null: it is unlimited. */
   rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
+  /** The sizes of the data directory; null where the database is on another server. */
+  storage(): StorageSizes | null;
 }
 
 /** The dependencies of the admin routes. */

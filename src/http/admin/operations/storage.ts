@@ -1,0 +1,89 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { allSubjects, type StatisticRow } from "../../../domain/operations/statistics.ts";
+import { day, hour, isoTimeOrNull } from "../../../domain/time.ts";
+import { nullable } from "../../../domain/validation/fields.ts";
+import { answer } from "../../answers.ts";
+import { IsoTimestamp } from "../../fields.ts";
+import { readers } from "../access.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+
+const bytes = (description: string) =>
+  nullable(Type.Integer({ minimum: 0 }), {
+    description: `${description} null: the database is on another server.`,
+  });
+
+const fields = {
+  total_bytes: bytes("The size of the disk of the data directory."),
+  free_bytes: bytes("What is free there."),
+  database_bytes: bytes("The size of the database."),
+  used_per_day_bytes: nullable(Type.Integer(), {
+    description:
+      "By how much the free space has shrunk in a day, by the last week; null: less than a day is known.",
+  }),
+  full_at: nullable(IsoTimestamp, {
+    description:
+      "When the disk is full, if it goes on like that; null: it does not shrink, or not within ten years.",
+  }),
+};
+
+const Storage = answer(fields, {
+  name: "Storage",
+  description: "The disk of the data directory.",
+  example: {
+    total_bytes: 107_374_182_400,
+    free_bytes: 64_424_509_440,
+    database_bytes: 5_368_709_120,
+    used_per_day_bytes: 536_870_912,
+    full_at: "2026-05-14T16:08:06.123Z",
+  },
+});
+
+/** Get Storage: how much room there is, and until when. */
+export function storageRoute(app: AdminListener, { store, facts, now }: AdminDeps): void {
+  app.get(
+    "/admin/v1/storage",
+    async () => {
+      const sizes = facts.storage();
+      if (sizes === null) {
+        return {
+          total_bytes: null,
+          free_bytes: null,
+          database_bytes: null,
+          used_per_day_bytes: null,
+          full_at: null,
+        };
+      }
+      const at = now();
+      const question = { kind: "storage", subject: allSubjects, period: "hour" } as const;
+      const rows = await store.statistics.read({ ...question, from: at - 7 * day, to: at + hour });
+      return { ...sizes, ...forecast(rows, sizes.free_bytes, at) };
+    },
+    {
+      roles: readers,
+      response: { 200: Storage },
+      detail: {
+        operationId: "getStorage",
+        tags: ["Operations"],
+        summary: "Get Storage",
+        description:
+          "How much room there is on the disk of the data directory, and when it is full if it fills as in the last week. The sizes are sampled every ten minutes.",
+      },
+    },
+  );
+}
+
+const longest = 10 * 365 * day;
+
+/** When the disk is full, by the free space of an earlier hour and now. */
+function forecast(
+  [first]: readonly StatisticRow[],
+  free: number,
+  now: number,
+): Pick<Static<ReturnType<typeof Type.Object<typeof fields>>>, "used_per_day_bytes" | "full_at"> {
+  const { samples = 0, free_bytes = 0 } = first?.counts ?? {};
+  const passed = now - (first?.at ?? now);
+  if (samples === 0 || passed < day) return { used_per_day_bytes: null, full_at: null };
+  const perDay = Math.round(((free_bytes / samples - free) / passed) * day);
+  const left = perDay > 0 ? (free / perDay) * day : Number.POSITIVE_INFINITY;
+  return { used_per_day_bytes: perDay, full_at: isoTimeOrNull(left > longest ? null : now + left) };
+}

@@ -1,0 +1,41 @@
+import { statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { minute } from "./domain/time.ts";
+import type { Store } from "./store/store.ts";
+import { repeating, type Service } from "./supervisor.ts";
+
+/** The sizes of the disk and of the database on it, in bytes. */
+export interface StorageSizes {
+  readonly total_bytes: number;
+  /** What a user without privileges may still write. */
+  readonly free_bytes: number;
+  readonly database_bytes: number;
+}
+
+const sampleEveryMs = 10 * minute;
+
+/** The sizes of a data directory. Throws where it cannot be read. */
+export function sizesOf(directory: string): StorageSizes {
+  const { bsize, blocks, bavail } = statfsSync(directory);
+  const sizeOf = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
+  const database_bytes = sizeOf("onair.db") + sizeOf("onair.db-wal");
+  return { total_bytes: blocks * bsize, free_bytes: bavail * bsize, database_bytes };
+}
+
+/** The service that keeps samples of the sizes, from which it is forecast when the disk is full. */
+export function samplingSizes(
+  directory: string,
+  store: Pick<Store, "statistics">,
+  now: () => number,
+): Service {
+  return repeating("storage sizes", sampleEveryMs, async () => {
+    try {
+      const { free_bytes, database_bytes } = sizesOf(directory);
+      const at = Math.floor(now() / minute) * minute;
+      const counts = { samples: 1, free_bytes, database_bytes };
+      await store.statistics.add([{ kind: "storage", subject: "", at, counts, durations: [] }]);
+    } catch {
+      // A sample is missing; that the storage is in trouble is noticed and told elsewhere.
+    }
+  });
+}

@@ -69,11 +69,13 @@ async function read(stream: ReadableStream<Uint8Array>): Promise<void> {
   }
 }
 
-let timer: ReturnType<typeof setTimeout> | null = null;
+let isNoted = false;
 
 function note(): void {
-  timer ??= setTimeout(() => {
-    timer = null;
+  if (isNoted) return;
+  isNoted = true;
+  setTimeout(() => {
+    isNoted = false;
     changes.value++;
   }, paceMs);
 }

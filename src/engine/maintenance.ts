@@ -1,5 +1,6 @@
 import { noticeLimits } from "../domain/operations/notices.ts";
 import { hour, minute, second } from "../domain/time.ts";
+import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import { pause, repeating, type Service } from "../supervisor.ts";
 import type { EngineSettings } from "./engine.ts";
@@ -15,29 +16,31 @@ const tidyEveryMs = 10 * second;
 /** The services that remove what need not be kept any more, and tidy the search index. */
 export function maintenance(
   store: Store,
+  ownership: Pick<Ownership, "leads">,
   { retention, auditMs }: Pick<EngineSettings, "retention" | "auditMs">,
   now: () => number,
 ): Service[] {
+  const inSteps = (name: string, step: () => Promise<boolean>) => stepping(name, ownership, step);
   return [
     inSteps("expired tokens", () => store.tokens.removeExpired(now())),
     repeating("idempotency keys", hour, async () => {
-      await store.idempotency.removeExpired(now());
+      if (ownership.leads()) await store.idempotency.removeExpired(now());
     }),
     inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
     inSteps("audit", () => store.audit.prune(now() - auditMs)),
     inSteps("old statistics", () => store.statistics.prune(now())),
     inSteps("retention", () => store.retention.prune(retention, now())),
-    tidying(store),
+    tidying(store, ownership),
   ];
 }
 
-/** Runs small steps; the last one of a pass resolves to true. */
-function inSteps(name: string, step: () => Promise<boolean>): Service {
+/** Runs small steps where this process leads; the last one of a pass resolves to true. */
+function stepping(name: string, ownership: Pick<Ownership, "leads">, step: () => Promise<boolean>): Service {
   return {
     name,
     async run(signal) {
       while (!signal.aborted) {
-        const isDone = await step();
+        const isDone = !ownership.leads() || (await step());
         await pause(isDone ? cleaningEveryMs : cleaningStepMs, signal);
       }
     },
@@ -45,13 +48,13 @@ function inSteps(name: string, step: () => Promise<boolean>): Service {
 }
 
 /** Tidies the search index in small steps while no users change. */
-function tidying(store: Store): Service {
+function tidying(store: Store, ownership: Pick<Ownership, "leads">): Service {
   return {
     name: "search index",
     async run(signal) {
       await pause(tidyEveryMs, signal);
       while (!signal.aborted) {
-        const hasMore = await store.users.tidySearch();
+        const hasMore = ownership.leads() && (await store.users.tidySearch());
         await pause(hasMore ? tidyStepMs : tidyEveryMs, signal);
       }
     },

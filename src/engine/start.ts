@@ -49,7 +49,7 @@ const checkedSetting = "storage_checked_at";
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { settings, log, now, steady, random, lock, onFault } = options;
-  const { store, look, faultOf } = await openStorage(settings.place, onFault, lock);
+  const { store, ownership, look, faultOf } = await openStorage(settings.place, onFault, lock);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
@@ -68,6 +68,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const notices = noticesOf(settings.notifyUrl !== null);
     const notifier = createNotifier({
       store,
+      ownership,
       sender: noticeSender,
       url: settings.notifyUrl,
       secret: settings.notifySecret,
@@ -91,6 +92,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({
       store: receiving,
+      ownership,
       sender,
       signingKey,
       log,
@@ -111,11 +113,17 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
-        replaying(store, dispatcher, now),
+        replaying(store, dispatcher, ownership, now),
         notifier,
         storingStatistics(counter, store, log),
-        watchingForStuck({ store, dispatcher, now, announce: (type, data) => void notify(type, data) }),
-        ...maintenance(store, settings, now),
+        watchingForStuck({
+          store,
+          dispatcher,
+          ownership,
+          now,
+          announce: (type, data) => void notify(type, data),
+        }),
+        ...maintenance(store, ownership, settings, now),
       ],
       log,
     );

@@ -2,6 +2,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { OnFault, StorageFault } from "../store/faults.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
@@ -15,6 +16,8 @@ import type { CheckStorage } from "./engine.ts";
 /** The store, opened to write. */
 interface OpenStorage {
   readonly store: Store;
+  /** Which endpoints are delivered to from here. */
+  readonly ownership: Ownership;
   /** Looks at the storage without writing. */
   readonly look: CheckStorage;
   /** What an error of a write says of the storage. */
@@ -36,6 +39,7 @@ export async function openStorage(
   const identity = databaseIdentity(place.directory);
   return {
     store,
+    ownership: soleOwnership(() => store.deliveries.releaseAll()),
     look: async (isTroubled) => lookAtStorage(place.directory, identity, isTroubled),
     faultOf: (error) => storageFaultOf(error) ?? "failing",
   };
@@ -48,14 +52,16 @@ async function openDatabaseStorage(
   // Loaded on demand, as only few need it.
   const { openPostgres } = await import("../store/postgres/database/open.ts");
   const { storageFaultOf } = await import("../store/postgres/database/faults.ts");
-  const { openPostgresStore } = await import("../store/postgres/store.ts");
+  const { openPostgresReplica } = await import("../store/postgres/store.ts");
   // Migrations take longer than a pooler may allow, and one transaction.
   if (direct !== null) await (await openPostgres(readDatabaseUrl(direct), { connections: 1 })).close();
   const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null };
-  const store = await openPostgresStore(readDatabaseUrl(url), options, onFault);
+  const [settings, directly] = [readDatabaseUrl(url), readDatabaseUrl(direct ?? url)];
+  const { store, ownership } = await openPostgresReplica(settings, directly, options, onFault);
   const faultOf = (error: unknown) => storageFaultOf(error) ?? "failing";
   return {
     store,
+    ownership,
     look: () => store.settings.get(signingKeySetting).then(() => null, faultOf),
     faultOf,
   };

@@ -20,7 +20,7 @@ export interface DeliveryStore {
   lastRemoved(applicationId: string): Promise<number>;
   /** What an application is to get on its event stream behind a number, in order; some at a time. */
   streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
-  /** To be called before a dispatcher begins: the claims of an earlier one end, and its deliveries can be claimed. */
+  /** To be called before a process delivers that is alone: the claims of an earlier one end, and its deliveries can be claimed. */
   releaseAll(): Promise<void>;
   /** Applications with deliveries to claim and when the earliest of each is due. */
   pending(): Promise<{ application_id: string; due_at: number }[]>;

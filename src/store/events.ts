@@ -1,5 +1,11 @@
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 
+/**
+ * Whether the dispatcher takes a delivery for an application at once. `isBehind`: what this process does not know of may
+ * wait before it in the store.
+ */
+export type Takes = (applicationId: string, isBehind?: boolean) => boolean;
+
 /** Events that were published, with their fan-out. */
 export interface EventStore {
   /**
@@ -9,11 +15,11 @@ export interface EventStore {
    * takes it at once; these are `taken`, in order, and the others are left for `claim`. `streamed`: the applications
    * that have new deliveries on their event stream; where that is all they use, these are final.
    */
-  publish(event: NewEvent, takes: (applicationId: string) => boolean): Promise<StoredEvent>;
+  publish(event: NewEvent, takes: Takes): Promise<StoredEvent>;
   /** Keeps all of these events or none: then it rejects with `BatchRefused`. */
   publishAll(
     events: readonly NewEvent[],
-    takes: (applicationId: string) => boolean,
+    takes: Takes,
   ): Promise<Pick<StoredEvent, "taken" | "streamed"> & { readonly published: readonly PublishedEvent[] }>;
 }
 

@@ -37,6 +37,8 @@ interface DeliveryOptions {
   readonly log: Log;
   readonly now: () => number;
   readonly random: () => number;
+  /** Whether the endpoint of a queue is this process's own at this moment. */
+  readonly maySend: (queue: EndpointQueue) => boolean;
   /** Corrects all queues when the clock was set. */
   readonly checkClock: () => void;
 }
@@ -74,7 +76,7 @@ type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
   const { sender, signingKey, capacity, scheduler, recorder, unload, counts, notices, ended, log } = options;
-  const { now, random, checkClock } = options;
+  const { now, random, maySend, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
 
@@ -88,7 +90,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     try {
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
       stage = "send";
-      sent = await sender.send(request);
+      sent = await sender.send({ ...request, mayBeSent: () => maySend(queue) });
     } catch (error) {
       // The attempt counts, so that the schedule goes on and the delivery comes to an end.
       log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
@@ -96,8 +98,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     }
     end(attempt);
 
-    // Cut short by the stop of this process: the delivery is pending in the store, and the next process sends it.
-    if (sent.class === "canceled") return scheduler.add(queue);
+    if (sent.class === "canceled") return notSentNow(queue, delivery);
 
     checkClock();
     const ended = endedAttempt(attempt);
@@ -106,11 +107,24 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     queue.unrecorded++;
     const recorded = recorder.add(verdict.result);
     // An outcome counts for the URL that was called, and not against what a person has changed since.
-    if (!ended.isFormer) learn(queue, sent, ended);
+    if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
     scheduler.add(queue);
 
     await recorded;
     queue.recorded(verdict.result, now());
+    scheduler.add(queue);
+  };
+
+  /**
+   * It was not sent: this process stops, then the next one sends it; or another process may be the owner of the endpoint
+   * by now. Then all of the queue goes back into the store, so that nothing overtakes it.
+   */
+  const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
+    if (scheduler.isRunning) {
+      capacity.claimed(1);
+      queue.deliveries.push(delivery);
+      unload(queue);
+    }
     scheduler.add(queue);
   };
 

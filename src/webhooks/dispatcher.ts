@@ -1,7 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import { type Application, receives, recipientOf, usesOnlyStream } from "../domain/applications.ts";
+import { type Application, recipientOf } from "../domain/applications.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
+import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { Sender } from "./client/sender.ts";
@@ -10,6 +11,7 @@ import { type Counts, newCounts } from "./counts.ts";
 import { createDeliveryWorker, type EndedDelivery } from "./deliver.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { type Notices, noticesOf } from "./notices/notice.ts";
+import { createOwnEndpoints, type OwnEndpoints } from "./own-endpoints.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { EndpointQueues } from "./queues/endpoint-queues.ts";
 import { MemoryCapacity } from "./queues/memory-capacity.ts";
@@ -20,6 +22,8 @@ import { createUnanswered } from "./unanswered.ts";
 
 interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
+  /** By default all endpoints are its own. */
+  readonly ownership?: Ownership;
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly log: Log;
@@ -83,6 +87,7 @@ const lookUpAgainAfterMs = second;
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
+  const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
   const { notices = noticesOf(false), ended = () => {} } = options;
   const counts = newCounts();
   const clock = new ClockWatch(now, steady);
@@ -91,16 +96,35 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
   const recorder = createRecorder(store, log, () => scheduler.resume(), options.noticed);
   const unload = createUnload({ capacity, recorder, scheduler, now });
-  const lookForPending = async (): Promise<void> => {
-    for (const { application_id, due_at } of await store.deliveries.pending()) {
-      const queue = queues.of(application_id);
-      if (due_at === 0) queue.hasBacklog = true;
-      queue.retryBy(due_at);
-      scheduler.add(queue);
-    }
-  };
-  const unanswered = createUnanswered(lookForPending, () => scheduler.isRunning, log);
-  const intake = createDeliveryIntake({ store, log, now, queues, capacity, scheduler, unload, unanswered });
+  const unanswered = createUnanswered(
+    () => endpoints.look(),
+    () => scheduler.isRunning,
+    log,
+  );
+  const intake = createDeliveryIntake({
+    store,
+    log,
+    now,
+    queues,
+    capacity,
+    scheduler,
+    unload,
+    unanswered,
+    ownership,
+    isGaining: () => endpoints.isGaining,
+  });
+  const endpoints: OwnEndpoints = createOwnEndpoints({
+    store,
+    ownership,
+    queues,
+    capacity,
+    scheduler,
+    intake,
+    log,
+    now,
+  });
+  const maySend = (queue: EndpointQueue) =>
+    !queue.isLost && ownership.isCurrent() && ownership.holds(queue.applicationId);
 
   /** The state of endpoints is measured in elapsed time, which setting the clock must not change. */
   const checkClock = (): void => {
@@ -123,6 +147,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     counts,
     notices,
     ended,
+    maySend,
     checkClock,
   });
 
@@ -152,6 +177,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Starts one delivery of a queue; false when there is nothing more to start for now. */
   const step = (queue: EndpointQueue): boolean => {
+    if (queue.isLost || !ownership.holds(queue.applicationId)) return false;
     checkClock();
     const at = now();
     if (queue.recipient === undefined) {
@@ -177,59 +203,31 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Half of the connections are for new deliveries: retries that wait for slow endpoints do not delay them. */
   const mayRun = (isNew: boolean): boolean =>
-    recorder.unrecorded < maxUnrecorded && worker.inFlight < (isNew ? connections : connections / 2);
-
-  const wake = (applicationId: string): void => {
-    const queue = queues.of(applicationId);
-    queue.retryBy(now());
-    scheduler.add(queue);
-  };
+    ownership.isCurrent() &&
+    recorder.unrecorded < maxUnrecorded &&
+    worker.inFlight < (isNew ? connections : connections / 2);
 
   return {
     async run(signal) {
-      await store.deliveries.releaseAll();
-      for (const endpoint of await store.endpoints.failing()) {
-        const queue = queues.of(endpoint.application_id);
-        queue.beginGeneration(endpoint.generation, now());
-        queue.endpoint ??= endpoint;
-      }
+      await ownership.join(endpoints);
       scheduler.start({ step, mayRun, signal });
-      await lookForPending();
       await aborted(signal);
       for (const queue of queues.all()) queue.setTimer(null);
+      const left = ownership.leave();
       await worker.idle();
       recorder.giveUp();
       await recorder.settled();
+      await left;
       queues.clear();
     },
     reserve: intake.reserve,
-    wake,
-    hurry(applicationId) {
-      queues.of(applicationId).pace.resume();
-      wake(applicationId);
-    },
-    applicationChanged(applicationId, application) {
-      const queue = queues.find(applicationId);
-      if (!queue) return;
-      queue.invalidate();
-      if (application && queue.beginGeneration(application.endpoint_generation, now())) {
-        log.info("endpoint.enabled", { application_id: applicationId });
-      }
-      // What was pending has ended in the store, also where the next change follows at once.
-      if (application && (!receives(application) || usesOnlyStream(application))) intake.recall(queue);
-      scheduler.add(queue);
-    },
-    subscriptionsRemoved: intake.subscriptionsRemoved,
+    wake: endpoints.wake,
+    hurry: endpoints.hurry,
+    applicationChanged: endpoints.applicationChanged,
+    subscriptionsRemoved: endpoints.subscriptionsRemoved,
     async enable(applicationId) {
       const generation = await store.endpoints.enable(applicationId, now());
-      if (generation === null) return;
-      const queue = queues.of(applicationId);
-      queue.invalidate();
-      queue.beginGeneration(generation, now());
-      // Needed for a queue without a generation before: its retries are due.
-      queue.retryBy(now());
-      log.info("endpoint.enabled", { application_id: applicationId });
-      scheduler.add(queue);
+      if (generation !== null) endpoints.enabled(applicationId, generation);
     },
     isHeldUp: (applicationId) => queues.find(applicationId)?.isHeldUp(now()) ?? false,
     get stats() {

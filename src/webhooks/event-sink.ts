@@ -1,7 +1,7 @@
 import type { DueDelivery, EventSink } from "../domain/deliveries.ts";
 import { DomainError } from "../domain/errors.ts";
 import { BatchRefused } from "../store/batch.ts";
-import type { StoredEvent } from "../store/events.ts";
+import type { StoredEvent, Takes } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
@@ -16,7 +16,7 @@ export function eventSink(
   streamed: (applicationIds: readonly string[]) => void = () => {},
 ): EventSink {
   const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
-    write: (takes: (applicationId: string) => boolean) => Promise<T>,
+    write: (takes: Takes) => Promise<T>,
   ): Promise<T> => {
     const reservation = dispatcher.reserve();
     let taken: readonly DueDelivery[] = [];

@@ -1,6 +1,8 @@
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
+import type { Takes } from "../store/events.ts";
+import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
@@ -13,7 +15,7 @@ import type { Unanswered } from "./unanswered.ts";
 /** Capacity for the deliveries of events that are being published. */
 export interface Reservation {
   /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
-  takes(applicationId: string): boolean;
+  readonly takes: Takes;
   /** The storage gave no answer: what was to be kept may be there. To be called before the reservation ends. */
   unanswered(): void;
   /** Ends the reservation: these were taken and are on disk. To be called in any case. */
@@ -29,10 +31,13 @@ interface DeliveryIntakeOptions {
   readonly scheduler: Scheduler<EndpointQueue>;
   readonly unload: Unload;
   readonly unanswered: Unanswered;
+  readonly ownership: Pick<Ownership, "holds" | "tell">;
+  /** Whether what is pending of some endpoints is still being looked up in the store. */
+  readonly isGaining: () => boolean;
 }
 
 /** Brings deliveries into memory: those that are being published, and those that are due in the store. */
-interface DeliveryIntake {
+export interface DeliveryIntake {
   reserve(): Reservation;
   claim(queue: EndpointQueue): Promise<void>;
   /** Nothing more is sent for these subscriptions, and nothing less for others. */
@@ -53,6 +58,7 @@ const claimAgainAfterMs = second;
 
 export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIntake {
   const { store, log, now, queues, capacity, scheduler, unload, unanswered } = options;
+  const { ownership, isGaining } = options;
   const incoming = new Set<IncomingBatch>();
 
   const beginBatch = (): IncomingBatch => {
@@ -66,6 +72,11 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
     incoming.delete(batch);
     const changed = new Set<EndpointQueue>();
     for (const delivery of deliveries) {
+      // It was handed over meanwhile.
+      if (!ownership.holds(delivery.application_id)) {
+        giveUp(delivery);
+        continue;
+      }
       const queue = queues.of(delivery.application_id);
       const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
       queue.deliveries.push(isRemoved ? unwanted(delivery) : delivery);
@@ -77,17 +88,31 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
     }
   };
 
+  /** Leaves a delivery to the process that owns its endpoint now. */
+  const giveUp = ({ seq, application_id }: DueDelivery): void => {
+    capacity.free(1);
+    void store.deliveries.release([seq]);
+    ownership.tell({ kind: "published", applications: [application_id] });
+  };
+
   return {
     reserve() {
       const batch = beginBatch();
       const reserved: EndpointQueue[] = [];
       const left = new Set<EndpointQueue>();
+      const elsewhere = new Set<string>();
       return {
-        takes(applicationId) {
+        takes(applicationId, isBehind = false) {
+          if (!ownership.holds(applicationId)) {
+            elsewhere.add(applicationId);
+            return false;
+          }
           const queue = queues.of(applicationId);
           const isTaken =
             scheduler.isRunning &&
+            !isBehind &&
             !unanswered.isOpen &&
+            !isGaining() &&
             queue.canTake(now()) &&
             queue.deliveries.length + queue.reserved < maxQueuedPerEndpoint &&
             capacity.reserve();
@@ -110,6 +135,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
             queue.hasBacklog = true;
             scheduler.add(queue);
           }
+          if (elsewhere.size > 0) ownership.tell({ kind: "published", applications: [...elsewhere] });
         },
       };
     },

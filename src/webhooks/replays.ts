@@ -1,3 +1,4 @@
+import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import { pause, type Service } from "../supervisor.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -14,6 +15,7 @@ const idleMs = 200;
 export function replaying(
   store: Pick<Store, "replays">,
   dispatcher: Pick<Dispatcher, "wake">,
+  ownership: Pick<Ownership, "holds">,
   now: () => number,
 ): Service {
   /** Advances each replay by one step; false: none of them could take one. */
@@ -21,6 +23,8 @@ export function replaying(
     let hasMoved = false;
     for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) return false;
+      // Its owner advances it.
+      if (!ownership.holds(application_id)) continue;
       if (!(await store.replays.advance(id, now()))) continue;
       if (!dry_run) dispatcher.wake(application_id);
       hasMoved = true;

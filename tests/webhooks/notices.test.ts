@@ -248,6 +248,7 @@ function notifierOn(store: Pick<Store, "notices">) {
   const key = newSigningKey();
   const notifier = createNotifier({
     store,
+    ownership: { leads: () => true },
     sender: {
       async send(request) {
         sent.push(request);
@@ -303,6 +304,7 @@ describe("stuck deliveries", () => {
     let due = [{ application_id: "a", due_at: 0 }];
     const held = new Set<string>();
     const { look } = stuckWatch({
+      ownership: { holds: () => true },
       store: { deliveries: { pending: async () => due } as never },
       dispatcher: {
         stats: { inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, reading: 0, counts },

@@ -23,7 +23,7 @@ export function deliveryStore(
     ...deliveryStream(pool),
     async record(results, endpoints, notices = []) {
       const record = (queries: Queries) =>
-        recordAttempts(queries, ownership, handedOut.applicationOf, results, endpoints);
+        recordAttempts(queries, ownership, handedOut.fenceOf, results, endpoints);
       if (notices.length === 0) await record(pool);
       else {
         await pool.transact(async (transaction) => {

@@ -1,6 +1,6 @@
-import { newId } from "../../domain/ids.ts";
-import { lazily } from "../../domain/lazily.ts";
+import { lazily, replacing } from "../../domain/lazily.ts";
 import type { OnFault } from "../faults.ts";
+import type { Ownership } from "../replicas/ownership.ts";
 import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
@@ -8,6 +8,7 @@ import { channelStore } from "./channels.ts";
 import { consentStore } from "./consents.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
 import { withFaults } from "./database/faults.ts";
+import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type PoolOptions, type Postgres } from "./database/pool.ts";
 import { HandedOut } from "./deliveries/handed-out.ts";
@@ -24,6 +25,7 @@ import { noticeStore } from "./operations/notices.ts";
 import { statisticStore } from "./operations/statistics.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { replayStore } from "./replays.ts";
+import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
 import { settingStore } from "./settings.ts";
 import { subscriptionStore } from "./subscriptions.ts";
@@ -39,6 +41,27 @@ export async function openPostgresStore(
   return storeOn(await openPostgres(settings, options), onFault);
 }
 
+/** The same as one of the replicas that serve the database; `direct` leads there without a pooler. */
+export async function openPostgresReplica(
+  settings: ConnectionSettings,
+  direct: ConnectionSettings,
+  options: PoolOptions,
+  onFault?: OnFault,
+): Promise<{ readonly store: Store; readonly ownership: Ownership }> {
+  const db = await openPostgres(settings, options);
+  const owned = new EndpointOwnership();
+  const notifications = new Notifications(direct, db);
+  const store = storeOn(db, onFault, owned);
+  const close = async () => {
+    await notifications.close();
+    await db.close();
+  };
+  return {
+    store: replacing(store, { close: () => close }),
+    ownership: new Replica(db, owned, notifications),
+  };
+}
+
 /** The same a second time, to read from in another thread; it refuses writes. For a database in its newest form. */
 export function openPostgresReader(
   settings: ConnectionSettings,
@@ -51,9 +74,8 @@ export function openPostgresReader(
 type Nouns = Omit<Store, "close">;
 
 /** Each noun prepares its statements when it is first used. */
-function storeOn(db: Postgres, onFault: OnFault = () => {}): Store {
+function storeOn(db: Postgres, onFault: OnFault = () => {}, ownership = new EndpointOwnership()): Store {
   const handedOut = new HandedOut();
-  const ownership = new EndpointOwnership(newId());
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db),
     categories: () => categoryStore(db),

@@ -25,6 +25,7 @@ interface OutgoingRequestOptions {
   readonly destination: Destination;
   readonly head: string;
   readonly body: Uint8Array;
+  readonly mayBeSent: (() => boolean) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly done: (result: SendResult) => void;
 }
@@ -63,6 +64,10 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   ready(): void {
+    if (this.#options.mayBeSent?.() === false) {
+      this.cancel();
+      return;
+    }
     this.#sentAt = performance.now();
     this.#connection?.write(this.#options.head, this.#options.body);
   }

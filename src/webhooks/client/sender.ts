@@ -70,6 +70,8 @@ export interface SendRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Must not change until the attempt has ended. */
   readonly body: Uint8Array;
+  /** Asked whenever the request is about to be written, which may be long after `send`: false ends it as `canceled`. */
+  readonly mayBeSent?: () => boolean;
 }
 
 export interface Sender {
@@ -141,15 +143,16 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
-  function begin({ url, headers, body }: SendRequest, done: Done, signal?: AbortSignal): void {
+  function begin({ url, headers, body, mayBeSent }: SendRequest, done: Done, signal?: AbortSignal): void {
     const destination = destinationFor(url);
     if (typeof destination === "string")
       return void withoutRequest({ class: "blocked", error: destination }, done);
-    if (closed || signal?.aborted === true) return void withoutRequest(canceled, done);
+    if (closed || signal?.aborted === true || mayBeSent?.() === false)
+      return void withoutRequest(canceled, done);
     const head = requestHead(destination, headers, body.length);
     if (head === null) return void withoutRequest(invalidHeaders, done);
     timer ??= setTimeout(endOverdue, timeoutMs).unref();
-    new OutgoingRequest({ destination, head, body, signal, done }, context).begin();
+    new OutgoingRequest({ destination, head, body, mayBeSent, signal, done }, context).begin();
   }
 
   return {

@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type NewNotice, type NoticeSending, noticeLimits } from "../../domain/operations/notices.ts";
 import { minute, second } from "../../domain/time.ts";
 import type { Log } from "../../log.ts";
+import type { Ownership } from "../../store/replicas/ownership.ts";
 import type { Store } from "../../store/store.ts";
 import { pause, type Service } from "../../supervisor.ts";
 import type { Sender, SendResult } from "../client/sender.ts";
@@ -19,6 +20,7 @@ const maxUnstored = 100;
 
 interface NotifierOptions {
   readonly store: Pick<Store, "notices">;
+  readonly ownership: Pick<Ownership, "leads">;
   /** Apart from the one of deliveries: a notify URL that hangs takes nothing from them. */
   readonly sender: Pick<Sender, "send">;
   /** null: nothing is sent. */
@@ -45,7 +47,7 @@ interface Notifier extends Service {
  * id. A notice is sent again after a crash whose outcome was not stored yet.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
-  const { store, sender, url, secret, signingKey, log, now, random } = options;
+  const { store, ownership, sender, url, secret, signingKey, log, now, random } = options;
   /** Notices whose newest state is not stored yet, by id. */
   const unstored = new Map<string, NewNotice>();
 
@@ -96,7 +98,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
     const inMemory = url === null ? [] : [...unstored.values()].filter(isDue).slice(0, atOnce);
     for (const notice of unstored.values()) if (!inMemory.includes(notice)) await keep(notice);
     if (url === null) return;
-    const stored = await claimed();
+    // One process sends what is stored, by its clock; what could not be stored, only this one has.
+    const stored = ownership.leads() ? await claimed() : [];
     await Promise.all([...inMemory, ...stored].map((notice) => send(notice, url, signal)));
   };
 

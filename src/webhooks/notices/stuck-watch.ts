@@ -1,4 +1,5 @@
 import { minute } from "../../domain/time.ts";
+import type { Ownership } from "../../store/replicas/ownership.ts";
 import type { Store } from "../../store/store.ts";
 import { repeating, type Service } from "../../supervisor.ts";
 import type { Dispatcher } from "../dispatcher.ts";
@@ -10,12 +11,13 @@ const stuckAfterMs = 10 * minute;
 interface StuckWatchOptions {
   readonly store: Pick<Store, "deliveries">;
   readonly dispatcher: Pick<Dispatcher, "stats" | "isHeldUp">;
+  readonly ownership: Pick<Ownership, "holds">;
   readonly now: () => number;
   readonly announce: (type: "deliveries.stuck" | "deliveries.resumed", data: ServerNoticeData) => void;
 }
 
 /** Notices that nothing is delivered any more although something is due, and that it is delivered again. */
-export function stuckWatch({ store, dispatcher, now, announce }: StuckWatchOptions) {
+export function stuckWatch({ store, dispatcher, ownership, now, announce }: StuckWatchOptions) {
   let attempts = -1;
   let since = now();
   let isStuck = false;
@@ -24,7 +26,8 @@ export function stuckWatch({ store, dispatcher, now, announce }: StuckWatchOptio
   const waiting = async (): Promise<number> => {
     const pending = await store.deliveries.pending();
     return pending.filter(
-      ({ application_id, due_at }) => due_at <= since && !dispatcher.isHeldUp(application_id),
+      ({ application_id, due_at }) =>
+        due_at <= since && ownership.holds(application_id) && !dispatcher.isHeldUp(application_id),
     ).length;
   };
 

@@ -38,6 +38,8 @@ export class EndpointQueue {
   hasBacklog = false;
   /** When the next retry in the store is due. */
   retryAt: number | null = null;
+  /** Whether another process delivers to the endpoint now: what is under way here ends, and counts for nothing. */
+  isLost = false;
   #timer: Timer | null = null;
 
   /** @param concurrency how many attempts may run at once, unless the application sets it */
@@ -62,6 +64,11 @@ export class EndpointQueue {
     const waits = this.hasBacklog || this.isClaiming || this.retryAt !== null || this.deliveries.length > 0;
     if (waits || this.isLookingUp || this.isDisabled) return false;
     return this.inFlight + this.unrecorded + this.reserved === 0;
+  }
+
+  /** Whether attempts are under way, or anything of the queue is between memory and the store. */
+  get isBusy(): boolean {
+    return this.inFlight + this.unrecorded + this.reserved + this.returning > 0 || this.isClaiming;
   }
 
   /** Applies what was looked up; `recipient` is null when the application does not exist. */

@@ -31,6 +31,10 @@ export class EndpointQueues {
   /** Forgets a queue that is idle, where there are too many. */
   trim(queue: EndpointQueue): void {
     if (this.#queues.size <= maxQueues || !queue.isIdle) return;
+    this.remove(queue);
+  }
+
+  remove(queue: EndpointQueue): void {
     if (this.find(queue.applicationId) === queue) this.#queues.delete(queue.applicationId);
   }
 

@@ -4,6 +4,7 @@ import notices from "../../../../drizzle/postgres/0002_notices.sql" with { type:
 import audit from "../../../../drizzle/postgres/0003_audit.sql" with { type: "text" };
 import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "text" };
 import statistics from "../../../../drizzle/postgres/0005_statistics.sql" with { type: "text" };
+import replicas from "../../../../drizzle/postgres/0006_replicas.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -20,6 +21,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0003_audit", sql: audit },
   { name: "0004_search", sql: search },
   { name: "0005_statistics", sql: statistics },
+  { name: "0006_replicas", sql: replicas },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

@@ -65,7 +65,8 @@ export function deliveryClaims(
   ownership: EndpointOwnership,
 ): Pick<DeliveryStore, "releaseAll" | "pending" | "claim" | "release"> {
   const claimDuring = async (look: Look, applicationId: string, now: number, limit: number) => {
-    const { shard, epoch } = ownership.of(applicationId);
+    const fence = ownership.of(applicationId);
+    const { shard, epoch } = fence;
     const here = handedOut.of(applicationId);
     const pending = await pool.run<Due>(pendingOfApplication, [applicationId, here, limit + 1, shard, epoch]);
     const firsts = pending.filter(({ next_attempt_at }) => next_attempt_at === 0);
@@ -74,7 +75,7 @@ export function deliveryClaims(
     const kept = Math.min(due.length, Math.ceil(limit * partForRetries));
     const newOnes = firsts.slice(0, limit - kept);
     const oldOnes = due.slice(0, limit - newOnes.length);
-    const chosen = [...newOnes, ...oldOnes].filter(({ seq }) => handedOut.take(look, applicationId, seq));
+    const chosen = [...newOnes, ...oldOnes].filter(({ seq }) => handedOut.take(look, fence, seq));
     const found = chosen.length === 0 ? [] : await details(applicationId, chosen);
     return {
       due: found,

@@ -18,6 +18,8 @@ export interface FannedOut {
   readonly subscription_id: string;
   readonly sequence: number;
   readonly mode: DeliveryMode;
+  /** Whether this process has published what went to the subscription before it, too. */
+  readonly follows: boolean;
 }
 
 /** The id of a delivery `d` is a ULID: the time and the random digits come from here, the last eight from its number. */
@@ -38,7 +40,7 @@ given AS MATERIALIZED (
 ),
 keys AS MATERIALIZED (SELECT DISTINCT broadcaster, name, version FROM given WHERE is_known),
 receivers AS MATERIALIZED (
-  SELECT s.id, s.broadcaster_user_id, s.event, s.version FROM subscriptions s
+  SELECT s.id, s.broadcaster_user_id, s.event, s.version, s.published_by FROM subscriptions s
   JOIN keys k ON k.broadcaster = s.broadcaster_user_id AND k.name = s.event AND k.version = s.version
   ORDER BY s.id FOR NO KEY UPDATE OF s
 ),
@@ -55,12 +57,13 @@ kept AS MATERIALIZED (
   SELECT DISTINCT ON (g.id) g.*, f.seq FROM given g JOIN fresh f ON f.id = g.id ORDER BY g.id, g.n
 ),
 counted AS (
-  UPDATE subscriptions s SET sequence = s.sequence + k.events
+  UPDATE subscriptions s SET sequence = s.sequence + k.events, published_by = $10::bigint
   FROM receivers r
   JOIN (SELECT broadcaster, name, version, count(*) AS events FROM kept GROUP BY 1, 2, 3) k
     ON k.broadcaster = r.broadcaster_user_id AND k.name = r.event AND k.version = r.version
   WHERE s.id = r.id
-  RETURNING s.id, s.app_id, k.broadcaster, k.name, k.version, s.sequence - k.events AS before
+  RETURNING s.id, s.app_id, k.broadcaster, k.name, k.version, s.sequence - k.events AS before,
+    s.sequence = k.events OR coalesce(r.published_by = $10::bigint, false) AS follows
 ),
 bodies AS (INSERT INTO events (seq, body) SELECT seq, body FROM kept),
 published AS (
@@ -73,7 +76,7 @@ numbered AS MATERIALIZED (
       k.prefix, c.id AS subscription_id, c.app_id,
       c.before + row_number() OVER (PARTITION BY c.id ORDER BY k.n) AS sequence,
       CASE WHEN a.delivery = 'webhook' OR a.disabled THEN 'webhook'
-           WHEN a.webhook_url IS NULL THEN 'stream' ELSE a.delivery END AS mode
+           WHEN a.webhook_url IS NULL THEN 'stream' ELSE a.delivery END AS mode, c.follows
     FROM kept k
     JOIN counted c ON c.broadcaster = k.broadcaster AND c.name = k.name AND c.version = k.version
     JOIN applications a ON a.id = c.app_id
@@ -91,11 +94,16 @@ made AS (
   FROM numbered d
 )
 SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
-  d.subscription_id, d.sequence::float8, d.mode
+  d.subscription_id, d.sequence::float8, d.mode, d.follows
 FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;
 
-export function fanOut(connection: Queries, events: readonly NewEvent[]): Promise<FannedOut[]> {
+/** @param publisher the id of this process */
+export function fanOut(
+  connection: Queries,
+  events: readonly NewEvent[],
+  publisher: number,
+): Promise<FannedOut[]> {
   return connection.run<FannedOut>(statement, [
     events.map(({ id }) => id),
     events.map(({ name }) => name),
@@ -106,6 +114,7 @@ export function fanOut(connection: Queries, events: readonly NewEvent[]): Promis
     events.map(({ published_at }) => published_at),
     events.map(({ expires_at }) => expires_at),
     events.map(() => newId().slice(0, 18)),
+    publisher,
   ]);
 }
 

@@ -1,10 +1,12 @@
+import type { Fence } from "./ownership.ts";
+
 /**
  * Which deliveries are in this process's memory. The store does not know: its rows say only that they are pending, and
  * when the process is gone, exactly what was not recorded is sent again by the next owner of the endpoint.
  */
 export class HandedOut {
   readonly #byApplication = new Map<string, Set<number>>();
-  readonly #applicationOf = new Map<number, string>();
+  readonly #fenceOf = new Map<number, Fence>();
   /** What was recorded or given back while a look at the store was under way, which may show it as it was before. */
   readonly #ended = new Map<number, number>();
   readonly #looks = new Set<Look>();
@@ -23,13 +25,16 @@ export class HandedOut {
     return look;
   }
 
-  /** Takes a delivery that a look has found; false: it is here already, or was here since the look began. */
-  take(look: Look, applicationId: string, seq: number): boolean {
-    if (this.#applicationOf.has(seq) || (this.#ended.get(seq) ?? -1) > look.startedAt) return false;
-    this.#applicationOf.set(seq, applicationId);
-    const its = this.#byApplication.get(applicationId);
+  /**
+   * Takes a delivery that a look has found; false: it is here already, or was here since the look began. What comes of it
+   * is recorded as long as the fence stands in which it was taken.
+   */
+  take(look: Look, fence: Fence, seq: number): boolean {
+    if (this.#fenceOf.has(seq) || (this.#ended.get(seq) ?? -1) > look.startedAt) return false;
+    this.#fenceOf.set(seq, fence);
+    const its = this.#byApplication.get(fence.application);
     if (its) its.add(seq);
-    else this.#byApplication.set(applicationId, new Set([seq]));
+    else this.#byApplication.set(fence.application, new Set([seq]));
     return true;
   }
 
@@ -37,14 +42,14 @@ export class HandedOut {
     return [...(this.#byApplication.get(applicationId) ?? [])];
   }
 
-  readonly applicationOf = (seq: number): string | undefined => this.#applicationOf.get(seq);
+  readonly fenceOf = (seq: number): Fence | undefined => this.#fenceOf.get(seq);
 
   end(seqs: Iterable<number>): void {
     this.#time++;
     for (const seq of seqs) {
-      const application = this.#applicationOf.get(seq);
+      const application = this.#fenceOf.get(seq)?.application;
       if (application === undefined) continue;
-      this.#applicationOf.delete(seq);
+      this.#fenceOf.delete(seq);
       const its = this.#byApplication.get(application);
       its?.delete(seq);
       if (its?.size === 0) this.#byApplication.delete(application);
@@ -54,7 +59,7 @@ export class HandedOut {
   }
 
   clear(): void {
-    this.end([...this.#applicationOf.keys()]);
+    this.end([...this.#fenceOf.keys()]);
   }
 
   /** Some look is always under way in a busy process: what is older than all of them is of no use. */

@@ -1,15 +1,11 @@
 import type { DueDelivery, NewEvent, PublishedEvent, SentEvent } from "../../../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../../../domain/errors.ts";
 import { BatchRefused } from "../../batch.ts";
-import type { EventStore, StoredEvent } from "../../events.ts";
+import type { EventStore, StoredEvent, Takes } from "../../events.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
 import type { EndpointOwnership } from "./ownership.ts";
-
-type Takes = (applicationId: string) => boolean;
-/** Whether a delivery is taken into memory; a claim that was under way may have it already. */
-type Take = (applicationId: string, seq: number) => boolean;
 
 interface Waiting {
   readonly event: NewEvent;
@@ -31,12 +27,6 @@ export function eventPublisher(
   handedOut: HandedOut,
   ownership: EndpointOwnership,
 ): EventStore {
-  /** Takes a delivery into memory where the dispatcher has room, and this process sends for its application. */
-  const taker =
-    (look: Look, takes: Takes): Take =>
-    (application, seq) =>
-      ownership.has(application) && takes(application) && handedOut.take(look, application, seq);
-
   let gathered: Waiting[] = [];
   /** What is under way, and after it what was asked for before. */
   let tail: Promise<void> = Promise.resolve();
@@ -67,11 +57,11 @@ export function eventPublisher(
     const look = handedOut.look();
     try {
       const events = batch.map(({ event }) => event);
-      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events));
+      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, ownership.replica));
       for (const [i, { event, takes, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
-        else if (outcome) resolve(storedEvent(event, outcome, taker(look, takes)));
+        else if (outcome) resolve(storedEvent({ handedOut, ownership, look, takes }, event, outcome));
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -92,15 +82,18 @@ export function eventPublisher(
         const look = handedOut.look();
         try {
           const outcomes = await pool.transact(async (transaction) => {
-            const all = await outcomesOf(transaction, events, await fanOut(transaction, events));
+            const all = await outcomesOf(
+              transaction,
+              events,
+              await fanOut(transaction, events, ownership.replica),
+            );
             const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
             if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
             return all.flatMap((one) => (one instanceof DomainError ? [] : one));
           });
-          const take = taker(look, takes);
           const stored = outcomes.flatMap((outcome, i) => {
             const event = events[i];
-            return event ? storedEvent(event, outcome, take) : [];
+            return event ? storedEvent({ handedOut, ownership, look, takes }, event, outcome) : [];
           });
           return {
             published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
@@ -152,21 +145,32 @@ async function outcomesOf(
   });
 }
 
-/** What is answered of an event, whose deliveries are taken into memory as far as they may. */
+interface Taking {
+  readonly handedOut: HandedOut;
+  readonly ownership: EndpointOwnership;
+  readonly look: Look;
+  readonly takes: Takes;
+}
+
+/** Takes deliveries into memory as far as the dispatcher has room. */
 function storedEvent(
+  { handedOut, ownership, look, takes }: Taking,
   { id, name, version, body, expires_at }: NewEvent,
   outcome: Outcome,
-  take: Take,
 ): StoredEvent {
   const taken: DueDelivery[] = [];
   const streamed = new Set<string>();
   let event: SentEvent | null = null;
-  for (const { seq, id: delivery, application_id, subscription_id, sequence, mode } of outcome.made) {
+  for (const delivery of outcome.made) {
+    const { seq, application_id, subscription_id, sequence, mode, follows } = delivery;
     if (mode !== "webhook") streamed.add(application_id);
-    if (mode === "stream" || seq === null || !take(application_id, seq)) continue;
-    event ??= { id, name, version, body: Buffer.from(body) };
-    const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
-    taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
+    if (mode === "stream" || seq === null) continue;
+    // A claim that was under way may have it already.
+    if (takes(application_id, !follows) && handedOut.take(look, ownership.of(application_id), seq)) {
+      event ??= { id, name, version, body: Buffer.from(body) };
+      const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
+      taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state });
+    }
   }
   return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed] };
 }

@@ -1,7 +1,7 @@
 import type { AttemptResult } from "../../../domain/deliveries.ts";
 import type { Endpoint } from "../../../domain/endpoints.ts";
 import type { Queries } from "../database/pool.ts";
-import type { EndpointOwnership } from "./ownership.ts";
+import type { EndpointOwnership, Fence } from "./ownership.ts";
 
 /**
  * Records what came of attempts, and the state of endpoints, in one statement. What belongs to a shard that this process
@@ -14,7 +14,7 @@ import type { EndpointOwnership } from "./ownership.ts";
  */
 const statement = `
 WITH held AS MATERIALIZED (
-  SELECT s.shard FROM endpoint_shards s
+  SELECT s.shard, s.epoch FROM endpoint_shards s
   JOIN unnest($1::smallint[], $2::bigint[]) AS own(shard, epoch) ON own.shard = s.shard AND own.epoch = s.epoch
   ORDER BY s.shard FOR SHARE OF s
 ),
@@ -24,9 +24,10 @@ given AS MATERIALIZED (
       SELECT count(*) = 0 FROM deliveries o JOIN subscriptions s ON s.id = o.subscription_id WHERE o.seq = g.seq
     ) ELSE false END AS is_over
   FROM unnest($3::bigint[], $4::text[], $5::smallint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::text[],
-    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[])
-    AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation)
-  JOIN held USING (shard)
+    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[])
+    AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
+      epoch)
+  JOIN held USING (shard, epoch)
   LEFT JOIN applications a ON a.id = g.application_id
   ORDER BY g.seq
 ),
@@ -34,11 +35,11 @@ kept AS (
   INSERT INTO endpoints
   SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
     e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome
-  FROM json_to_recordset($14) AS e(application_id text, shard smallint, generation bigint, failing_since bigint,
+  FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint, failing_since bigint,
     failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text, last_success_at bigint,
     last_failure_at bigint, last_failure_status bigint, last_failure_error text,
     last_failure_outcome text)
-  JOIN held USING (shard)
+  JOIN held USING (shard, epoch)
   JOIN applications a ON a.id = e.application_id AND a.endpoint_generation = e.generation
   ORDER BY e.application_id
   ON CONFLICT (application_id) DO UPDATE SET
@@ -47,40 +48,37 @@ kept AS (
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
     last_failure_outcome = excluded.last_failure_outcome
-),
-settled AS (
-  UPDATE deliveries d SET
-    attempts = g.attempts,
-    extra_attempts = g.extra_attempts,
-    attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
-    status = CASE WHEN d.status <> 'pending' THEN d.status WHEN g.is_over THEN 'canceled' ELSE g.status END,
-    next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
-      WHEN g.is_asked THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
-    resume_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
-      WHEN g.is_asked THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
-    finished_at = CASE WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
-  FROM given g
-  WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')
 )
-SELECT shard FROM held`;
+UPDATE deliveries d SET
+  attempts = g.attempts,
+  extra_attempts = g.extra_attempts,
+  attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
+  status = CASE WHEN d.status <> 'pending' THEN d.status WHEN g.is_over THEN 'canceled' ELSE g.status END,
+  next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
+    WHEN g.is_asked THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
+  resume_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
+    WHEN g.is_asked THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
+  finished_at = CASE WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
+FROM given g
+WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
 
 export async function recordAttempts(
   connection: Queries,
   ownership: EndpointOwnership,
-  applicationOf: (seq: number) => string | undefined,
+  fenceOf: (seq: number) => Fence | undefined,
   results: readonly AttemptResult[],
   endpoints: readonly Endpoint[],
 ): Promise<void> {
   // What is not in memory any more was taken back before.
   const owned = results.flatMap((result) => {
-    const application = applicationOf(result.seq);
-    return application === undefined ? [] : { ...result, application, ...ownership.of(application) };
+    const fence = fenceOf(result.seq);
+    return fence === undefined ? [] : { ...result, ...fence };
   });
   const states = endpoints.map((one) => ({ ...one, ...ownership.of(one.application_id) }));
-  const epochs = new Map([...owned, ...states].map(({ shard, epoch }) => [shard, epoch]));
-  const held = await connection.run<{ shard: number }>(statement, [
-    [...epochs.keys()],
-    [...epochs.values()],
+  const fences = new Map([...owned, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
+  await connection.run(statement, [
+    [...fences.values()].map(({ shard }) => shard),
+    [...fences.values()].map(({ epoch }) => epoch),
     owned.map(({ seq }) => seq),
     owned.map(({ application }) => application),
     owned.map(({ shard }) => shard),
@@ -93,7 +91,6 @@ export async function recordAttempts(
     owned.map(({ attempt }) => attempt && JSON.stringify(attempt)),
     owned.map(({ generation }) => generation),
     states,
+    owned.map(({ epoch }) => epoch),
   ]);
-  for (const { shard } of held) epochs.delete(shard);
-  ownership.lose(epochs);
 }

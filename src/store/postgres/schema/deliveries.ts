@@ -111,8 +111,15 @@ export const removedDeliveries = pgTable("removed_deliveries", {
  */
 export const endpointShards = pgTable("endpoint_shards", {
   shard: smallint().primaryKey(),
-  owner: text(),
+  /** The id of a replica. */
+  owner: integer(),
   epoch: integer().notNull().default(0),
+});
+
+/** The processes that serve this database: who is alive, by the database's clock. */
+export const replicas = pgTable("replicas", {
+  id: integer().primaryKey(),
+  alive_until: integer().notNull(),
 });
 
 export const endpoints = pgTable("endpoints", {

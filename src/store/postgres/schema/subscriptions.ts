@@ -15,6 +15,8 @@ export const subscriptions = pgTable(
     version: integer().notNull(),
     /** Deliveries made for it so far: the last `Onair-Sequence`. No index has it, so that counting up touches none. */
     sequence: integer().notNull().default(0),
+    /** The replica that has published the last of them. */
+    published_by: integer(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
   },

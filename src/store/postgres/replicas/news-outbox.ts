@@ -1,0 +1,59 @@
+import type { EndpointNews } from "../../replicas/ownership.ts";
+
+/** Ids of one notification, which has 8,000 bytes. */
+const idsAtOnce = 200;
+
+/** Of news that could not be sent, the newest. */
+const maxUnsent = 10_000;
+const againAfterMs = 500;
+
+/**
+ * Sends news; what was published for applications gathers while others are being sent. It is not sent again, because owners
+ * find it in the store; all other news are, because owners would not learn of them.
+ */
+export class NewsOutbox {
+  #published = new Set<string>();
+  #others: EndpointNews[] = [];
+  #isSending = false;
+
+  constructor(readonly send: (news: EndpointNews) => Promise<void>) {}
+
+  add(news: EndpointNews): void {
+    if (news.kind === "published") for (const id of news.applications) this.#published.add(id);
+    else if (news.kind === "unsubscribed") {
+      for (const ids of inChunks(news.ids)) this.#others.push({ ...news, ids });
+    } else this.#others.push(news);
+    if (!this.#isSending) void this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    while (this.#published.size > 0 || this.#others.length > 0) {
+      const all = [...this.#others];
+      this.#others = [];
+      for (const applications of inChunks([...this.#published]))
+        all.push({ kind: "published", applications });
+      this.#published.clear();
+      const failed = (await Promise.all(all.map((news) => this.#sent(news)))).flat();
+      if (failed.length === 0) continue;
+      this.#others = [...failed, ...this.#others].slice(-maxUnsent);
+      await Bun.sleep(againAfterMs);
+    }
+    this.#isSending = false;
+  }
+
+  /** Gives what is to be sent again. */
+  async #sent(news: EndpointNews): Promise<EndpointNews[]> {
+    try {
+      await this.send(news);
+      return [];
+    } catch {
+      return news.kind === "published" ? [] : [news];
+    }
+  }
+}
+
+function inChunks(ids: readonly string[]): string[][] {
+  const count = Math.ceil(ids.length / idsAtOnce);
+  return Array.from({ length: count }, (_, i) => ids.slice(i * idsAtOnce, (i + 1) * idsAtOnce));
+}

@@ -1,0 +1,252 @@
+import { second } from "../../../domain/time.ts";
+import type { Deliverer, EndpointNews, Ownership } from "../../replicas/ownership.ts";
+import { type Notifications, notify, topic } from "../database/notifications.ts";
+import type { Postgres } from "../database/pool.ts";
+import type { EndpointOwnership, OwnedShard } from "../deliveries/ownership.ts";
+import { beat, leaseMs, type Members, release, take, withdraw } from "./membership.ts";
+import { NewsOutbox } from "./news-outbox.ts";
+import { assignment, shardOf } from "./shards.ts";
+
+const beatMs = second / 2;
+/** A replica stops to send so much before others may take what it has. */
+const marginMs = 250;
+/** Attempts under way have this time before the shard of their endpoint is handed over without their results. */
+const handOverMs = 5 * second;
+const handOverStepMs = 20;
+/** The store is looked through so often, and at most for a twentieth of the time. */
+const lookMs = second;
+const lookPart = 20;
+
+const endpointNews = topic<EndpointNews>("endpoint_news");
+/** Shards were handed over, or a replica has joined or left. */
+const changedHands = topic<number>("changed_hands");
+
+type Member = Members["shards"][number];
+
+const shardsOf = (owned: readonly OwnedShard[]) => owned.map(({ shard }) => shard);
+
+/**
+ * One of several processes on a database. Its lease is renewed by heartbeats; each tells who is alive, and from that
+ * follows which shards are its own. What belongs to nobody that is alive it takes; what belongs to another one, that one
+ * hands over.
+ */
+export class Replica implements Ownership {
+  #deliverer: Deliverer | null = null;
+  #isListening = false;
+  #timer: Timer | null = null;
+  #looking: Timer | null = null;
+  #turn: Promise<void> | null = null;
+  #isTurnAsked = false;
+  /** What is being read of shards that were taken. */
+  #gaining: Promise<void> = Promise.resolve();
+  #isLeaving = false;
+  /** Shards that are being handed over: nothing of theirs starts. */
+  readonly #leaving = new Set<number>();
+  #alive: readonly number[] = [];
+  #meantFor: readonly number[] = [];
+  /** Until then it may send, by a clock that is never set, and by one that goes on while the machine is suspended. */
+  #sendsUntil = Number.NEGATIVE_INFINITY;
+  #sendsUntilTime = Number.NEGATIVE_INFINITY;
+  /** Until then it takes nothing from others: they may have been cut off as it was itself, and are about to come back. */
+  #waitsUntil = Number.NEGATIVE_INFINITY;
+  readonly #outbox: NewsOutbox;
+
+  constructor(
+    readonly db: Postgres,
+    readonly owned: EndpointOwnership,
+    readonly notifications: Notifications,
+  ) {
+    this.#outbox = new NewsOutbox((news) => notify(db, endpointNews, news));
+    notifications.on(endpointNews, (news) => this.#deliverer?.heard(news));
+    notifications.on(changedHands, (from) => from !== owned.replica && this.#soon());
+    notifications.onMissed(() => this.#deliverer?.missed());
+  }
+
+  async join(deliverer: Deliverer): Promise<void> {
+    this.#deliverer = deliverer;
+    if (!this.#isListening) await this.notifications.start();
+    this.#isListening = true;
+    await this.#round(deliverer);
+    await this.#gaining;
+    this.#tellOthers();
+    this.#schedule();
+    this.#scheduleLook(deliverer, lookMs);
+  }
+
+  async leave(): Promise<void> {
+    const deliverer = this.#deliverer;
+    this.#isLeaving = true;
+    if (this.#looking) clearTimeout(this.#looking);
+    if (!deliverer) return;
+    await this.#handOver(deliverer, this.owned.shards);
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#deliverer = null;
+    await this.#turn;
+    try {
+      await withdraw(this.db, this.owned.replica);
+      await notify(this.db, changedHands, this.owned.replica);
+    } catch {
+      // Its lease ends by itself.
+    }
+  }
+
+  holds(applicationId: string): boolean {
+    return this.#isMine(shardOf(applicationId));
+  }
+
+  isCurrent(): boolean {
+    return performance.now() < this.#sendsUntil && Date.now() < this.#sendsUntilTime;
+  }
+
+  leads(): boolean {
+    return this.#isMine(0) && this.isCurrent();
+  }
+
+  tell(news: EndpointNews): void {
+    this.#outbox.add(news);
+  }
+
+  #isMine(shard: number): boolean {
+    return this.owned.epochOf(shard) >= 0 && !this.#leaving.has(shard);
+  }
+
+  #schedule(): void {
+    if (this.#deliverer) this.#timer = setTimeout(() => this.#soon(), beatMs);
+  }
+
+  /** Takes a turn now, or once more after the one that is under way. */
+  #soon(): void {
+    const deliverer = this.#deliverer;
+    if (!deliverer) return;
+    this.#isTurnAsked = true;
+    if (this.#turn) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#isTurnAsked = false;
+    this.#turn = this.#round(deliverer)
+      .catch(() => {}) // the storage reports by itself that it cannot be used
+      .then(() => {
+        this.#turn = null;
+        if (this.#isTurnAsked) this.#soon();
+        else this.#schedule();
+      });
+  }
+
+  /** One heartbeat, and what follows from it. */
+  async #round(deliverer: Deliverer): Promise<void> {
+    const [sentAt, sentAtTime] = [performance.now(), Date.now()];
+    const members = await beat(this.db, this.owned.replica);
+    this.#renewed(sentAt, sentAtTime);
+    this.#forget(
+      deliverer,
+      new Set(members.shards.filter((one) => this.#isLost(one)).map(({ shard }) => shard)),
+    );
+    deliverer.resumed();
+    this.#meet(deliverer, members.alive);
+    if (this.#isLeaving) return;
+    const isMeant = ({ shard }: OwnedShard) => this.#meantFor[shard] === this.owned.replica;
+    const leaving = members.shards.filter((one) => this.#isMine(one.shard) && !isMeant(one));
+    if (leaving.length > 0) void this.#handOver(deliverer, shardsOf(leaving));
+    const stranded = members.shards.filter((one) => !isMeant(one) && this.#isStranded(one));
+    if (stranded.length > 0) await release(this.db, this.owned.replica, stranded);
+    const wanted = members.shards.filter((one) => isMeant(one) && this.#mayTake(one, members));
+    if (wanted.length === 0) return;
+    const taken = await take(this.db, this.owned.replica, wanted);
+    this.owned.has(taken);
+    this.#gaining = this.#gain(deliverer, new Set(shardsOf(taken)));
+  }
+
+  #renewed(sentAt: number, sentAtTime: number): void {
+    const wasLate = sentAt > this.#sendsUntil && this.#alive.length > 0;
+    if (wasLate) this.#waitsUntil = performance.now() + leaseMs;
+    this.#sendsUntil = sentAt + leaseMs - marginMs;
+    this.#sendsUntilTime = sentAtTime + leaseMs - marginMs;
+  }
+
+  /** Learns who is alive. One that is gone may not have told all of its news. */
+  #meet(deliverer: Deliverer, replicas: readonly number[]): void {
+    const alive = [...replicas].sort((a, b) => a - b);
+    if (alive.join() === this.#alive.join()) return;
+    if (this.#alive.some((one) => !alive.includes(one))) deliverer.missed();
+    this.#alive = alive;
+    this.#meantFor = assignment(alive);
+  }
+
+  #isLost({ shard, epoch, owner }: Member): boolean {
+    const known = this.owned.epochOf(shard);
+    return known >= 0 && (owner !== this.owned.replica || known !== epoch);
+  }
+
+  /** Whether it is its own in the store alone: giving it away has failed. */
+  #isStranded({ shard, owner }: Member): boolean {
+    return owner === this.owned.replica && this.owned.epochOf(shard) < 0;
+  }
+
+  #mayTake(one: Member, { alive }: Members): boolean {
+    if (this.owned.epochOf(one.shard) >= 0) return false;
+    if (one.owner === null || this.#isStranded(one)) return true;
+    return !alive.includes(one.owner) && performance.now() >= this.#waitsUntil;
+  }
+
+  async #gain(deliverer: Deliverer, shards: ReadonlySet<number>): Promise<void> {
+    for (;;) {
+      try {
+        return await deliverer.gained((application) => shards.has(shardOf(application)));
+      } catch {
+        // The storage reports by itself that it cannot be used.
+        await Bun.sleep(beatMs);
+        if (!this.#deliverer) return;
+      }
+    }
+  }
+
+  #forget(deliverer: Deliverer, shards: ReadonlySet<number>): void {
+    if (shards.size === 0) return;
+    for (const shard of shards) this.owned.loses(shard);
+    deliverer.lost((application) => shards.has(shardOf(application)));
+  }
+
+  /** Starts nothing more of these shards, and gives each away when nothing of it is under way, or its time is over. */
+  async #handOver(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
+    const left = new Set(shards);
+    for (const shard of left) this.#leaving.add(shard);
+    const until = performance.now() + handOverMs;
+    while (left.size > 0) {
+      const isLate = performance.now() >= until;
+      const busy = new Set(isLate ? [] : [...deliverer.busy()].map(shardOf));
+      await this.#give(
+        deliverer,
+        [...left].filter((shard) => !busy.has(shard)),
+      );
+      for (const shard of left) if (!busy.has(shard)) left.delete(shard);
+      if (left.size > 0) await Bun.sleep(handOverStepMs);
+    }
+  }
+
+  async #give(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
+    const given = shards
+      .map((shard) => ({ shard, epoch: this.owned.epochOf(shard) }))
+      .filter(({ epoch }) => epoch >= 0);
+    this.#forget(deliverer, new Set(shardsOf(given)));
+    for (const shard of shards) this.#leaving.delete(shard);
+    if (given.length === 0) return;
+    try {
+      await release(this.db, this.owned.replica, given);
+      this.#tellOthers();
+    } catch {
+      // It takes them again with a heartbeat, or they are taken when its lease is over.
+    }
+  }
+
+  #tellOthers(): void {
+    notify(this.db, changedHands, this.owned.replica).catch(() => {}); // they see it with their next heartbeat
+  }
+
+  #scheduleLook(deliverer: Deliverer, inMs: number): void {
+    this.#looking = setTimeout(async () => {
+      const startedAt = performance.now();
+      await deliverer.look().catch(() => {}); // looks again
+      if (this.#isLeaving) return;
+      this.#scheduleLook(deliverer, Math.max(lookMs, (performance.now() - startedAt) * lookPart));
+    }, inMs);
+  }
+}

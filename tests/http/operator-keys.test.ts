@@ -198,7 +198,7 @@ describe("roles", () => {
 
   test("a reader has only GET, and no backup's content; a publisher only data and events", () => {
     const data =
-      /^\/admin\/v1\/(users|categories|channels|livestreams|events|event-types)(\/(batch|\{[a-z_]+\}))?$/;
+      /^\/admin\/v1\/(users|categories|channels|livestreams|ranking|events|event-types|catalogue)(\/(batch|search|\{[a-z_]+\}))?$/;
     for (const { name, operation } of all()) {
       const [method, path = ""] = name.split(" ");
       const { "x-roles": roles } = operation;

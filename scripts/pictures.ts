@@ -2,7 +2,7 @@
  * Takes the pictures of the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium; the
  * result is committed.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "puppeteer-core";
@@ -12,6 +12,7 @@ const root = join(import.meta.dir, "..");
 const pictures = join(root, "docs/pictures");
 /** Until then enough has happened to be shown. */
 const waitMs = 60_000;
+const settleMs = 1_500;
 
 interface Dev {
   readonly public_url: string;
@@ -45,7 +46,8 @@ async function addBroken({ public_url, admin_url, admin_key }: Dev): Promise<voi
 async function take(page: Page, url: string, name: string): Promise<void> {
   await page.goto(url);
   await page.waitForSelector("main h1");
-  await page.waitForNetworkIdle({ idleTime: 300 }).catch(() => {});
+  // The page has an event stream, and so is never idle.
+  await Bun.sleep(settleMs);
   await page.screenshot({ path: join(pictures, `${name}.webp`), type: "webp", quality: 82 });
   process.stdout.write(`docs/pictures/${name}.webp\n`);
 }
@@ -58,6 +60,7 @@ async function signIn(page: Page, url: string, values: Readonly<Record<string, s
   await page.waitForSelector(".shell");
 }
 
+mkdirSync(pictures, { recursive: true });
 const data = mkdtempSync(join(tmpdir(), "onair-pictures-"));
 const args = ["src/main.ts", "dev", "--json", "--port", "0", "--admin-port", "0", "--data", data];
 const server = Bun.spawn([process.execPath, ...args], { cwd: root, stdout: "pipe", stderr: "ignore" });

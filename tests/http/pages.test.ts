@@ -63,7 +63,9 @@ describe("the files of the pages", () => {
     expect(html).toContain("<title>Kite &quot;TV&quot;</title>");
     const theme = await fetch(`${own.app.publicUrl}/portal/theme.css`);
     expect(theme.headers.get("content-type")).toStartWith("text/css");
-    expect(await theme.text()).toContain("--accent: #ff8800");
+    const colors = await theme.text();
+    expect(colors).toContain("--accent: #ff8800");
+    expect(colors).toContain("--on-accent: #0d0f13");
     const picture = await fetch(`${own.app.publicUrl}/portal/logo`);
     expect(picture.headers.get("content-type")).toBe("image/png");
     expect((await picture.bytes()).length).toBe(Bun.file(logo).size);

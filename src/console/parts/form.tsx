@@ -72,15 +72,19 @@ interface SelectProps {
   readonly hint?: string;
   readonly value: string;
   readonly disabled?: boolean;
+  /** Whether the label is only for those who cannot see where it stands. */
+  readonly isBare?: boolean;
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly onChange: (value: string) => void;
 }
 
-export function Select({ label, hint, value, options, onChange, disabled = false }: SelectProps) {
+export function Select({ label, hint, value, options, onChange, disabled = false, isBare }: SelectProps) {
   const id = useId();
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id} class={isBare ? "visually-hidden" : ""}>
+        {label}
+      </label>
       <select
         id={id}
         class="input"

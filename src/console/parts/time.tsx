@@ -45,6 +45,7 @@ export function Clock({ at }: { at: string }) {
 
 /** A duration like "1.2 s". */
 export function duration(ms: number): string {
+  if (ms < 0.05) return "0 ms";
   if (ms < 1) return `${ms.toFixed(1)} ms`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;

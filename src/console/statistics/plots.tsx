@@ -25,6 +25,7 @@ export function useRange(): readonly [Range, preact.JSX.Element] {
   const choice = (
     <Select
       label="Time"
+      isBare
       value={range}
       options={ranges.map((one) => [one, words[one]] as const)}
       onChange={(range) => setQuery({ range: range === "hour" ? null : range })}

@@ -140,11 +140,32 @@ async function replyFile(
 
 /** The accent colour as a style sheet, because the policy allows no style in the page. */
 function replyTheme(requestContext: RequestContext, { accent }: Partial<PageLook>): Response {
-  const text = accent ? `:root { --accent: ${accent}; --accent-text: ${accent}; }\n` : "";
-  return reply(requestContext, 200, text, {
+  return reply(requestContext, 200, accent ? themeOf(accent) : "", {
     "content-type": types["css"] ?? "",
     "cache-control": "no-cache",
   });
+}
+
+/** The colours that follow from an accent: what stands on it, and links, have to be readable whatever it is. */
+function themeOf(accent: string): string {
+  return `:root {
+  --accent: ${accent};
+  --on-accent: ${luminance(accent) > 0.18 ? "#0d0f13" : "#ffffff"};
+  --link: light-dark(color-mix(in oklab, ${accent} 55%, black), color-mix(in oklab, ${accent} 45%, white));
+  --tint: color-mix(in srgb, ${accent} 10%, var(--surface));
+}
+`;
+}
+
+/** The relative luminance of a hexadecimal colour (WCAG 2.2). */
+function luminance(color: string): number {
+  const digits =
+    color.length === 4 ? [...color.slice(1)].map((digit) => digit + digit) : color.match(/[0-9a-f]{2}/gi);
+  const [red = 0, green = 0, blue = 0] = (digits ?? []).map((pair) => {
+    const part = Number.parseInt(pair, 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 interface HtmlOptions {

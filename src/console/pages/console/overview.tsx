@@ -3,6 +3,7 @@ import { admin, done } from "../../client.ts";
 import { useDeliveries } from "../../deliveries/source.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
+import { NoticesCard } from "../../notices.tsx";
 import { Card, FaultNotice, Figure, Head, LinkButton, Notice, number, Status } from "../../parts/basics.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -13,6 +14,10 @@ import { useOperator } from "./operator.tsx";
 
 type Endpoint = components["schemas"]["Endpoint"];
 type Backup = components["schemas"]["Backup"];
+
+async function notices(limit: number, signal: AbortSignal) {
+  return (await done(admin.GET("/admin/v1/notices", { params: { query: { limit } }, signal }))).data;
+}
 
 function statistics(range: Range, signal: AbortSignal) {
   return done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal }));
@@ -79,6 +84,7 @@ export function Overview() {
             <Figure value={number(troubled.length)} label="Endpoints in trouble" />
           </div>
           <OutcomeCard read={statistics} />
+          <NoticesCard read={notices} />
           {troubled.length > 0 && <Troubled endpoints={troubled} names={names} />}
         </>
       )}

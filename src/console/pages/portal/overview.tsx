@@ -1,6 +1,7 @@
 import { api, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/latest.tsx";
 import { useAction } from "../../load.ts";
+import { NoticesCard, withLocalTimes } from "../../notices.tsx";
 import {
   Bar,
   Button,
@@ -17,6 +18,13 @@ import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
+
+async function ownNotices(limit: number, signal: AbortSignal) {
+  const { data } = await done(
+    api.GET("/public/v1/application/notices", { params: { query: { limit } }, signal }),
+  );
+  return data.map(({ data, ...notice }) => ({ ...notice, summary: data.summary, advice: data.advice }));
+}
 
 async function ownStatistics(range: Range, signal: AbortSignal) {
   return (await done(api.GET("/public/v1/application/statistics", { params: { query: { range } }, signal })))
@@ -38,6 +46,7 @@ export function Overview() {
               <LinkButton href={to("/subscriptions")}>Subscribe</LinkButton>
             </div>
           </LatestDeliveries>
+          <NoticesCard read={ownNotices} />
         </div>
         <div class="stack wide">
           <Budget application={application} />
@@ -74,10 +83,8 @@ export function EndpointNotice({ application }: { application: OwnApplication })
   const { status, summary, advice, last_failure } = application.endpoint;
   const isWithout = application.webhook_url === null && application.delivery !== "stream";
   const tone = isWithout || status === "failing" ? "warn" : status === "disabled" ? "bad" : "ok";
-  // The API says its times in UTC.
-  const title = summary.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => new Date(at).toLocaleString("en-GB"));
   return (
-    <Notice tone={tone} title={title}>
+    <Notice tone={tone} title={withLocalTimes(summary)}>
       {advice && !isWithout && <p>{advice}</p>}
       {status !== "enabled" && last_failure && (
         <p class="muted">

@@ -1,0 +1,67 @@
+import { useLoad } from "./load.ts";
+import { Card, FaultNotice, Status } from "./parts/basics.tsx";
+import { Table } from "./parts/table.tsx";
+import { fullTime, Time } from "./parts/time.tsx";
+import { to } from "./places.ts";
+
+interface Entry {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly summary: string;
+  readonly advice: string | null;
+  readonly app_id?: string | null;
+}
+
+const shown = 6;
+const everyMs = 15_000;
+
+/** The API says times in UTC; people read them in their own. */
+export function withLocalTimes(text: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => fullTime(at).replace(/ \(.*/, ""));
+}
+
+function toneOf(type: string) {
+  if (/recovered|resumed/.test(type)) return "ok";
+  return /disabled|failed|storage/.test(type) ? "bad" : "warn";
+}
+
+/** What the server said about endpoints, and to operators about itself; nothing where there was nothing to say. */
+export function NoticesCard({
+  read,
+}: {
+  read: (limit: number, signal: AbortSignal) => Promise<readonly Entry[]>;
+}) {
+  const { data, fault } = useLoad((signal) => read(shown, signal), [], everyMs);
+  if (fault && !data) return <FaultNotice fault={fault} />;
+  if (!data || data.length === 0) return null;
+  return (
+    <Card isFlush title="Notices">
+      <Table
+        label="Notices"
+        rows={data}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            name: "What",
+            show: ({ type }) => <Status word={type.split(".")[1] ?? type} tone={toneOf(type)} />,
+          },
+          {
+            name: "About it",
+            show: ({ summary, advice, app_id }) => (
+              <>
+                {app_id ? (
+                  <a href={to(`/applications/${app_id}`)}>{withLocalTimes(summary)}</a>
+                ) : (
+                  withLocalTimes(summary)
+                )}
+                {advice && <small class="muted hide-narrow"> {withLocalTimes(advice)}</small>}
+              </>
+            ),
+          },
+          { name: "When", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+      />
+    </Card>
+  );
+}

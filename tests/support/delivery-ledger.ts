@@ -12,6 +12,10 @@ export class DeliveryLedger {
   /** By `webhook-id`. */
   readonly #deliveries = new Map<string, Delivery>();
   readonly #problems = new Set<string>();
+  /** The highest sequence of each subscription so far. */
+  readonly #highest = new Map<string, number>();
+  readonly #overtaken: string[] = [];
+  readonly #lastArrivals = new Map<string, number>();
   readonly #server: Bun.Server<undefined>;
   requests = 0;
 
@@ -45,11 +49,15 @@ export class DeliveryLedger {
     const event = text("onair-event-id");
     const subscription = text("onair-subscription-id");
     const sequence = Number(headers.get("onair-sequence"));
+    this.#lastArrivals.set(subscription, performance.now());
     const body = Bun.hash(bytes).toString(36);
     const known = this.#deliveries.get(id);
     if (!known) {
       const entry = { event, subscription, sequence, body, succeeded: false };
       this.#deliveries.set(id, entry);
+      const highest = this.#highest.get(subscription) ?? 0;
+      if (sequence < highest) this.#overtaken.push(`${subscription}: ${sequence} came behind ${highest}`);
+      this.#highest.set(subscription, Math.max(sequence, highest));
       return { entry, first: true };
     }
     if (known.event !== event || known.subscription !== subscription || known.sequence !== sequence) {
@@ -72,6 +80,16 @@ export class DeliveryLedger {
       this.#keys = new Map(entries.map((one) => [`${one.event} ${one.subscription}`, one]));
     }
     return this.#keys;
+  }
+
+  /** When something last arrived for a subscription, on the clock of `performance.now`. */
+  lastArrival(subscription: string): number | undefined {
+    return this.#lastArrivals.get(subscription);
+  }
+
+  /** Deliveries that came for the first time behind one with a higher sequence, in words. */
+  get overtaken(): readonly string[] {
+    return this.#overtaken;
   }
 
   /** What must not have happened, in words. */

@@ -7,12 +7,12 @@ import { client, type RunOptions, type ServerProcess, serve, subscriber } from "
 import { users } from "./real-data.ts";
 import { temporaryDirectory } from "./server.ts";
 
-const event = "channel.followed";
+export const event = "channel.followed";
 const data = builtInEventTypes.find(({ name }) => name === event)?.example;
 
 /** Who is subscribed to whom: one application each. */
 const subscribers = [[1001], [1001, 1002], [1001, 1002, 1003]] as const;
-const broadcasters = [1001, 1002, 1003] as const;
+export const broadcasters = [1001, 1002, 1003] as const;
 
 const publisherCount = 12;
 const batchSize = 20;
@@ -55,7 +55,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
   const args = ["--allow-private-webhooks", "--rate-limit", "0"];
   if (database === undefined) args.push("--data", directory.path);
   const run = { ...options.run, env: { ...options.run?.env, ...(database && { ONAIR_DATABASE: database }) } };
-  const running: Running = { server: null };
+  const running: { server: ServerProcess | null } = { server: null };
   const endWithThis = () => void running.server?.end("SIGKILL");
   process.on("exit", endWithThis);
   try {
@@ -96,7 +96,8 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
 }
 
 interface Running {
-  server: ServerProcess | null;
+  /** The one to publish at next; null: none runs. */
+  readonly server: ServerProcess | null;
 }
 
 /** Starts a server that is killed before it is ready, or just then. */
@@ -123,7 +124,7 @@ async function setUp(server: ServerProcess, receiverUrl: string): Promise<Map<nu
 }
 
 /** Publish without pause, one of them many events at a time, and each event until it is acknowledged. */
-function publishers(running: Running, random: () => number) {
+export function publishers(running: Running, random: () => number) {
   const acknowledged = new Map<string, number>();
   let stopping = false;
   const until202 = async (body: object | string): Promise<void> => {
@@ -191,7 +192,7 @@ async function drainedFile(file: string): Promise<string[]> {
   }
 }
 
-async function drainedPostgres(url: string): Promise<string[]> {
+export async function drainedPostgres(url: string): Promise<string[]> {
   const sql = new SQL(url, { max: 1 });
   try {
     return await drained(() => sql.unsafe(statusCounts));

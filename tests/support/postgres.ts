@@ -139,7 +139,8 @@ function sharedServer(): Promise<(database: string) => string> {
   return shared;
 }
 
-async function administer(url: string, statement: string): Promise<void> {
+/** Runs a statement on a database. */
+export async function administer(url: string, statement: string): Promise<void> {
   const sql = new SQL(url, { max: 1 });
   try {
     await sql.unsafe(statement);

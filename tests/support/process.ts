@@ -159,13 +159,18 @@ export function client({ publicUrl, adminUrl }: ServerProcess) {
 export async function subscriber(
   server: ServerProcess,
   {
-    webhook_url,
     event,
     broadcasters,
-  }: { webhook_url: string; event: string; broadcasters: readonly number[] },
+    ...webhook
+  }: {
+    webhook_url: string;
+    webhook_concurrency?: number;
+    event: string;
+    broadcasters: readonly number[];
+  },
 ): Promise<{ id: string; subscriptions: string[]; token: string }> {
   const { admin, api } = client(server);
-  const created = await admin("POST", "/admin/v1/applications", { name: "Bot", webhook_url });
+  const created = await admin("POST", "/admin/v1/applications", { name: "Bot", ...webhook });
   if (created.status !== 201) throw new Error(await created.text());
   const { client_id, client_secret } = await json<{ client_id: string; client_secret: string }>(created);
   const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });

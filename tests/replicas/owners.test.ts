@@ -1,0 +1,178 @@
+import { describe, expect, onTestFinished, test } from "bun:test";
+import { SQL } from "bun";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
+import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * What one replica is asked for, another one does, which owns the endpoint.
+ */
+
+const event = "channel.followed";
+const data = builtInEventTypes.find(({ name }) => name === event)?.example;
+
+interface Arrival {
+  readonly path: string;
+  readonly event: string;
+  readonly attempt: number;
+  readonly at: number;
+}
+
+/** Two replicas, of which both have joined, and an application whose receiver answers as `answer` says. */
+async function twoReplicas({ concurrency = 8 } = {}) {
+  const database = await emptyDatabase();
+  onTestFinished(database.drop);
+  const arrivals: Arrival[] = [];
+  const receiver = {
+    arrivals,
+    status: 204,
+    held: null as Promise<unknown> | null,
+    of: (id: string) => arrivals.filter((one) => one.event === id),
+  };
+  const http = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 60,
+    async fetch(request) {
+      const { headers } = request;
+      const { status, held } = receiver;
+      arrivals.push({
+        path: new URL(request.url).pathname,
+        event: headers.get("onair-event-id") ?? "",
+        attempt: Number(headers.get("onair-attempt")),
+        at: performance.now(),
+      });
+      await held;
+      return new Response(null, { status });
+    },
+  });
+  onTestFinished(() => http.stop(true));
+  const sql = new SQL(database.url, { max: 1 });
+  onTestFinished(() => sql.close());
+  const start = () =>
+    serve(["--allow-private-webhooks", "--rate-limit", "0"], {
+      env: { ONAIR_DATABASE: database.url, ONAIR_LOG_LEVEL: "off" },
+    });
+  const [first, second] = await Promise.all([start(), start()]);
+  onTestFinished(async () => {
+    await Promise.all([first.end("SIGKILL"), second.end("SIGKILL")]);
+  });
+  await until(async () => {
+    const owners = await sql.unsafe("SELECT owner FROM endpoint_shards GROUP BY owner");
+    return owners.length === 2 && owners.every(({ owner }: { owner: string | null }) => owner !== null);
+  });
+  await client(first).admin("POST", "/admin/v1/users/batch", JSON.stringify({ id: 1, username: "one" }));
+  const url = `http://127.0.0.1:${http.port}`;
+  const made = { event, broadcasters: [1], webhook_url: `${url}/a`, webhook_concurrency: concurrency };
+  const application = await subscriber(first, made);
+  const publish = async (id: string, at: ServerProcess = first) => {
+    const body = { id, name: event, version: 1, broadcaster_user_id: 1, data };
+    const { status } = await client(at).admin("POST", "/admin/v1/events", body);
+    expect(status).toBe(202);
+  };
+  const rows = (columns: string) => sql.unsafe(`SELECT ${columns} FROM deliveries ORDER BY seq`);
+  return { first, second, url, receiver, application, publish, rows };
+}
+
+describe.skipIf(!hasPostgres)("two replicas", () => {
+  test("an event that one publishes and the other delivers starts at once, in order with those of the other", async () => {
+    const { first, second, receiver, publish } = await twoReplicas({ concurrency: 1 });
+    const names = Array.from({ length: 40 }, (_, i) => `e${i}`);
+    for (const [i, id] of names.entries()) await publish(id, i % 2 ? first : second);
+    await until(() => receiver.arrivals.length === names.length);
+    expect(receiver.arrivals.map(({ event }) => event)).toEqual(names);
+    const waits: number[] = [];
+    for (const [i, id] of ["x0", "x1", "x2", "x3", "x4", "x5"].entries()) {
+      await publish(id, i % 2 ? first : second);
+      const acknowledged = performance.now();
+      await until(() => receiver.of(id).length === 1);
+      waits.push((receiver.of(id)[0]?.at ?? 0) - acknowledged);
+    }
+    // Far less than until the store is looked through, whichever of them owns the endpoint.
+    expect(waits.sort((a, b) => a - b)[4]).toBeLessThan(200);
+  });
+
+  test("another URL, a retry, a replay, an endpoint enabled: whichever of them is asked", async () => {
+    const { first, second, url, receiver, application, publish } = await twoReplicas();
+    const path = `/admin/v1/applications/${application.id}`;
+    await publish("before");
+    await until(() => receiver.of("before").length === 1);
+    for (const [i, at] of [first, second].entries()) {
+      const { admin } = client(at);
+      const other = i === 0 ? second : first;
+      // The one that answers is asked for no event: the news come from the other one.
+      expect((await admin("PATCH", path, { webhook_url: `${url}/moved-${i}` })).status).toBe(200);
+      await Bun.sleep(100);
+      await publish(`moved-${i}`, other);
+      await until(() => receiver.of(`moved-${i}`).length === 1);
+      expect(receiver.of(`moved-${i}`)[0]?.path).toBe(`/moved-${i}`);
+
+      let delivery = "";
+      await until(async () => {
+        const list = "/public/v1/events/deliveries?limit=1&status=delivered";
+        const found = await client(other).api("GET", list, application.token);
+        const [last] = ((await found.json()) as { data: { id: string; event_id: string }[] }).data;
+        delivery = last?.id ?? "";
+        return last?.event_id === `moved-${i}`;
+      });
+      const retried = await client(at).api(
+        "POST",
+        `/public/v1/events/deliveries/${delivery}/retry`,
+        application.token,
+      );
+      expect(retried.status).toBeLessThan(300);
+      await until(() => receiver.of(`moved-${i}`).length === 2);
+
+      const range = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date().toISOString() };
+      const replay = await client(at).api("POST", "/public/v1/events/replays", application.token, range);
+      expect(replay.status).toBeLessThan(300);
+      await until(() => receiver.of(`moved-${i}`).length === 3);
+
+      receiver.status = 410;
+      await publish(`gone-${i}`, at);
+      await until(() => receiver.of(`gone-${i}`).length === 1);
+      await until(async () => (await (await admin("GET", `${path}/endpoint`)).text()).includes('"disabled"'));
+      await publish(`waiting-${i}`, other);
+      receiver.status = 204;
+      expect((await admin("POST", `${path}/endpoint/enable`)).status).toBeLessThan(300);
+      await until(() => receiver.of(`waiting-${i}`).length === 1);
+    }
+  });
+
+  test("one that stood still sends nothing on, and what it learns too late changes nothing", async () => {
+    const { first, second, receiver, publish, rows } = await twoReplicas({ concurrency: 1 });
+    const released = Promise.withResolvers<void>();
+    receiver.held = released.promise;
+    receiver.status = 500;
+    const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
+    await publish("e0");
+    await until(() => receiver.arrivals.length === 1);
+    for (const id of names.slice(1)) await publish(id);
+    // One of them owns the endpoint, and waits for the answer; nobody knows which.
+    for (const [stopped, other] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      stopped.kill("SIGSTOP");
+      receiver.held = null;
+      receiver.status = 204;
+      await Bun.sleep(4_500);
+      if (receiver.arrivals.length === 1) {
+        stopped.kill("SIGCONT");
+        await publish("later", other);
+        continue;
+      }
+      await until(() => receiver.arrivals.length >= 1 + names.length);
+      released.resolve();
+      await Bun.sleep(50);
+      stopped.kill("SIGCONT");
+      break;
+    }
+    await Bun.sleep(1_000);
+    expect(receiver.of("e0")).toHaveLength(2);
+    for (const id of names.slice(1)) expect(receiver.of(id)).toHaveLength(1);
+    const kept = await rows("status, attempts");
+    for (const row of kept) expect(row).toEqual({ status: "delivered", attempts: 1 });
+  });
+});

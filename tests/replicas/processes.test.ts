@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { administer, hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { type ReplicaReport, type ReplicaRunOptions, replicaRun } from "../support/replica-run.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+
+/*
+ * What several replicas promise while one of them, or the database, fails: each is a process of its own. Longer and at
+ * random: bun tests/bench/replica-faults.ts
+ */
+
+describe.skipIf(!hasPostgres)("replicas", () => {
+  let postgres: PostgresServer;
+  let number = 0;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres?.stop());
+
+  async function database(): Promise<string> {
+    const name = `replicas_${++number}`;
+    await administer(postgres.url("postgres"), `CREATE DATABASE ${name}`);
+    return postgres.url(name);
+  }
+
+  async function run(faults: ReplicaRunOptions["faults"], count = 2): Promise<ReplicaReport> {
+    return replicaRun({
+      database: await database(),
+      replicas: Array.from({ length: count }, () => ({})),
+      faults,
+    });
+  }
+
+  function expectPromises({ acknowledged, deliveries, problems }: ReplicaReport): void {
+    expect(problems).toEqual([]);
+    expect(acknowledged).toBeGreaterThan(50);
+    expect(deliveries).toBeGreaterThan(acknowledged);
+  }
+
+  /** How long it takes until something arrives for every application again. */
+  async function servedWithin(ms: number, allServed: () => Promise<void>): Promise<void> {
+    const startedAt = performance.now();
+    await allServed();
+    expect(performance.now() - startedAt).toBeLessThan(ms);
+  }
+
+  test("one is killed: the others go on with its endpoints within 5 s; it comes back and has its share again", async () => {
+    const report = await run(async ([first, , third], { allServed }) => {
+      await first?.end("SIGKILL");
+      await servedWithin(5_000, allServed);
+      await first?.start();
+      await third?.end("SIGKILL");
+      await servedWithin(5_000, allServed);
+    }, 3);
+    expectPromises(report);
+  });
+
+  test("one is stopped by its operator: it hands over its endpoints at once", async () => {
+    const report = await run(async ([first], { allServed }) => {
+      await first?.end("SIGTERM");
+      await servedWithin(1_500, allServed);
+      await first?.start();
+      await allServed();
+    });
+    expectPromises(report);
+  });
+
+  test("one stands still for longer than its lease, and goes on: nothing is sent in the old order", async () => {
+    const report = await run(async ([first], { allServed }) => {
+      first?.server.kill("SIGSTOP");
+      await Bun.sleep(4_500);
+      first?.server.kill("SIGCONT");
+      await allServed();
+      await Bun.sleep(500);
+    });
+    expectPromises(report);
+  });
+
+  test.each(["hold", "cut"] as const)(
+    "one is cut off from the database (%s) while its receivers answer",
+    async (how) => {
+      const proxy = await tcpProxy(postgres.port);
+      onTestFinished(proxy.stop);
+      const url = await database();
+      const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
+      const report = await replicaRun({
+        database: url,
+        replicas: [{}, { env: { ONAIR_DATABASE: through, ONAIR_LOG_LEVEL: "off" } }],
+        async faults(_, { allServed }) {
+          proxy[how]();
+          // What it has in memory it sends until its lease is over.
+          await Bun.sleep(3_500);
+          await servedWithin(1_500, allServed);
+          proxy.release();
+          await allServed();
+          await Bun.sleep(500);
+        },
+      });
+      expectPromises(report);
+    },
+  );
+
+  const faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+  test.skipIf(!existsSync(faketime))("their clocks are an hour apart", async () => {
+    const env = { LD_PRELOAD: faketime, FAKETIME: "+1h", FAKETIME_DONT_FAKE_MONOTONIC: "1" };
+    const report = await replicaRun({
+      database: await database(),
+      replicas: [{}, { env }],
+      async faults([first], { allServed }) {
+        await first?.end("SIGKILL");
+        await servedWithin(5_000, allServed);
+        await first?.start();
+        await Bun.sleep(1_000);
+        await allServed();
+      },
+    });
+    expectPromises(report);
+  });
+
+  test("the database ends their connections, and is restarted", async () => {
+    const own = await startPostgres();
+    onTestFinished(own.stop);
+    await administer(own.url("postgres"), "CREATE DATABASE onair");
+    const report = await replicaRun({
+      database: own.url("onair"),
+      replicas: [{ env: { ONAIR_LOG_LEVEL: "off" } }, { env: { ONAIR_LOG_LEVEL: "off" } }],
+      async faults(_, { allServed }) {
+        await administer(
+          own.url("postgres"),
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'onair'",
+        );
+        await allServed();
+        own.kill("SIGINT");
+        await Bun.sleep(1_000);
+        await own.start();
+        await servedWithin(8_000, allServed);
+      },
+    });
+    expectPromises(report);
+  });
+});

@@ -1,0 +1,58 @@
+import { connect, createServer, type Socket } from "node:net";
+
+/** A proxy between a program and a server, which can cut them off from each other. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Holds all bytes, in both directions; connections stay open. */
+  hold(): void;
+  /** Lets the bytes go on that were held. */
+  release(): void;
+  /** Ends all connections, and refuses new ones until `release`. */
+  cut(): void;
+  stop(): void;
+}
+
+export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  let [isHeld, isCut] = [false, false];
+  const server = createServer((near) => {
+    if (isCut) return void near.destroy();
+    const far = connect(targetPort, "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.setNoDelay(true);
+      from.on("data", (bytes) => to.write(bytes));
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      if (isHeld) from.pause();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+  return {
+    port: address.port,
+    hold() {
+      isHeld = true;
+      for (const socket of sockets) socket.pause();
+    },
+    release() {
+      [isHeld, isCut] = [false, false];
+      for (const socket of sockets) socket.resume();
+    },
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    stop() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

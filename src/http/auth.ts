@@ -133,38 +133,43 @@ export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContex
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
 }
 
-/** Admits a request with a token with a scope, or throws in the order 401, 429, 403. */
+/** What a route needs of its caller: gives the caller, or throws `insufficient_scope`. */
+export type Requirement = (caller: Caller) => Caller;
+
+/** A token with a scope. */
+export function needsScope(scope: Scope): Requirement {
+  return (caller) => {
+    if (!caller.grant.scopes.includes(scope)) throw missingScopes([scope]);
+    return caller;
+  };
+}
+
+/**
+ * A token of the application itself. To change something it needs every scope of the application: one that was made for
+ * less must not widen what it may do.
+ */
+export function needsApplication(purpose: "reads" | "changes"): Requirement {
+  return (caller) => {
+    const { grant, application } = caller;
+    if (grant.userId !== null) {
+      const message =
+        "This needs a token of the application itself (client_credentials); this one belongs to a user";
+      throw new DomainError("insufficient_scope", message);
+    }
+    const missing = application.scopes.filter((scope) => !grant.scopes.includes(scope));
+    if (purpose === "changes" && missing.length > 0) throw missingScopes(application.scopes);
+    return caller;
+  };
+}
+
+/** Admits a request with a token, or throws in the order 401, 429, 403. */
 export async function admit(
   access: Access,
   requestContext: RequestContext,
   token: string | null,
-  scope: Scope,
+  requirement: Requirement,
 ): Promise<Caller> {
-  const caller = await admitCaller(access, requestContext, token);
-  if (!caller.grant.scopes.includes(scope)) throw missingScopes([scope]);
-  return caller;
-}
-
-/**
- * Admits a request with a token of the application itself, or throws in the order 401, 429, 403. To change something
- * the token needs every scope of the application: one that was made for less must not widen what it may do.
- */
-export async function admitApplication(
-  access: Access,
-  requestContext: RequestContext,
-  token: string | null,
-  purpose: "reads" | "changes",
-): Promise<Caller> {
-  const caller = await admitCaller(access, requestContext, token);
-  const { grant, application } = caller;
-  if (grant.userId !== null) {
-    const message =
-      "This needs a token of the application itself (client_credentials); this one belongs to a user";
-    throw new DomainError("insufficient_scope", message);
-  }
-  const missing = application.scopes.filter((scope) => !grant.scopes.includes(scope));
-  if (purpose === "changes" && missing.length > 0) throw missingScopes(application.scopes);
-  return caller;
+  return requirement(await admitCaller(access, requestContext, token));
 }
 
 function missingScopes(needed: readonly Scope[]): DomainError {

@@ -108,8 +108,13 @@ export function adminListener({
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
           transform: asGate(async (context: GateContext) => {
             input.begin(context.requestContext);
-            admit(context.requestContext, tokenOf(context.bearer, context.headers["authorization"]), allowed);
-            await input.read(context);
+            const key = tokenOf(context.bearer, context.headers["authorization"]);
+            admit(context.requestContext, key, allowed);
+            const reading = input.read(context);
+            if (!reading) return;
+            await reading;
+            // Its client decides how long a body takes: a key that was revoked meanwhile is refused.
+            admit(context.requestContext, key, allowed);
           }),
           // Before the answer: what is acknowledged is written down.
           afterHandle: opaque(async ({ responseValue: value, ...request }: AnsweredContext) => {

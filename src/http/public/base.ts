@@ -5,7 +5,16 @@ import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
-import { type Access, admit, admitAnyone, admitApplication, headerBearer, tokenOf } from "../auth.ts";
+import {
+  type Access,
+  admit,
+  admitAnyone,
+  headerBearer,
+  needsApplication,
+  needsScope,
+  type Requirement,
+  tokenOf,
+} from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
@@ -126,6 +135,19 @@ export type PublicListener = ReturnType<typeof publicListener>;
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
   const tokenIn = ({ bearer, headers: { authorization }, request }: GateContext) =>
     authorization === undefined ? (cookie?.read(request) ?? null) : tokenOf(bearer, authorization);
+  const { authenticator } = access;
+  const gate = (input: ReturnType<typeof routeInput>, requirement: Requirement) =>
+    asGate(async (context: GateContext) => {
+      const { requestContext } = context;
+      input.begin(requestContext);
+      const token = tokenIn(context);
+      const { changeCount } = authenticator;
+      requestContext.caller = await admit(access, requestContext, token, requirement);
+      await input.read(context);
+      // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
+      if (token !== null && authenticator.changeCount !== changeCount)
+        requestContext.caller = requirement(await authenticator.authenticate(token));
+    });
   return app
     .use(headerBearer())
     .macro("scope", (scope: Scope) => {
@@ -135,12 +157,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
           input.introspect(route);
           describeRoute(route, { security: tokenSecurity(scope) });
         },
-        transform: asGate(async (context: GateContext) => {
-          const { requestContext } = context;
-          input.begin(requestContext);
-          requestContext.caller = await admit(access, requestContext, tokenIn(context), scope);
-          await input.read(context);
-        }),
+        transform: gate(input, needsScope(scope)),
         resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
       };
     })
@@ -151,13 +168,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
           input.introspect(route);
           describeRoute(route, { security: tokenSecurity() });
         },
-        transform: asGate(async (context: GateContext) => {
-          const { requestContext } = context;
-          input.begin(requestContext);
-          const token = tokenIn(context);
-          requestContext.caller = await admitApplication(access, requestContext, token, purpose);
-          await input.read(context);
-        }),
+        transform: gate(input, needsApplication(purpose)),
         resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
       };
     });

@@ -10,6 +10,7 @@ export interface Loaded<T> {
   reload(): void;
 }
 
+const typingMs = 150;
 /** How often what is live is read anew without a stream, and beside it. */
 const liveMs = { without: 3_000, beside: 15_000 } as const;
 
@@ -39,15 +40,22 @@ export function useLoad<T>(
     const isSame = before.current === key;
     before.current = key;
     setState((last) => ({ data: isSame ? last.data : null, fault: last.fault, isLoading: true }));
-    latest.current(abort.signal).then(
-      (data) => abort.signal.aborted || setState({ data, fault: null, isLoading: false }),
-      (error) => {
-        if (abort.signal.aborted) return;
-        const fault = error instanceof Fault ? error : new Fault(messageOf(error), "unknown", 0);
-        setState((last) => ({ data: last.data, fault, isLoading: false }));
-      },
-    );
-    return () => abort.abort();
+    const begin = () => {
+      latest.current(abort.signal).then(
+        (data) => abort.signal.aborted || setState({ data, fault: null, isLoading: false }),
+        (error) => {
+          if (abort.signal.aborted) return;
+          const fault = error instanceof Fault ? error : new Fault(messageOf(error), "unknown", 0);
+          setState((last) => ({ data: last.data, fault, isLoading: false }));
+        },
+      );
+    };
+    // Who types changes the inputs with every key.
+    const timer = setTimeout(begin, isSame ? 0 : typingMs);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
   }, [key, turn, connection]);
   const everyMs = every === "live" ? (isLive.value ? liveMs.beside : liveMs.without) : every;
   const change = every === "live" ? changes.value : 0;

@@ -127,7 +127,7 @@ function Inbox({ inbox }: { inbox: WelcomeFacts["inbox"] }) {
               ),
             },
             { name: "Event", hide: "narrow", show: ({ type }) => <span class="nowrap">{type}</span> },
-            { name: "What happened", show: ({ text }) => <span class="cell">{text}</span> },
+            { name: "What happened", isFilling: true, show: ({ text }) => <span class="cell">{text}</span> },
             { name: "Arrived", isNumber: true, show: ({ at }) => <Time at={at} /> },
           ]}
         />

@@ -119,6 +119,13 @@ describe.skipIf(!built)("dist/onair", () => {
     }
   });
 
+  test("has its pages inside", async () => {
+    const html = await (await fetch(`${server.adminUrl}/console`)).text();
+    const files = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, path]) => path ?? "");
+    expect(files).toHaveLength(4);
+    for (const file of files) expect((await fetch(server.adminUrl + file)).status).toBe(200);
+  });
+
   test("takes an access token of the platform", async () => {
     const signed = await platform.sign({ client_id: application, sub: "1001", scope: "users:read" });
     expect((await client(server).api("GET", "/public/v1/users/xqcow", signed)).status).toBe(200);

@@ -47,7 +47,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.click("Deliveries", "link");
     await tab.see("Nothing was sent yet");
     await tab.choose("Live");
-    expect(tab.page.url()).toContain("live=1");
+    await tab.page.waitForFunction('location.search === "?live=1"', { timeout: 10_000 });
     await server.admin("POST", "/admin/v1/events", {
       ...event("channel.followed"),
       broadcaster_user_id: 1002,
@@ -80,6 +80,8 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
   test("gets to a page by keyboard alone", async () => {
     const app = await server.application();
     await using tab = await signedIn(server, app);
+    await tab.page.bringToFront();
+    await tab.see("Latest deliveries");
     await tab.page.keyboard.down("Control");
     await tab.press("k");
     await tab.page.keyboard.up("Control");

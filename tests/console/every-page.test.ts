@@ -97,6 +97,20 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     });
   }
 
+  test("has a palette and dialogs that can be used by everybody", async () => {
+    await using tab = await signedIn(server, kind === "console" ? operator : app);
+    await tab.click("Go to… Ctrl K");
+    await tab.page.waitForSelector(".palette input:focus");
+    expect(await violations(tab)).toEqual([]);
+    await tab.press("Escape");
+    await tab.click("Deliveries", "link");
+    await tab.click("Replay a range");
+    await tab.see("Count them");
+    expect(await violations(tab)).toEqual([]);
+    await tab.press("Escape");
+    await tab.gone("Count them");
+  });
+
   test("begins with a form that can be used by everybody", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.click("Sign out");

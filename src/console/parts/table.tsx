@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly show: (row: Row) => ComponentChildren;
   /** Whether it holds numbers, which stand at the right. */
   readonly isNumber?: boolean;
+  /** Whether it takes what the other columns leave, and its text is cut there. */
+  readonly isFilling?: boolean;
   /** Left out where the window is narrow or of medium width. */
   readonly hide?: "narrow" | "medium";
 }
@@ -24,8 +26,8 @@ interface TableProps<Row> {
 
 export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: TableProps<Row>) {
   const { route } = useLocation();
-  const classOf = ({ isNumber, hide }: Column<Row>) =>
-    [isNumber && "number", hide && `hide-${hide}`].filter(Boolean).join(" ");
+  const classOf = ({ isNumber, isFilling, hide }: Column<Row>) =>
+    [isNumber && "number", isFilling && "fill", hide && `hide-${hide}`].filter(Boolean).join(" ");
   const open = (event: MouseEvent, row: Row) => {
     const target = event.target as HTMLElement;
     if (linkOf && !target.closest("a, button, input") && !getSelection()?.toString()) route(linkOf(row));

@@ -5,7 +5,7 @@ import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import type { Config } from "./config.ts";
 import type { WelcomeSource } from "./console/session.ts";
 import { descriptorLimit } from "./descriptors.ts";
-import { catalogueOf } from "./domain/events/registered.ts";
+import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
 import { day, second } from "./domain/time.ts";
 import { placeOf } from "./engine/data-place.ts";
@@ -20,6 +20,7 @@ import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { settingsInForce } from "./read-config.ts";
+import { rereading } from "./reread.ts";
 import { storingStatistics } from "./statistics.ts";
 import { samplingSizes, sizesOf } from "./storage-sizes.ts";
 import { StorageWatch } from "./storage-watch.ts";
@@ -96,8 +97,16 @@ export async function startApp(options: AppOptions): Promise<App> {
       counter,
       outcomes,
       welcome,
+      isReplica: "database" in place,
     });
     started.push(api);
+    const readTypes = rereading(async () => updateCatalogue(catalogue, await engine.store.eventTypes.all()));
+    let readKeys = () => {};
+    engine.onNews((news) => {
+      api.hear(news);
+      if (news.kind === "missed" || news.kind === "event_types") readTypes();
+      if (news.kind === "missed" || news.kind === "operator_keys") readKeys();
+    });
     // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
     const engineStarted = engine.start();
@@ -107,8 +116,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     await engineStarted;
     const { store, ranking, traffic, publicUrl } = api;
     const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey });
+    readKeys = rereading(() => operatorKeys.load());
     await operatorKeys.load();
-    const data = platformData({ store, ranking, now });
+    const data = platformData({ store, ranking, now, follower: api.follower });
     const trail = new AuditTrail({ store, log, now });
     let adminUrl = "";
     let phase: "starting" | "serving" | "stopping" = "starting";

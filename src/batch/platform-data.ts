@@ -17,6 +17,7 @@ import {
   type Keep,
   type ReadLine,
 } from "./apply.ts";
+import type { PlatformFollower } from "./platform-follower.ts";
 
 export const dataKinds = ["users", "categories", "channels", "livestreams"] as const;
 export type DataKind = (typeof dataKinds)[number];
@@ -49,13 +50,26 @@ interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
   readonly now: () => number;
+  /** Reads changes again, where others change the same: theirs may be later. */
+  readonly follower?: Pick<PlatformFollower, "changed"> | null;
 }
 
 /** Livestreams of one transaction: their rows are small, and fewer would cost more syncs. */
 const livestreamGroup = 500;
 
 /** Takes in the platform's data: stores it first, then updates the parts in memory. */
-export function platformData({ store, ranking, now }: PlatformDataOptions) {
+export function platformData({ store, ranking, now, follower = null }: PlatformDataOptions) {
+  const putLive = (livestreams: readonly LivestreamInput[]): void => {
+    ranking.putLive(livestreams);
+    follower?.changed(
+      "livestreams",
+      livestreams.map(({ channel_id }) => channel_id),
+    );
+  };
+  const endLive = (channelIds: readonly number[]): void => {
+    ranking.endLive(channelIds);
+    follower?.changed("livestreams", channelIds);
+  };
   const intake = <Input>(kind: DataKind, keep: Keep<Input>): Intake<Input> => {
     const schema = schemas[kind];
     return { read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
@@ -65,12 +79,12 @@ export function platformData({ store, ranking, now }: PlatformDataOptions) {
     for (let start = 0; start < channelIds.length; start += livestreamGroup) {
       const group = channelIds.slice(start, start + livestreamGroup);
       await store.livestreams.end(group);
-      ranking.endLive(group);
+      endLive(group);
     }
   };
   const livestreams = intake<LivestreamInput>("livestreams", async (items, mode) => {
     const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
-    ranking.putLive(items.filter((_, i) => results[i] === null));
+    putLive(items.filter((_, i) => results[i] === null));
     return results;
   });
   /** Stores these livestreams and ends every other, in one transaction. */
@@ -78,8 +92,8 @@ export function platformData({ store, ranking, now }: PlatformDataOptions) {
     const mode = { atomic: true, only: true };
     const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
     const stay = new Set(items.map(({ channel_id }) => channel_id));
-    ranking.putLive(items);
-    ranking.endLive(ranking.liveChannelIds().filter((id) => !stay.has(id)));
+    putLive(items);
+    endLive(ranking.liveChannelIds().filter((id) => !stay.has(id)));
     return results;
   };
   return {
@@ -93,7 +107,8 @@ export function platformData({ store, ranking, now }: PlatformDataOptions) {
     categories: intake<CategoryInput>("categories", async (items, mode) => {
       const results = await store.categories.upsert(items.map(categoryFrom), mode);
       const taken = items.filter((_, i) => results[i] === null).map(({ id }) => id);
-      await ranking.putCategories(await store.categories.byIds(taken));
+      ranking.putCategories(await store.categories.byIds(taken));
+      follower?.changed("categories", taken);
       return results;
     }),
     channels: intake<ChannelInput>("channels", async (items, mode) => {
@@ -106,19 +121,20 @@ export function platformData({ store, ranking, now }: PlatformDataOptions) {
     /** Deletes a user with all data of the user, as in `store.users.remove`. */
     async removeUser(id: number): Promise<void> {
       const { channelIds } = await store.users.remove(id, now());
-      ranking.endLive(channelIds);
+      endLive(channelIds);
       ranking.touch();
     },
     /** Deletes a category and ends its livestreams. */
     async removeCategory(id: number): Promise<void> {
       const channelIds = await store.categories.remove(id);
-      ranking.endLive(channelIds);
-      await ranking.removeCategories([id]);
+      endLive(channelIds);
+      ranking.removeCategories([id]);
+      follower?.changed("categories", [id]);
     },
     /** Deletes a channel and ends its livestream. */
     async removeChannel(id: number): Promise<void> {
       await store.channels.remove(id);
-      ranking.endLive([id]);
+      endLive([id]);
       ranking.touch();
     },
     /**

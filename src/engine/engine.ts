@@ -2,6 +2,7 @@ import type { EventSink, Retention } from "../domain/deliveries.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
 import type { OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
 import type { StorageFault } from "../store/faults.ts";
+import type { ReplicaNewsLink } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
@@ -30,7 +31,7 @@ export interface EngineSettings {
 }
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
-export interface Engine extends EventSink {
+export interface Engine extends EventSink, ReplicaNewsLink {
   /**
    * Begins to write and deliver, where it has not yet. Settles when it does, or when it could not be started; calls
    * before that wait.

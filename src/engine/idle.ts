@@ -1,4 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
+import { noReplicas } from "../store/replicas/news.ts";
 import { newCounts } from "../webhooks/counts.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
 import type { DataPlace } from "./data-place.ts";
@@ -22,6 +23,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
     async start() {},
     store: watchedStore(store, dispatcher),
     ...eventSink(store, dispatcher),
+    ...noReplicas,
     onStreamed() {},
     async watchOutcomes() {},
     onOutcomes() {},

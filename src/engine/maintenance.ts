@@ -13,6 +13,9 @@ const cleaningEveryMs = minute;
 const tidyStepMs = 20;
 const tidyEveryMs = 10 * second;
 
+/** Longer than the 5 minutes in which a walk goes on, as its use is noted only once a minute. */
+const orderKeepMs = 7 * minute;
+
 /** The services that remove what need not be kept any more, and tidy the search index. */
 export function maintenance(
   store: Store,
@@ -29,6 +32,7 @@ export function maintenance(
     inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
     inSteps("audit", () => store.audit.prune(now() - auditMs)),
     inSteps("old statistics", () => store.statistics.prune(now())),
+    inSteps("orders of categories", () => store.orders.prune(now() - orderKeepMs)),
     inSteps("retention", () => store.retention.prune(retention, now())),
     tidying(store, ownership),
   ];

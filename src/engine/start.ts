@@ -49,7 +49,7 @@ const checkedSetting = "storage_checked_at";
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { settings, log, now, steady, random, lock, onFault } = options;
-  const { store, ownership, look, faultOf } = await openStorage(settings.place, onFault, lock);
+  const { store, ownership, replicas, look, faultOf } = await openStorage(settings.place, onFault, lock);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
     const allowPrivate = settings.allowPrivateWebhooks;
@@ -89,6 +89,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       notifier.announce(notices.ofServer(type, data, now()));
     const stopping = new AbortController();
     let streamed: StreamedListener = () => {};
+    const streamedHere: StreamedListener = (applications) => {
+      streamed(applications);
+      replicas.tell({ kind: "streamed", applications });
+    };
     const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({
       store: receiving,
@@ -108,7 +112,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         watched.add(shownOutcome(outcome, now()));
         handing ??= setTimeout(hand, handEveryMs);
       },
-      noticed: (ids) => streamed(ids),
+      noticed: (ids) => streamedHere(ids),
     });
     const services = supervise(
       [
@@ -132,11 +136,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       store: watchedStore(store, dispatcher),
       ...eventSink(store, dispatcher, (ids) => {
         for (const id of ids) counter.count("deliveries", id, "streamed", null);
-        streamed(ids);
+        streamedHere(ids);
       }),
       onStreamed(listener) {
         streamed = listener;
       },
+      onNews: replicas.onNews.bind(replicas),
+      tell: replicas.tell.bind(replicas),
       watchOutcomes: async (wanted) => watched.watch(wanted),
       onOutcomes(listener) {
         outcomes = listener;

@@ -2,6 +2,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { OnFault, StorageFault } from "../store/faults.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { noReplicas, type ReplicaNewsLink } from "../store/replicas/news.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
@@ -18,6 +19,8 @@ interface OpenStorage {
   readonly store: Store;
   /** Which endpoints are delivered to from here. */
   readonly ownership: Ownership;
+  /** What other processes on the same storage tell. */
+  readonly replicas: ReplicaNewsLink;
   /** Looks at the storage without writing. */
   readonly look: CheckStorage;
   /** What an error of a write says of the storage. */
@@ -40,6 +43,7 @@ export async function openStorage(
   return {
     store,
     ownership: soleOwnership(() => store.deliveries.releaseAll()),
+    replicas: noReplicas,
     look: async (isTroubled) => lookAtStorage(place.directory, identity, isTroubled),
     faultOf: (error) => storageFaultOf(error) ?? "failing",
   };
@@ -57,11 +61,12 @@ async function openDatabaseStorage(
   if (direct !== null) await (await openPostgres(readDatabaseUrl(direct), { connections: 1 })).close();
   const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null };
   const [settings, directly] = [readDatabaseUrl(url), readDatabaseUrl(direct ?? url)];
-  const { store, ownership } = await openPostgresReplica(settings, directly, options, onFault);
+  const { store, ownership, replicas } = await openPostgresReplica(settings, directly, options, onFault);
   const faultOf = (error: unknown) => storageFaultOf(error) ?? "failing";
   return {
     store,
     ownership,
+    replicas,
     look: () => store.settings.get(signingKeySetting).then(() => null, faultOf),
     faultOf,
   };

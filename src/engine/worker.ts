@@ -4,6 +4,7 @@
 
 import { setPriority } from "node:os";
 import type { OnFault } from "../store/faults.ts";
+import type { ReplicaNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
@@ -12,7 +13,7 @@ import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "
 /** What the engine's thread offers to the thread that answers, and calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "start" | "onStreamed" | "onOutcomes" | "store"> & {
+  readonly offers: Omit<Engine, "start" | "onStreamed" | "onOutcomes" | "onNews" | "store"> & {
     /** Without events, whose verbs take callbacks: they are published by `publish`. */
     readonly store: Omit<Store, "events" | "close">;
   };
@@ -20,6 +21,7 @@ export interface EngineThread extends ThreadContract {
     readonly storageFault: OnFault;
     readonly streamed: StreamedListener;
     readonly outcomes: OutcomeListener;
+    readonly news: (news: ReplicaNews) => void;
   };
 }
 
@@ -55,6 +57,7 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   });
   engine.onStreamed(collected(notify.streamed));
   engine.onOutcomes(notify.outcomes);
+  engine.onNews(notify.news);
   return {
     ...engine,
     async stop(graceMs) {

@@ -1,14 +1,23 @@
 /** Counts changes, so that a cache can tell whether an entry is older than the last change. */
 export class Changes {
   #count = 0;
+  /** When what is cached must not be used any more, by `performance.now()`. */
+  #usableUntil = Number.POSITIVE_INFINITY;
 
   /** Called after a change is stored and before it is acknowledged. */
   note(): void {
     this.#count++;
   }
 
-  /** How often `note` was called. */
+  /** Everything that changed elsewhere was heard up to some moments ago: caches may be used until then. */
+  useUntil(time: number): void {
+    this.#usableUntil = time;
+  }
+
+  /** How often `note` was called. Each look is a change while it is not known what changed elsewhere. */
   get count(): number {
+    if (this.#usableUntil !== Number.POSITIVE_INFINITY && performance.now() > this.#usableUntil)
+      this.#count++;
     return this.#count;
   }
 }

@@ -1,4 +1,6 @@
 import { LRUCache } from "lru-cache";
+import type { Share } from "../store/replicas/news.ts";
+import type { RateShares } from "./replicas/rate-shares.ts";
 
 /** The state of a rate limit after a request. */
 export interface RateLimitState {
@@ -26,8 +28,18 @@ interface Bucket {
  */
 const maxBuckets = 65_536;
 
-/** Token buckets by key: `limit` requests at once, refilled evenly over a minute. */
-export function rateLimiter(now: () => number) {
+/**
+ * Where replicas share a limit, what they took together may be beyond it by this part, until they have told each other:
+ * it is paid back before the next request.
+ */
+const mostDebt = 0.25;
+
+/**
+ * Token buckets by key: `limit` requests at once, refilled evenly over a minute.
+ * @param shares tells other replicas what was taken; null where there are none
+ */
+export function rateLimiter(now: () => number, shares: RateShares | null = null) {
+  const fullest = shares ? 1 + mostDebt : 1;
   const buckets = new LRUCache<string, Bucket>({ max: maxBuckets });
 
   const bucketOf = (key: string, at: number): Bucket => {
@@ -46,15 +58,16 @@ export function rateLimiter(now: () => number) {
       const perMs = limit / 60_000;
       const bucket = bucketOf(key, at);
       const refilled = Math.max(0, at - bucket.at) * perMs;
-      const left = Math.min(limit, Math.max(0, bucket.taken - refilled));
+      const left = Math.min(limit * fullest, Math.max(0, bucket.taken - refilled));
       const allowed = left <= limit - 1;
       const taken = allowed ? left + 1 : left;
       bucket.taken = taken;
       bucket.at = at;
+      if (allowed) shares?.count(key, limit, 1);
       return {
         allowed,
         limit,
-        remaining: Math.floor(limit - taken),
+        remaining: Math.max(0, Math.floor(limit - taken)),
         resetSeconds: Math.ceil(taken / perMs / 1000),
         retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
       };
@@ -70,7 +83,17 @@ export function rateLimiter(now: () => number) {
     /** Puts back one request that was taken with the same `key` and `limit`. */
     giveBack(key: string, limit: number): void {
       const bucket = limit === 0 ? undefined : buckets.get(key);
-      if (bucket) bucket.taken = Math.max(0, bucket.taken - 1);
+      if (!bucket) return;
+      bucket.taken = Math.max(0, bucket.taken - 1);
+      shares?.count(key, limit, -1);
+    },
+    /** Takes what was taken at another replica. */
+    takenElsewhere([key, limit, count]: Share): void {
+      const at = now();
+      const bucket = bucketOf(key, at);
+      const refilled = Math.max(0, at - bucket.at) * (limit / 60_000);
+      bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken - refilled) + count);
+      bucket.at = at;
     },
   };
 }

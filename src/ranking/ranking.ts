@@ -2,6 +2,7 @@ import type { Category } from "../domain/categories.ts";
 import { fold } from "../domain/validation/text.ts";
 import { firstIndex, indexAfter, type Order, type Position } from "./order.ts";
 import { PastOrders } from "./past-orders.ts";
+import type { SharedOrders } from "./shared-orders.ts";
 import { emptyStandings, type LiveChannel, LiveChannels, Standings } from "./standings.ts";
 
 export interface RankedCategory {
@@ -53,6 +54,8 @@ export class Ranking {
   constructor(
     readonly now: () => number,
     readonly pastOrders = new PastOrders(),
+    /** Of all replicas; null where there is but one. */
+    readonly sharedOrders: SharedOrders | null = null,
   ) {}
 
   /** Adds or changes categories, at once. */
@@ -83,6 +86,10 @@ export class Ranking {
     this.#live.touch();
   }
 
+  categoryIds(): readonly number[] {
+    return this.#allIds();
+  }
+
   liveChannelIds(): number[] {
     return this.#live.ids;
   }
@@ -103,19 +110,39 @@ export class Ranking {
 
   #takeStandings(now: number): void {
     const { order: before } = this.#standings;
-    this.#standings = new Standings(this.#live.take(before, now));
+    this.#standings = new Standings(this.#live.take(before, this.#moment(now)));
     if (this.#standings.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
     this.#takenAt = now;
     this.#snapshot = null;
+  }
+
+  /** A moment of which no other replica has an order: a fraction that a double still holds tells them apart. */
+  #moment(now: number): number {
+    return this.sharedOrders ? now + Math.floor(Math.random() * 4_096) / 4_096 : now;
+  }
+
+  /** Lets a walk in this order go on at any replica. */
+  async share(order: Order): Promise<void> {
+    await this.sharedOrders?.share(order);
   }
 
   /**
    * The order of a moment, for a pagination that began with it; the current one when it was dropped, 5 minutes after
    * its last use or earlier when memory is short: see `PastOrders`.
    */
-  orderOf(takenAt: number): Order {
+  orderOf(takenAt: number): Order | Promise<Order> {
     const { order } = this.current();
-    return takenAt === order.takenAt ? order : (this.pastOrders.use(takenAt, this.now()) ?? order);
+    if (takenAt === order.takenAt) return order;
+    const past = this.pastOrders.use(takenAt, this.now());
+    return past ?? (this.sharedOrders ? this.#orderElsewhere(this.sharedOrders, takenAt) : order);
+  }
+
+  async #orderElsewhere(orders: SharedOrders, takenAt: number): Promise<Order> {
+    const found = await orders.find(takenAt);
+    if (!found) return this.current().order;
+    const now = this.now();
+    if (!this.pastOrders.use(takenAt, now)) this.pastOrders.add(found, now, now);
+    return found;
   }
 
   /**

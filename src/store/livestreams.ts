@@ -14,4 +14,6 @@ export interface LivestreamStore {
   /** Ends these, whether they are live or not. */
   end(channelIds: readonly number[]): Promise<void>;
   all(): Promise<Livestream[]>;
+  /** Those of these channels that are live. */
+  byChannels(channelIds: readonly number[]): Promise<Livestream[]>;
 }

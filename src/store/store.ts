@@ -14,6 +14,7 @@ import type { NoticeStore } from "./operations/notices.ts";
 import type { StatisticStore } from "./operations/statistics.ts";
 import type { OperatorKeyStore } from "./operator-keys.ts";
 import type { ReplayStore } from "./replays.ts";
+import type { OrderStore } from "./replicas/orders.ts";
 import type { RetentionStore } from "./retention.ts";
 import type { SettingStore } from "./settings.ts";
 import type { SubscriptionStore } from "./subscriptions.ts";
@@ -48,5 +49,6 @@ export interface Store {
   readonly idempotency: IdempotencyStore;
   readonly operatorKeys: OperatorKeyStore;
   readonly settings: SettingStore;
+  readonly orders: OrderStore;
   close(): Promise<void>;
 }

@@ -36,6 +36,11 @@ export class Catalogue {
   }
   #types: readonly EventType[] = builtInEventTypes;
 
+  /** Those that operators registered. */
+  get registered(): readonly EventType[] {
+    return this.#registered;
+  }
+
   /** The type with this name and version. */
   find(name: string, version: number): EventType | undefined {
     return this.#types.find((type) => type.name === name && type.version === version);

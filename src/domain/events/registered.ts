@@ -48,8 +48,35 @@ export async function eventTypeOf(registered: NewEventType): Promise<EventType> 
 /** The catalogue with these registered types. */
 export async function catalogueOf(registered: readonly RegisteredEventType[]): Promise<Catalogue> {
   const catalogue = new Catalogue();
-  for (const type of registered) catalogue.put(await eventTypeOf(type));
+  await updateCatalogue(catalogue, registered);
   return catalogue;
+}
+
+/** Leaves exactly these registered types in a catalogue. */
+export async function updateCatalogue(
+  catalogue: Catalogue,
+  registered: readonly RegisteredEventType[],
+): Promise<void> {
+  const kept = new Set<string>();
+  for (const type of registered) {
+    kept.add(`${type.name} ${type.version}`);
+    const known = catalogue.find(type.name, type.version);
+    // To compile a schema takes milliseconds.
+    if (!known || !isSame(known, type)) catalogue.put(await eventTypeOf(type));
+  }
+  for (const { name, version } of catalogue.registered) {
+    if (!kept.has(`${name} ${version}`)) catalogue.remove(name, version);
+  }
+}
+
+function isSame({ description, timeToLiveMs, example, payload }: EventType, type: NewEventType): boolean {
+  const timeToLive = timeToLiveMs === null ? null : timeToLiveMs / second;
+  const known = [description, timeToLive, example, payload];
+  const { schema } = type;
+  return (
+    JSON.stringify(known) ===
+    JSON.stringify([type.description, type.time_to_live_seconds, type.example, schema])
+  );
 }
 
 /**

@@ -13,7 +13,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     users: () => shared(reader.users, engine.users, ["find", "search", "exists", "count", "page"]),
     categories: () => shared(reader.categories, engine.categories, ["all", "byIds", "page"]),
     channels: () => shared(reader.channels, engine.channels, ["byIds", "page"]),
-    livestreams: () => shared(reader.livestreams, engine.livestreams, ["all", "page"]),
+    livestreams: () => shared(reader.livestreams, engine.livestreams, ["all", "byChannels", "page"]),
     applications: () =>
       shared(reader.applications, engine.applications, [
         "find",
@@ -48,6 +48,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     idempotency: () => shared(reader.idempotency, engine.idempotency, []),
     operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all"]),
     settings: () => shared(reader.settings, engine.settings, ["get"]),
+    orders: () => shared(reader.orders, engine.orders, ["find"]),
     // The engine closes the store.
     close: () => async () => {},
   });

@@ -1,5 +1,6 @@
 import type { Log, LogLevel } from "../../log.ts";
 import type { OnFault } from "../../store/faults.ts";
+import type { ReplicaNews } from "../../store/replicas/news.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { startThread } from "../../threads/start.ts";
 import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "../engine.ts";
@@ -33,6 +34,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const lock = "directory" in place ? lockDirectory(place.directory) : null;
   let streamed: StreamedListener = () => {};
   let outcomes: OutcomeListener = () => {};
+  let hear: (news: ReplicaNews) => void = () => {};
   const thread = startThread<EngineThread>({
     name: "engine",
     start: settings,
@@ -40,6 +42,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       storageFault: onFault,
       streamed: (ids) => streamed(ids),
       outcomes: (batches) => outcomes(batches),
+      news: (news) => hear(news),
     },
     held,
     ...rest,
@@ -68,6 +71,11 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     onStreamed(listener) {
       streamed = listener;
     },
+    onNews(listener) {
+      hear = listener;
+    },
+    // Without the thread the process ends.
+    tell: (news) => void remote.tell(news).catch(() => {}),
     watchOutcomes: remote.watchOutcomes,
     onOutcomes(listener) {
       outcomes = listener;

@@ -24,6 +24,8 @@ export class OperatorKeys {
   readonly #environment: OperatorKey | null;
   readonly #own: OperatorKey | null;
   #stored: readonly OperatorKey[] = [];
+  #lastTurn = 0;
+  #loadedTurn = 0;
   readonly #hashes = new WeakMap<OperatorKey, Uint8Array>();
   readonly #lastUses = new Map<string, number>();
 
@@ -41,7 +43,11 @@ export class OperatorKeys {
 
   /** Loads the keys from the store. Called after each change of them, before it is acknowledged. */
   async load(): Promise<void> {
+    const turn = ++this.#lastTurn;
     const keys = await this.#options.store.operatorKeys.all();
+    // Another one that began later has ended.
+    if (turn < this.#loadedTurn) return;
+    this.#loadedTurn = turn;
     const isReplaced = ({ source }: OperatorKey) => this.hasEnvironmentKey && source === "generated";
     this.#stored = keys.filter((key) => !isReplaced(key) && !isUnshown(key));
     for (const key of this.#stored) this.#hashes.set(key, Buffer.from(key.hash, "base64"));

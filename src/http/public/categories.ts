@@ -165,12 +165,12 @@ export function categoryRoutes(
     return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
   };
 
-  const list = (limit: number, cursor: string | undefined, name: string) => {
+  const list = async (limit: number, cursor: string | undefined, name: string) => {
     const filter = fold(name);
     const bound = `categories ${filter}`;
     const place = positionOf<[number, number, number]>(cursors, cursor, bound, "another name filter");
     const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
-    const order = place ? ranking.orderOf(takenAt) : ranking.current().order;
+    const order = place ? await ranking.orderOf(takenAt) : ranking.current().order;
     const found: RankedCategory[] = [];
     for (const ranked of ranking.walk(order, place && { viewers, id })) {
       if (!ranked.foldedName.includes(filter)) continue;
@@ -180,6 +180,7 @@ export function categoryRoutes(
     const last = page.at(-1);
     const hasMore = found.length > limit;
     const next = hasMore && last ? cursors.make([order.takenAt, last.viewers, last.category.id], bound) : "";
+    if (hasMore) await ranking.share(order);
     return {
       order,
       page: pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } }),
@@ -205,13 +206,13 @@ export function categoryRoutes(
 
   app.get(
     "/public/v1/categories",
-    ({ query: { limit = categoryLimits.defaultResults, cursor, name, q = "" }, requestContext }) => {
+    async ({ query: { limit = categoryLimits.defaultResults, cursor, name, q = "" }, requestContext }) => {
       const filter = name ?? q;
       const snapshot = ranking.current();
       const key = `${limit} ${cursor ?? ""} ${filter}`;
       const kept = snapshot.pages.get(key);
       if (kept) return replyCached(requestContext, kept, fresh);
-      const { order, page } = list(limit, cursor, filter);
+      const { order, page } = await list(limit, cursor, filter);
       // Pages of an older order are not cached: each request has to renew the order's time.
       return replyCached(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },

@@ -1,3 +1,4 @@
+import { PlatformFollower } from "../../batch/platform-follower.ts";
 import type { Config } from "../../config.ts";
 import type { WelcomeSource } from "../../console/session.ts";
 import type { Application } from "../../domain/applications.ts";
@@ -8,7 +9,10 @@ import { day } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { trustedProxies } from "../../proxies.ts";
+import { PastOrders } from "../../ranking/past-orders.ts";
 import { Ranking } from "../../ranking/ranking.ts";
+import { SharedOrders } from "../../ranking/shared-orders.ts";
+import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import { authenticator } from "../auth.ts";
@@ -18,6 +22,8 @@ import { invalidatingStore } from "../invalidating-store.ts";
 import type { PageLook } from "../pages/files.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
 import { type RateLimitState, rateLimiter } from "../rate-limit.ts";
+import { RateShares } from "../replicas/rate-shares.ts";
+import { newsHearer } from "../replicas/replica-news.ts";
 import { type Listening, listen } from "../server.ts";
 import { EventStreams } from "../stream/event-streams.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
@@ -31,7 +37,9 @@ interface PublicServerOptions {
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
-  readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed">;
+  readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed" | "tell">;
+  /** Whether other processes may serve the same data. */
+  readonly isReplica: boolean;
   readonly catalogue: Catalogue;
   readonly log: Log;
   readonly outcomes: Pick<OutcomeStreams, "open">;
@@ -45,6 +53,10 @@ interface PublicServerOptions {
 /** The public listener and its caches, which are updated before a change is acknowledged. */
 interface PublicServer {
   readonly ranking: Ranking;
+  /** null where no other process serves the same data. */
+  readonly follower: PlatformFollower | null;
+  /** Takes in what other replicas have done. */
+  hear(news: ReplicaNews): void;
   /** The engine's store, wrapped by `invalidatingStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
@@ -62,13 +74,20 @@ interface PublicServer {
 export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { config, cursorKey, engine, catalogue, log, now } = options;
   const callers = new Changes();
+  // Until it hears of changes elsewhere.
+  if (options.isReplica) callers.useUntil(Number.NEGATIVE_INFINITY);
   const store = invalidatingStore(engine.store, callers);
   const access = {
     authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
-    limiter: rateLimiter(now),
+    limiter: rateLimiter(
+      now,
+      options.isReplica ? new RateShares((shares) => engine.tell({ kind: "taken", shares })) : null,
+    ),
     defaultRateLimit: config.rateLimit,
   };
-  const ranking = new Ranking(now);
+  const sharedOrders = options.isReplica ? new SharedOrders(store.orders, now) : null;
+  const ranking = new Ranking(now, new PastOrders(), sharedOrders);
+  const follower = options.isReplica ? new PlatformFollower(store, ranking) : null;
   ranking.putCategories(await store.categories.all());
   ranking.putLive(await store.livestreams.all());
   const traffic = new Traffic("public", options.counter ?? null);
@@ -114,6 +133,8 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   });
   return {
     ranking,
+    follower,
+    hear: newsHearer({ callers, limiter: access.limiter, ranking, follower, streams }),
     store,
     traffic,
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),

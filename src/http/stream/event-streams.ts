@@ -131,6 +131,11 @@ export class EventStreams {
     if (!isWaking && this.#toWake.size > 0) setImmediate(() => this.#wakeSome());
   }
 
+  /** Wakes all streams: it is not known who has new deliveries. */
+  wakeAll(): void {
+    this.wake([...this.#open.keys()]);
+  }
+
   #wakeSome(): void {
     // Earlier reads may lack the new deliveries.
     this.#reads.clear();
@@ -176,7 +181,7 @@ export class EventStreams {
     const now = performance.now();
     const { changeCount } = this.#options.authenticator;
     // Each woken stream verifies its token again.
-    if (changeCount !== this.#changeCount) this.wake([...this.#open.keys()]);
+    if (changeCount !== this.#changeCount) this.wakeAll();
     this.#changeCount = changeCount;
     // At most a tenth at a time, so that streams opened together spread out.
     let mayRemind = Math.ceil(this.#count / 10);

@@ -54,5 +54,6 @@ export function livestreamStore(db: Postgres): LivestreamStore {
       await orm.delete(livestreams).where(isOneOf(livestreams.channel_id, ids));
     },
     all: async () => orm.select().from(livestreams),
+    byChannels: async (ids) => orm.select().from(livestreams).where(isOneOf(livestreams.channel_id, ids)),
   };
 }

@@ -1,5 +1,6 @@
 import { lazily, replacing } from "../../domain/lazily.ts";
 import type { OnFault } from "../faults.ts";
+import type { ReplicaNewsLink } from "../replicas/news.ts";
 import type { Ownership } from "../replicas/ownership.ts";
 import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
@@ -24,7 +25,9 @@ import { auditStore } from "./operations/audit.ts";
 import { noticeStore } from "./operations/notices.ts";
 import { statisticStore } from "./operations/statistics.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
+import { orderStore } from "./orders.ts";
 import { replayStore } from "./replays.ts";
+import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
 import { settingStore } from "./settings.ts";
@@ -47,7 +50,7 @@ export async function openPostgresReplica(
   direct: ConnectionSettings,
   options: PoolOptions,
   onFault?: OnFault,
-): Promise<{ readonly store: Store; readonly ownership: Ownership }> {
+): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaNewsLink }> {
   const db = await openPostgres(settings, options);
   const owned = new EndpointOwnership();
   const notifications = new Notifications(direct, db);
@@ -59,6 +62,7 @@ export async function openPostgresReplica(
   return {
     store: replacing(store, { close: () => close }),
     ownership: new Replica(db, owned, notifications),
+    replicas: new ReplicaNewsExchange(db, owned.replica, notifications),
   };
 }
 
@@ -98,6 +102,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, ownership = new Endp
     idempotency: () => idempotencyStore(db),
     operatorKeys: () => operatorKeyStore(db),
     settings: () => settingStore(db),
+    orders: () => orderStore(db),
   };
   const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), onFault)]);
   return Object.assign(lazily<Nouns>(Object.fromEntries(nouns)), { close: () => db.close() });

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { eq, gt, sql } from "drizzle-orm";
+import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Livestream, NewLivestream } from "../../domain/livestreams.ts";
 import type { LivestreamStore } from "../livestreams.ts";
@@ -87,5 +87,11 @@ export function livestreamStore(db: Database, orm: BunSQLiteDatabase, commit: Co
       }),
     // A statement of SQLite itself, because every start waits for it.
     all: async () => db.query<Livestream, []>("SELECT * FROM livestreams").all(),
+    byChannels: async (ids) =>
+      orm
+        .select()
+        .from(livestreams)
+        .where(inArray(livestreams.channel_id, [...ids]))
+        .all(),
   };
 }

@@ -25,6 +25,7 @@ import { auditStore } from "./operations/audit.ts";
 import { noticeAdder, noticeStore } from "./operations/notices.ts";
 import { statisticStore } from "./operations/statistics.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
+import { noOrders } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { settingStore } from "./settings.ts";
@@ -106,6 +107,7 @@ function storeOn(
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),
     settings: () => settingStore(orm, commit),
+    orders: () => noOrders,
   };
   const file = databaseIn(directory);
   const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), file, onFault)]);

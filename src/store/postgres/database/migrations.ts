@@ -5,6 +5,7 @@ import audit from "../../../../drizzle/postgres/0003_audit.sql" with { type: "te
 import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "text" };
 import statistics from "../../../../drizzle/postgres/0005_statistics.sql" with { type: "text" };
 import replicas from "../../../../drizzle/postgres/0006_replicas.sql" with { type: "text" };
+import replicaChanges from "../../../../drizzle/postgres/0007_replica_changes.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -22,6 +23,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0004_search", sql: search },
   { name: "0005_statistics", sql: statistics },
   { name: "0006_replicas", sql: replicas },
+  { name: "0007_replica_changes", sql: replicaChanges },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

@@ -11,8 +11,9 @@ interface Topic<Message> {
 }
 
 /** So often it sends itself a notification, and after so long without hearing one it counts as away. */
-const pulseMs = second / 2;
-const awayAfterMs = second;
+const pulseMs = second / 4;
+const awayAfterMs = second / 2;
+const connectTimeoutMs = second;
 /** After that the connection is made anew: its other end may be gone without a word. */
 const renewAfterMs = 4 * second;
 
@@ -40,11 +41,13 @@ export class Notifications {
   #sql: SQL;
   #heardAt = performance.now();
   #renewedAt = performance.now();
+  #missedAt = Number.NEGATIVE_INFINITY;
   #isAway = false;
   #timer: Timer | null = null;
   readonly #pulse = topic<number>(`pulse_${crypto.randomUUID().replaceAll("-", "")}`);
   readonly #listeners = new Map<string, (message: unknown) => void>();
   readonly #missed = new Set<() => void>();
+  readonly #current = new Set<(at: number) => void>();
 
   /**
    * @param settings lead to the server itself: a pooler in transaction mode cannot listen
@@ -54,7 +57,7 @@ export class Notifications {
     readonly settings: ConnectionSettings,
     readonly queries: Queries,
   ) {
-    this.#sql = driver(settings, { connections: 1 }, awayAfterMs);
+    this.#sql = driver(settings, { connections: 1 }, connectTimeoutMs);
   }
 
   /** Calls `heard` with each message of a topic. One listener for each; to be called before `start`. */
@@ -68,9 +71,14 @@ export class Notifications {
     this.#missed.add(missed);
   }
 
+  /** Calls `current` when everything was heard that was sent before `at`, in milliseconds since the epoch. */
+  onCurrent(current: (at: number) => void): void {
+    this.#current.add(current);
+  }
+
   /** Begins to listen. Resolves when it does. */
   async start(): Promise<void> {
-    this.on(this.#pulse, () => this.#alive());
+    this.on(this.#pulse, (sentAt) => this.#alive(sentAt));
     await this.#listen();
     this.#heardAt = performance.now();
     this.#timer = setInterval(() => this.#check(), pulseMs);
@@ -97,28 +105,29 @@ export class Notifications {
     }
   }
 
-  #alive(): void {
+  #alive(sentAt: number): void {
     this.#heardAt = performance.now();
-    if (!this.#isAway) return;
+    if (this.#isAway) this.#tellMissed();
     this.#isAway = false;
-    this.#tellMissed();
+    for (const current of this.#current) current(sentAt);
   }
 
   #check(): void {
-    notify(this.queries, this.#pulse, 0).catch(() => {}); // the pulse that is missing tells it
+    notify(this.queries, this.#pulse, Date.now()).catch(() => {}); // the pulse that is missing tells it
     const now = performance.now();
     const silentMs = now - this.#heardAt;
     if (silentMs < awayAfterMs + pulseMs) return;
     this.#isAway = true;
-    this.#tellMissed();
+    if (now - this.#missedAt >= second) this.#tellMissed();
     if (silentMs < renewAfterMs || now - this.#renewedAt < renewAfterMs) return;
     this.#renewedAt = now;
     this.#sql.close({ timeout: 0 }).catch(() => {}); // it is of no use any more
-    this.#sql = driver(this.settings, { connections: 1 }, awayAfterMs);
+    this.#sql = driver(this.settings, { connections: 1 }, connectTimeoutMs);
     this.#listen().catch(() => {}); // renewed again, as no pulse is heard
   }
 
   #tellMissed(): void {
+    this.#missedAt = performance.now();
     for (const missed of this.#missed) missed();
   }
 }

@@ -1,7 +1,15 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer as int4, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
+import {
+  boolean,
+  doublePrecision,
+  index,
+  integer as int4,
+  pgTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 import type { Tag } from "../../../domain/categories.ts";
-import { integer, json } from "./columns.ts";
+import { bytes, integer, json } from "./columns.ts";
 
 export const users = pgTable(
   "users",
@@ -82,4 +90,16 @@ export const livestreams = pgTable(
     started_at: text().notNull(),
   },
   (table) => [index("livestreams_category").on(table.category_id)],
+);
+
+/** Orders in which walks through the categories began, by their moment. */
+export const categoryOrders = pgTable(
+  "category_orders",
+  {
+    /** Milliseconds since the epoch, and a fraction that tells replicas apart. */
+    taken_at: doublePrecision().primaryKey(),
+    content: bytes().notNull(),
+    used_at: integer().notNull(),
+  },
+  (table) => [index("category_orders_use").on(table.used_at)],
 );

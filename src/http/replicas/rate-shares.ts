@@ -1,0 +1,42 @@
+import type { Share } from "../../store/replicas/news.ts";
+
+/** Part of a limit that is taken before it is told: the error that each replica adds at most. */
+const shareOfLimit = 50;
+const tellAfterMs = 20;
+/** Keys in memory; beyond that they begin anew. */
+const maxKeys = 65_536;
+
+/**
+ * Tells what is taken from rate limits here, so that a limit holds over all replicas: in shares of a fiftieth, each told
+ * some milliseconds after it was taken. No request waits for that.
+ */
+export class RateShares {
+  readonly #taken = new Map<string, { readonly limit: number; count: number }>();
+  #due: Share[] = [];
+
+  constructor(readonly tell: (shares: readonly Share[]) => void) {}
+
+  /** Counts a request; -1: one that was given back. */
+  count(key: string, limit: number, requests: 1 | -1): void {
+    const taken = this.#taken.get(key) ?? { limit, count: 0 };
+    taken.count = Math.max(0, taken.count + requests);
+    if (taken.count < Math.max(1, limit / shareOfLimit)) {
+      if (this.#taken.size >= maxKeys) this.#taken.clear();
+      this.#taken.set(key, taken);
+      return;
+    }
+    this.#taken.delete(key);
+    if (this.#due.length === 0) setTimeout(() => this.#tellAll(), tellAfterMs);
+    this.#due.push([key, limit, taken.count]);
+  }
+
+  #tellAll(): void {
+    const byKey = new Map<string, Share>();
+    for (const share of this.#due) {
+      const [key, limit, count] = share;
+      byKey.set(key, [key, limit, count + (byKey.get(key)?.[2] ?? 0)]);
+    }
+    this.#due = [];
+    this.tell([...byKey.values()]);
+  }
+}

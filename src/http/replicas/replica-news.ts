@@ -1,0 +1,58 @@
+import type { PlatformFollower } from "../../batch/platform-follower.ts";
+import { second } from "../../domain/time.ts";
+import type { Ranking } from "../../ranking/ranking.ts";
+import type { ReplicaNews } from "../../store/replicas/news.ts";
+import type { Changes } from "../changes.ts";
+import type { RateLimiter } from "../rate-limit.ts";
+import type { EventStreams } from "../stream/event-streams.ts";
+
+/** How long cached callers are used after it was last known that nothing has changed. */
+const callersMs = second;
+
+interface Kept {
+  readonly callers: Changes;
+  readonly limiter: RateLimiter;
+  readonly ranking: Ranking;
+  readonly follower: PlatformFollower | null;
+  readonly streams: EventStreams;
+}
+
+/** What becomes of news for what the public listener has in memory. */
+export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
+  const { callers, limiter, ranking, follower, streams } = kept;
+  return (news) => {
+    switch (news.kind) {
+      case "callers":
+        callers.note();
+        break;
+      case "current":
+        // The clock of another thread of this machine: an old message is of no use, as after the process was stopped.
+        callers.useUntil(performance.now() + callersMs - Math.max(0, Date.now() - news.at));
+        break;
+      case "categories":
+      case "livestreams":
+        follower?.changed(news.kind, news.ids);
+        break;
+      case "channels":
+        ranking.touch();
+        break;
+      case "streamed":
+        streams.wake(news.applications);
+        break;
+      case "taken":
+        for (const share of news.shares) limiter.takenElsewhere(share);
+        break;
+      case "missed":
+        callers.note();
+        ranking.touch();
+        follower?.changed("categories", null);
+        follower?.changed("livestreams", null);
+        streams.wakeAll();
+        break;
+      case "event_types":
+      case "operator_keys":
+        // They are the whole server's.
+        break;
+    }
+  };
+}

@@ -1,0 +1,67 @@
+import { LRUCache } from "lru-cache";
+import type { Order } from "./order.ts";
+import { emptyStandings } from "./standings.ts";
+
+/** Where all replicas can read orders. */
+interface KeptOrders {
+  keep(takenAt: number, content: Uint8Array, now: number): Promise<void>;
+  find(takenAt: number): Promise<Uint8Array | null>;
+}
+
+/** An order that is still used is kept anew so often. */
+const renewEveryMs = 60_000;
+const maxNoted = 1_000;
+
+/** Orders that walks began with at any replica. */
+export class SharedOrders {
+  /** The time of the last `keep`, by `takenAt`. */
+  readonly #keeping = new LRUCache<number, { readonly at: number; readonly kept: Promise<void> }>({
+    max: maxNoted,
+  });
+  readonly #finding = new Map<number, Promise<Order | null>>();
+
+  constructor(
+    readonly store: KeptOrders,
+    readonly now: () => number,
+  ) {}
+
+  /** Lets walks in this order go on at other replicas. Resolves also when it could not be kept: the walk goes on here. */
+  async share(order: Order): Promise<void> {
+    const now = this.now();
+    const known = this.#keeping.get(order.takenAt);
+    if (known && Math.abs(now - known.at) < renewEveryMs) return known.kept;
+    const kept = this.store.keep(order.takenAt, contentOf(order), now).catch(() => {
+      this.#keeping.delete(order.takenAt);
+    });
+    this.#keeping.set(order.takenAt, { at: now, kept });
+    // It is there already: nobody has to wait.
+    return known ? undefined : kept;
+  }
+
+  /** The order of that moment; null when it is not kept, or not any more. */
+  find(takenAt: number): Promise<Order | null> {
+    if (takenAt === 0) return Promise.resolve(emptyStandings().order);
+    const known = this.#finding.get(takenAt);
+    if (known) return known;
+    const found = this.store
+      .find(takenAt)
+      .then((content) => content && orderFrom(takenAt, content))
+      .finally(() => this.#finding.delete(takenAt));
+    this.#finding.set(takenAt, found);
+    return found;
+  }
+}
+
+function contentOf({ ids, viewers }: Order): Uint8Array {
+  const both = new Float64Array(ids.length + viewers.length);
+  both.set(ids);
+  both.set(viewers, ids.length);
+  return Bun.zstdCompressSync(new Uint8Array(both.buffer), { level: 1 });
+}
+
+function orderFrom(takenAt: number, content: Uint8Array): Order {
+  // Copied, because the numbers have to begin at a multiple of eight bytes.
+  const both = new Float64Array(Uint8Array.from(Bun.zstdDecompressSync(content)).buffer);
+  const half = both.length / 2;
+  return { takenAt, ids: both.slice(0, half), viewers: both.slice(half) };
+}

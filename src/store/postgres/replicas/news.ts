@@ -1,0 +1,68 @@
+import type { ReplicaNews, ReplicaNewsLink, Share, ToldNews } from "../../replicas/news.ts";
+import { type Notifications, notify, topic } from "../database/notifications.ts";
+import type { Queries } from "../database/pool.ts";
+
+/** What triggers of the database tell, with the commit of a change. */
+const changes = topic<ReplicaNews>("changes");
+const told = topic<{ readonly from: number; readonly news: ToldNews }>("told");
+
+/** Entries of one notification, which has 8,000 bytes. */
+const entriesAtOnce = 150;
+const againAfterMs = 250;
+
+/** News of the others over notifications. What is told gathers while something else is being sent. */
+export class ReplicaNewsExchange implements ReplicaNewsLink {
+  #listener: (news: ReplicaNews) => void = () => {};
+  #hasHeard = false;
+  #streamed = new Set<string>();
+  #taken: Share[] = [];
+  #isSending = false;
+
+  constructor(
+    readonly queries: Queries,
+    readonly replica: number,
+    notifications: Notifications,
+  ) {
+    notifications.on(changes, (news) => this.#listener(news));
+    notifications.on(told, ({ from, news }) => from !== replica && this.#listener(news));
+    notifications.onMissed(() => this.#listener({ kind: "missed" }));
+    notifications.onCurrent((at) => {
+      // What changed before it listened was not heard.
+      if (!this.#hasHeard) this.#listener({ kind: "missed" });
+      this.#hasHeard = true;
+      this.#listener({ kind: "current", at });
+    });
+  }
+
+  onNews(listener: (news: ReplicaNews) => void): void {
+    this.#listener = listener;
+    this.#hasHeard = false;
+  }
+
+  tell(news: ToldNews): void {
+    if (news.kind === "taken") this.#taken.push(...news.shares);
+    else for (const id of news.applications) this.#streamed.add(id);
+    if (!this.#isSending) void this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    while (this.#streamed.size > 0 || this.#taken.length > 0) {
+      const applications = [...this.#streamed].slice(0, entriesAtOnce);
+      for (const id of applications) this.#streamed.delete(id);
+      const shares = this.#taken.splice(0, entriesAtOnce);
+      const all: ToldNews[] = [];
+      if (applications.length > 0) all.push({ kind: "streamed", applications });
+      if (shares.length > 0) all.push({ kind: "taken", shares });
+      try {
+        await Promise.all(all.map((news) => notify(this.queries, told, { from: this.replica, news })));
+      } catch {
+        // The storage reports by itself that it cannot be used. Shares are worth nothing later.
+        for (const id of applications) this.#streamed.add(id);
+        this.#taken = [];
+        await Bun.sleep(againAfterMs);
+      }
+    }
+    this.#isSending = false;
+  }
+}

@@ -1,0 +1,33 @@
+/** What a replica hears of the others: what it has in memory of them is to be read again. */
+export type ReplicaNews =
+  /** An application, or a token: what callers may do. */
+  | { readonly kind: "callers" }
+  | { readonly kind: "categories" | "livestreams"; readonly ids: readonly number[] }
+  /** Channels, or users whose pictures they show. */
+  | { readonly kind: "channels" }
+  | { readonly kind: "event_types" }
+  | { readonly kind: "operator_keys" }
+  /** These applications have something new on their event stream. */
+  | { readonly kind: "streamed"; readonly applications: readonly string[] }
+  /** What was taken from rate limits elsewhere. */
+  | { readonly kind: "taken"; readonly shares: readonly Share[] }
+  /** Everything until `at`, in milliseconds since the epoch, was heard. */
+  | { readonly kind: "current"; readonly at: number }
+  /** Something may be lost: anything may have changed. */
+  | { readonly kind: "missed" };
+
+/** Requests that were taken from the bucket of a key with this limit. */
+export type Share = readonly [key: string, limit: number, count: number];
+
+/** What replicas tell each other by themselves; the store tells of all other changes. */
+export type ToldNews = Extract<ReplicaNews, { kind: "streamed" | "taken" }>;
+
+/** The connection to the other replicas. A process that is alone hears nothing. */
+export interface ReplicaNewsLink {
+  /** Calls `listener` from now on; once with `missed` as soon as news are heard. */
+  onNews(listener: (news: ReplicaNews) => void): void;
+  /** Tells all others, soon. What could not be told is tried again, but for shares. */
+  tell(news: ToldNews): void;
+}
+
+export const noReplicas: ReplicaNewsLink = { onNews() {}, tell() {} };

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { HoldingProxy } from "../support/holding-proxy.ts";
+import { databaseFor, hasPostgres } from "../support/postgres.ts";
+import {
+  json,
+  startServer,
+  type TestApplication,
+  type TestServer,
+  temporaryDirectory,
+} from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * The table of docs/replicas.md: what is acknowledged by one replica holds on the other, also where that one hears
+ * nothing.
+ */
+
+let changed: TestServer;
+let looked: TestServer;
+let proxy: HoldingProxy;
+const directory = temporaryDirectory();
+
+const user = (id: number, username = `user_${id}`) => ({ id, username });
+const category = (id: number, name = `Category ${id}`) => ({ id, name, slug: `category-${id}` });
+const channel = (id: number, name = `Channel ${id}`) => ({ id, user_id: id, slug: `channel-${id}`, name });
+const live = (channel_id: number, category_id: number, viewers: number) => ({
+  channel_id,
+  category_id,
+  viewers,
+  title: "Live",
+});
+const raffle = {
+  version: 1,
+  schema: { type: "object", properties: {}, additionalProperties: true },
+  example: {},
+};
+
+async function start(direct?: string): Promise<TestServer> {
+  const env = { ONAIR_DATABASE_DIRECT: direct };
+  return startServer({ data: directory.path, isOnSqlite: false, env });
+}
+
+interface Row {
+  readonly name: string;
+  /** The most that what is looked at may be behind the change, where that is held for each single look. */
+  readonly withinMs?: number;
+  /** What is there beforehand. */
+  prepare?(application: TestApplication): Promise<unknown>;
+  change(application: TestApplication): Promise<Response>;
+  /** What the other replica says. */
+  look(application: TestApplication): Promise<unknown>;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+const asks = async (application: TestApplication) =>
+  (await looked.get("/public/v1/users/user_1", application.token)).status;
+let key: { id: string; key: string };
+
+const categoryNow = async () =>
+  (
+    await json<{ category: { name: string; viewers: number; top_channels: { name: string }[] } }>(
+      await looked.get("/public/v1/categories/1"),
+    )
+  ).category;
+
+const rows: readonly Row[] = [
+  {
+    name: "a revoked token",
+    withinMs: 1_000,
+    change: ({ client_id, client_secret, token }) =>
+      changed.get("/oauth/revoke", undefined, {
+        method: "POST",
+        body: new URLSearchParams({ client_id, client_secret, token }),
+      }),
+    look: asks,
+    before: 200,
+    after: 401,
+  },
+  {
+    name: "a disabled application",
+    withinMs: 1_000,
+    change: ({ id }) => changed.admin("PATCH", `/admin/v1/applications/${id}`, { disabled: true }),
+    look: asks,
+    before: 200,
+    after: 401,
+  },
+  {
+    name: "a removed application",
+    withinMs: 1_000,
+    change: ({ id }) => changed.admin("DELETE", `/admin/v1/applications/${id}`),
+    look: asks,
+    before: 200,
+    after: 401,
+  },
+  {
+    name: "scopes of an application",
+    withinMs: 1_000,
+    change: ({ id }) =>
+      changed.admin("PATCH", `/admin/v1/applications/${id}`, { scopes: ["events:subscribe"] }),
+    look: asks,
+    before: 200,
+    after: 403,
+  },
+  {
+    name: "a removed user",
+    withinMs: 0,
+    prepare: () => changed.load("users", [user(2)]),
+    change: () => changed.admin("DELETE", "/admin/v1/users/2"),
+    look: async ({ token }) => (await looked.get("/public/v1/users/user_2", token)).status,
+    before: 200,
+    after: 404,
+  },
+  {
+    name: "a rotated client secret",
+    withinMs: 0,
+    change: ({ id }) =>
+      changed.admin("POST", `/admin/v1/applications/${id}/client-secret`, { overlap_seconds: 0 }),
+    look: async ({ client_id, client_secret }) => {
+      const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+      return (await looked.get("/oauth/token", undefined, { method: "POST", body })).status;
+    },
+    before: 200,
+    after: 401,
+  },
+  {
+    name: "a renamed category",
+    change: () => changed.admin("POST", "/admin/v1/categories/batch", JSON.stringify(category(1, "Renamed"))),
+    look: async () => (await categoryNow()).name,
+    before: "Category 1",
+    after: "Renamed",
+  },
+  {
+    name: "viewers of a category",
+    change: () => changed.admin("PUT", "/admin/v1/livestreams", JSON.stringify(live(1, 1, 500))),
+    look: async () => (await categoryNow()).viewers,
+    before: 100,
+    after: 500,
+  },
+  {
+    name: "the name of a channel",
+    change: () => changed.admin("POST", "/admin/v1/channels/batch", JSON.stringify(channel(1, "Renamed"))),
+    look: async () => (await categoryNow()).top_channels[0]?.name,
+    before: "Channel 1",
+    after: "Renamed",
+  },
+  {
+    name: "a removed channel, whose livestream ends",
+    change: () => changed.admin("DELETE", "/admin/v1/channels/1"),
+    look: async () => (await categoryNow()).viewers,
+    before: 100,
+    after: 0,
+  },
+  {
+    name: "a removed category",
+    prepare: async () => {
+      await changed.load("categories", [category(9)]);
+      await until(async () => (await looked.get("/public/v1/categories/9")).status === 200);
+    },
+    change: () => changed.admin("DELETE", "/admin/v1/categories/9"),
+    look: async () => (await looked.get("/public/v1/categories/9")).status,
+    before: 200,
+    after: 404,
+  },
+  {
+    name: "a registered event type",
+    prepare: () => changed.admin("DELETE", "/admin/v1/event-types/raffle.won?version=1"),
+    change: () => changed.admin("PUT", "/admin/v1/event-types/raffle.won", raffle),
+    look: hasRaffle,
+    before: false,
+    after: true,
+  },
+  {
+    name: "a removed event type",
+    prepare: async () => {
+      await changed.admin("PUT", "/admin/v1/event-types/raffle.won", raffle);
+      await until(hasRaffle);
+    },
+    change: () => changed.admin("DELETE", "/admin/v1/event-types/raffle.won?version=1"),
+    look: hasRaffle,
+    before: true,
+    after: false,
+  },
+  {
+    name: "a revoked operator key",
+    prepare: async () => {
+      const made = await changed.admin("POST", "/admin/v1/keys", {
+        name: `key ${crypto.randomUUID()}`,
+        role: "reader",
+      });
+      key = await json(made);
+      await until(async () => (await asOperator()) === 200);
+    },
+    change: () => changed.admin("DELETE", `/admin/v1/keys/${key.id}`),
+    look: asOperator,
+    before: 200,
+    after: 401,
+  },
+];
+
+async function hasRaffle(): Promise<boolean> {
+  const { data } = await json<{ data: { name: string }[] }>(await looked.get("/public/v1/events/types"));
+  return data.some(({ name }) => name === "raffle.won");
+}
+
+async function asOperator(): Promise<number> {
+  const authorization = `Bearer ${key.key}`;
+  return (await looked.admin("GET", "/admin/v1/event-types", undefined, { authorization })).status;
+}
+
+describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other", () => {
+  beforeAll(async () => {
+    const url = new URL(await databaseFor(directory.path));
+    proxy = new HoldingProxy(url);
+    changed = await start();
+    looked = await start(Object.assign(new URL(url), { port: `${proxy.port}` }).href);
+  });
+  afterAll(async () => {
+    proxy?.stop();
+    await looked?.stop();
+    await changed?.stop();
+    directory.remove();
+  });
+  beforeEach(async () => {
+    proxy.isSilent = false;
+    await changed.load("users", [user(1)]);
+    await changed.load("categories", [category(1)]);
+    await changed.load("channels", [channel(1)]);
+    await changed.load("livestreams", [live(1, 1, 100)]);
+    const shown = async () => JSON.stringify(await categoryNow());
+    await until(async () => /"Category 1".*100.*"Channel 1"/.test(await shown()));
+  });
+
+  for (const isDeaf of [false, true]) {
+    test.each(rows)(`$name${isDeaf ? ", where the other hears nothing" : ""}`, async (row) => {
+      const application = await changed.application();
+      await row.prepare?.(application);
+      expect(await row.look(application)).toEqual(row.before);
+      proxy.isSilent = isDeaf;
+      const answer = await row.change(application);
+      expect([answer.status, answer.ok]).toEqual([answer.status, true]);
+      if (isDeaf && row.withinMs !== undefined) {
+        await Bun.sleep(row.withinMs);
+        expect(await row.look(application)).toEqual(row.after);
+      } else await until(async () => (await row.look(application)) === row.after);
+      proxy.isSilent = false;
+    });
+  }
+});

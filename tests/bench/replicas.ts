@@ -8,6 +8,7 @@ import { SQL } from "bun";
 import { channelFollowed } from "../../src/domain/events/channel-followed.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { Publishers, requireAllOnce } from "./delivery/platform.ts";
+import { measureSeveral, severalGoals, severalTable } from "./replicas/several.ts";
 import {
   builtExecutable,
   load,
@@ -37,13 +38,17 @@ const help = `Usage: bun tests/bench/replicas.ts [options]
   --events N         events of a round (default: 20,000)
   --publishers N     publishers, each of which sends its next event when the last is acknowledged (default: 64)
   --rounds N         rounds of each store, after one of warming up (default: 3)
+  --seconds N        how long two replicas are published to (default: 20)
+  --kills N          how often one of them is killed (default: 3)
+  --only PART        stores: the two stores, or replicas: two replicas
   --executable FILE  measure this one instead of dist/onair
   --json             print one line of JSON
   --check            exit with 1 when a goal is not met
 
 Events of 700 bytes are published one by one and delivered to one endpoint. On Air and a PostgreSQL of its own, whose
 commits are synced, run on all cores, and so do the publishers and the receiver, which take the second one. Processor
-time is On Air's and the database's together.
+time is On Air's and the database's together. Then 200 events a second are published to two replicas in turn, for endpoints
+of which each owns some; and one of them is killed.
 `;
 
 const goal = { perSecond: 3_000, cpuSecondsPer1000: 0.6 };
@@ -154,13 +159,16 @@ function readOptions() {
       events: { ...text, default: "20000" },
       publishers: { ...text, default: "64" },
       rounds: { ...text, default: "3" },
+      seconds: { ...text, default: "20" },
+      kills: { ...text, default: "3" },
+      only: text,
       executable: text,
       json: flag,
       check: flag,
       help: flag,
     },
   });
-  const number = (name: "events" | "publishers" | "rounds", most: number) => {
+  const number = (name: "events" | "publishers" | "rounds" | "seconds" | "kills", most: number) => {
     const value = Number(values[name]);
     if (Number.isInteger(value) && value >= 1 && value <= most) return value;
     throw new BenchError(`--${name} must be an integer from 1 to ${most}`);
@@ -170,6 +178,8 @@ function readOptions() {
     events: number("events", 1e6),
     publishers: number("publishers", 1_000),
     rounds: number("rounds", 100),
+    seconds: number("seconds", 3_600),
+    kills: number("kills", 1_000),
   };
 }
 
@@ -181,6 +191,18 @@ async function main(): Promise<void> {
   const executable = options.executable === undefined ? await builtExecutable() : resolve(options.executable);
   const directory = benchDirectory();
   const others = otherWork();
+  const several =
+    options.only === "stores" ? null : await measureSeveral({ executable, directory, cpus, ...options });
+  const measured =
+    options.only === "replicas" ? new Map() : await measureStores(executable, directory, options);
+  report(measured, several, others(), options);
+}
+
+async function measureStores(
+  executable: string,
+  directory: string,
+  options: ReturnType<typeof readOptions>,
+): Promise<Map<string, Round[]>> {
   const stores = [await onSqlite(executable, directory), await onPostgres(executable, directory)];
   const receiver = await Receiver.start(0);
   const measured = new Map<string, Round[]>();
@@ -197,11 +219,12 @@ async function main(): Promise<void> {
   }
   for (const store of stores) await store.stop();
   await receiver.server.stop("SIGKILL");
-  report(measured, others(), options);
+  return measured;
 }
 
 function report(
   measured: ReadonlyMap<string, readonly Round[]>,
+  several: Awaited<ReturnType<typeof measureSeveral>> | null,
   others: number,
   { json, check }: { json: boolean; check: boolean },
 ): void {
@@ -217,10 +240,34 @@ function report(
       `${database.toFixed(2)} s`,
     ];
   });
-  const postgres = measured.get("PostgreSQL") ?? [];
+  const goals = [...storeGoals(measured, of), ...(several ? severalGoals(several) : [])];
+  if (json) {
+    process.stdout.write(
+      `${JSON.stringify({ goals, others, several, rounds: Object.fromEntries(measured) })}\n`,
+    );
+  } else {
+    const head = ["", "events/s", "acknowledged p50", "p99", "CPU of 1,000", "of it the database"];
+    const verdicts = goals.map(({ text, met }) => `${met ? "met" : "NOT met"}: ${text}`);
+    const disturbed =
+      others > 0.03 ? [`Disturbed: other processes took ${whole(others * 100)} % of the machine`] : [];
+    const tables = [
+      rows.length > 0 ? table([head, ...rows]) : [],
+      several ? severalTable(several) : [],
+    ].flat();
+    process.stdout.write(`${[...tables, ...verdicts, ...disturbed].join("\n")}\n`);
+  }
+  if (check && goals.some(({ met }) => !met)) process.exitCode = 1;
+}
+
+function storeGoals(
+  measured: ReadonlyMap<string, readonly Round[]>,
+  of: (rounds: readonly Round[], figure: keyof Round) => number,
+) {
+  const postgres = measured.get("PostgreSQL");
+  if (!postgres) return [];
   const perSecond = of(postgres, "perSecond");
   const cpu = of(postgres, "onAirSeconds") + of(postgres, "databaseSeconds");
-  const goals = [
+  return [
     {
       text: `${whole(perSecond)}/s on PostgreSQL, goal ${whole(goal.perSecond)}/s`,
       met: perSecond >= goal.perSecond,
@@ -230,16 +277,6 @@ function report(
       met: cpu <= goal.cpuSecondsPer1000,
     },
   ];
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ goals, others, rounds: Object.fromEntries(measured) })}\n`);
-  } else {
-    const head = ["", "events/s", "acknowledged p50", "p99", "CPU of 1,000", "of it the database"];
-    const verdicts = goals.map(({ text, met }) => `${met ? "met" : "NOT met"}: ${text}`);
-    const disturbed =
-      others > 0.03 ? [`Disturbed: other processes took ${whole(others * 100)} % of the machine`] : [];
-    process.stdout.write(`${[table([head, ...rows]), ...verdicts, ...disturbed].join("\n")}\n`);
-  }
-  if (check && goals.some(({ met }) => !met)) process.exitCode = 1;
 }
 
 try {

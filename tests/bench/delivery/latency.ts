@@ -27,7 +27,10 @@ interface Latency {
 
 /** Publishes at a fixed rate and gives how long the deliveries took to arrive; `each` are those of one event. */
 export async function latencyAt(
-  { receiver, publishers }: Pick<Scene, "receiver" | "publishers">,
+  {
+    receiver,
+    publishers,
+  }: Pick<Scene, "receiver"> & { readonly publishers: Pick<Scene["publishers"], "publish"> },
   pace: { perSecond: number; seconds: number; each: number; broadcaster: (n: number) => number },
 ): Promise<Latency> {
   await receiver.report();

@@ -1,0 +1,48 @@
+/*
+ * Replicas of one server on this machine, to look at: starts a PostgreSQL in a temporary directory, and three servers on it.
+ * bun scripts/replicas.ts [number of replicas]
+ */
+import { startPostgres } from "../tests/support/postgres.ts";
+
+const count = Number(process.argv[2] ?? 3);
+if (!Number.isInteger(count) || count < 1 || count > 16) {
+  process.stderr.write("The number of replicas is an integer from 1 to 16.\n");
+  process.exit(2);
+}
+
+const adminKey = "operator-key-of-three-replicas";
+const postgres = await startPostgres(["fsync=on"]);
+const database = postgres.url("postgres");
+const program = [process.execPath, "--no-env-file", new URL("../src/main.ts", import.meta.url).pathname];
+const replicas = Array.from({ length: count }, (_, i) => {
+  const ports = ["--port", String(8080 + 10 * i), "--admin-port", String(8081 + 10 * i)];
+  return Bun.spawn([...program, "serve", "--allow-private-webhooks", ...ports], {
+    env: { ...process.env, ONAIR_DATABASE: database, ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "warn" },
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+});
+process.stdout.write(`PostgreSQL  ${database}
+Admin key   ${adminKey}
+Replicas    ${replicas.map(({ pid }) => pid).join(", ")} (process ids: kill -9, -STOP and -CONT them)
+Who has what: psql '${database}' -c 'SELECT owner, count(*) FROM endpoint_shards GROUP BY owner'
+Ctrl-C ends all of them.
+`);
+
+let isEnding = false;
+const end = async (): Promise<void> => {
+  if (isEnding) return;
+  isEnding = true;
+  for (const replica of replicas) {
+    replica.kill("SIGCONT");
+    replica.kill("SIGTERM");
+  }
+  await Promise.all(replicas.map(({ exited }) => exited));
+  await postgres.stop();
+  process.exit();
+};
+process.on("SIGINT", end);
+process.on("SIGTERM", end);
+await Promise.all(replicas.map(({ exited }) => exited));
+await end();

@@ -13,18 +13,19 @@ type Subscription = components["schemas"]["NamedSubscription"];
 
 const shownAtFirst = 100;
 const pageSize = 100;
-/** Of more than these, the filter by channel or event finds the others. */
+/** Of more than these, the others are found by the slug of their channel. */
 const maxPages = 20;
-const everyMs = 10_000;
+const everyMs = 30_000;
 
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
   const [shown, setShown] = useState(shownAtFirst);
   const [isAdding, setAdding] = useState(Boolean(query["event"]));
   const [removing, setRemoving] = useState<Subscription | null>(null);
-  const loaded = useLoad(allSubscriptions, [], everyMs);
-  const wanted = (query["find"] ?? "").toLowerCase();
-  const all = loaded.data ?? [];
+  const find = (query["find"] ?? "").trim();
+  const loaded = useLoad((signal) => subscriptionsNow(find, signal), [find], everyMs);
+  const wanted = find.toLowerCase();
+  const all = loaded.data?.found ?? [];
   const fits = (one: Subscription) =>
     [
       one.id.toLowerCase(),
@@ -56,6 +57,11 @@ export function Subscriptions() {
         />
       </div>
       <Card isFlush title={`${number(rows.length)} ${rows.length === 1 ? "subscription" : "subscriptions"}`}>
+        {loaded.data && !loaded.data.isAll && (
+          <p class="sample muted">
+            These are the first {number(pageSize * maxPages)}. The slug of a channel finds its others.
+          </p>
+        )}
         <ListState
           of={loaded}
           isEmpty={rows.length === 0}
@@ -132,17 +138,25 @@ function nameOf({ channel_name, username, broadcaster_user_id }: Subscription): 
   return channel_name ?? username ?? String(broadcaster_user_id ?? "");
 }
 
-async function allSubscriptions(signal: AbortSignal): Promise<readonly Subscription[]> {
+async function pages(filter: { channel?: string }, signal: AbortSignal) {
   const found: Subscription[] = [];
   let cursor = "";
   for (let page = 0; page < maxPages; page++) {
-    const query = { limit: pageSize, ...(cursor && { cursor }) };
+    const query = { ...filter, limit: pageSize, ...(cursor && { cursor }) };
     const answer = await done(api.GET("/public/v1/application/subscriptions", { params: { query }, signal }));
     found.push(...answer.data);
     cursor = answer.pagination.cursor;
     if (cursor === "") break;
   }
-  return found;
+  return { found, isAll: cursor === "" };
+}
+
+/** The first subscriptions; where there are more, also those of the channel with this slug. */
+async function subscriptionsNow(channel: string, signal: AbortSignal) {
+  const { found, isAll } = await pages({}, signal);
+  if (isAll || channel === "") return { found, isAll };
+  const more = await pages({ channel }, signal);
+  return { found: [...new Map([...found, ...more.found].map((one) => [one.id, one])).values()], isAll };
 }
 
 async function subscribe(events: readonly { name: string; version: number }[], userId: number | null) {

@@ -14,13 +14,20 @@ import { startEngineThread } from "./engine/link/thread.ts";
 import type { ShowKey } from "./first-key.ts";
 import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
-import { listen } from "./http/server.ts";
+import { type Listening, listen } from "./http/server.ts";
 import { OutcomeStreams } from "./http/stream/outcome-streams.ts";
 import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { settingsInForce } from "./read-config.ts";
 import { rereading } from "./reread.ts";
+import { type CertificateWatch, watchCertificates } from "./serving/certificate-watch.ts";
+import {
+  type Certificate,
+  type CertificateFiles,
+  certificateFiles,
+  readCertificate,
+} from "./serving/certificates.ts";
 import { storingStatistics } from "./statistics.ts";
 import { samplingSizes, sizesOf } from "./storage-sizes.ts";
 import { StorageWatch } from "./storage-watch.ts";
@@ -39,6 +46,10 @@ export interface App {
   readonly engine: Engine;
   readonly publisher: Publisher;
   readonly backups: BackupKeeper;
+  /** The port that sends plain HTTP on; null for none. */
+  readonly redirectPort: number | null;
+  /** Reads the certificates again. */
+  readonly certificates: Pick<CertificateWatch, "look">;
   /** Stops being ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
   stop(): Promise<void>;
 }
@@ -67,6 +78,11 @@ const drainMs = 10 * second;
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, log, now = Date.now, welcome } = options;
   const storage = new StorageWatch(log);
+  const files = certificateFiles(config);
+  const certificates = {
+    public: files.public && readCertificate(files.public, now()),
+    admin: files.admin && readCertificate(files.admin, now()),
+  };
   const engine = await engineOf(options, storage.note);
   const started: { stop(graceMs: number): Promise<void> }[] = [];
   try {
@@ -98,6 +114,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       outcomes,
       welcome,
       isReplica: "database" in place,
+      certificate: certificates.public,
     });
     started.push(api);
     const readTypes = rereading(async () => updateCatalogue(catalogue, await engine.store.eventTypes.all()));
@@ -156,7 +173,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       publicUrl,
       adminUrl: () => adminUrl,
     });
-    const adminListening = listen(admin, config.adminHost, config.adminPort);
+    const adminListening = listen(admin, {
+      hostname: config.adminHost,
+      port: config.adminPort,
+      certificate: certificates.admin,
+    });
     started.push(adminListening);
     adminUrl = adminListening.url;
     const { keyFile, settleOperatorKeys } = await import("./first-key.ts");
@@ -170,6 +191,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       ],
       log,
     );
+    const redirect = await redirectOf(config);
+    if (redirect) started.push(redirect);
+    const watch = watchCertificates(
+      [
+        ...watchedListener("public", files.public, certificates.public, publicListening),
+        ...watchedListener("admin", files.admin, certificates.admin, adminListening),
+      ],
+      { log, now },
+    );
     phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 
@@ -181,11 +211,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine,
       publisher,
       backups,
+      redirectPort: redirect?.port ?? null,
+      certificates: watch,
       async stop() {
         phase = "stopping";
         // Gives load balancers time to notice that the server is not ready.
         await Bun.sleep(config.drainDelay * second);
         storage.stop();
+        watch.stop();
         backups.stop();
         outcomes.close();
         await Promise.all(started.map((one) => one.stop(drainMs)));
@@ -201,6 +234,24 @@ export async function startApp(options: AppOptions): Promise<App> {
     await engine.stop(0);
     throw error;
   }
+}
+
+/** The listener that sends plain HTTP on, where one is set. */
+async function redirectOf({ host: hostname, redirectPort: port, publicUrl: to }: Config) {
+  if (port === null || to === null) return null;
+  const { startRedirect } = await import("./http/redirect.ts");
+  return startRedirect({ hostname, port, to });
+}
+
+/** The listener with its certificate, in a list; an empty one where it has none. */
+function watchedListener(
+  name: string,
+  files: CertificateFiles | null,
+  certificate: Certificate | null,
+  listening: Listening,
+) {
+  if (!files || !certificate) return [];
+  return [{ name, files, certificate, replace: (next: Certificate) => listening.replaceCertificate(next) }];
 }
 
 /** What the operator is told of a failed backup. */

@@ -1,5 +1,6 @@
 import { maxWebhookConcurrency } from "./domain/applications.ts";
 import { type LogLevel, logLevels } from "./log.ts";
+import { type TlsConfig, tlsSettings } from "./serving/tls-settings.ts";
 import {
   adminKey,
   baseUrl,
@@ -14,6 +15,7 @@ import {
   pageUrl,
   pictureFile,
   proxyUrl,
+  type Setting,
   timesToLive,
   webhookSecret,
   withoutPassword,
@@ -21,7 +23,7 @@ import {
 } from "./setting-values.ts";
 
 /** The checked settings of a server. */
-export interface Config {
+export interface Config extends TlsConfig {
   /** The file with settings; null for none. */
   readonly config: string | null;
   readonly data: string;
@@ -86,21 +88,6 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
-export interface Setting<T> {
-  readonly help: string;
-  /** The placeholder of the value in the help; absent for a switch. */
-  readonly value?: string;
-  readonly default: string | null;
-  /** Read only from the environment, because other users of the machine can see arguments. */
-  readonly secret?: boolean;
-  /** May also be in the file that the variable with the suffix `_FILE` names. */
-  readonly file?: boolean;
-  /** Checks a value of the command line; throws a `TypeError` for one that must not be there. */
-  readonly checkFlag?: (text: string) => void;
-  /** Parses the setting; throws a `TypeError` that states what it must be. */
-  readonly read: (text: string) => T;
-}
-
 type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 
 /** All settings by name. */
@@ -149,6 +136,7 @@ export const settings: Settings = {
     help: "names by which it may be asked, separated by commas, beside --admin-host, localhost and addresses",
     read: hostNames,
   },
+  ...tlsSettings,
   publicUrl: {
     value: "URL",
     default: null,

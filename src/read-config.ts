@@ -1,9 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { checkArguments } from "./arguments.ts";
-import { type Config, type Setting, settings } from "./config.ts";
+import { type Config, settings } from "./config.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { helpEntry } from "./help-text.ts";
+import { tlsMistakes } from "./serving/certificates.ts";
+import type { Setting } from "./setting-values.ts";
 
 /** Invalid settings. The message lists all problems. */
 export class ConfigError extends Error {
@@ -116,6 +118,7 @@ export function checkConfig(
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
   const checked = Object.freeze(config as unknown as Config);
+  mistakes.push(...tlsMistakes(checked, Date.now()));
   return { config: checked, mistakes, sources: sources as Record<keyof Config, string> };
 }
 

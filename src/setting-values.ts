@@ -3,6 +3,22 @@ import { trustedProxies } from "./proxies.ts";
 import { readDatabaseUrl } from "./store/postgres/database/connection-url.ts";
 import { proxyOf } from "./webhooks/egress-proxy.ts";
 
+/** A setting: its help, and how its text becomes a value. */
+export interface Setting<T> {
+  readonly help: string;
+  /** The placeholder of the value in the help; absent for a switch. */
+  readonly value?: string;
+  readonly default: string | null;
+  /** Read only from the environment, because other users of the machine can see arguments. */
+  readonly secret?: boolean;
+  /** May also be in the file that the variable with the suffix `_FILE` names. */
+  readonly file?: boolean;
+  /** Checks a value of the command line; throws a `TypeError` for one that must not be there. */
+  readonly checkFlag?: (text: string) => void;
+  /** Parses the setting; throws a `TypeError` that states what it must be. */
+  readonly read: (text: string) => T;
+}
+
 /*
  * Parsers of settings. Each throws a `TypeError` that states what the value must be.
  */

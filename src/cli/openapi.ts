@@ -75,13 +75,13 @@ function readAddresses(values: Readonly<Record<string, string | boolean | undefi
 }
 
 function addressOf(admin: boolean, config: Config, mistakes: string[]): string {
-  const { publicUrl, host, port, adminHost, adminPort } = config;
+  const { publicUrl, host, port, adminHost, adminPort, tlsCert, adminTlsCert } = config;
   if (!admin && publicUrl !== null) return publicUrl;
   if ((admin ? adminPort : port) === 0)
     mistakes.push(
       `${admin ? "--admin-port" : "--port"} 0 is a port that only a running server knows: name another one`,
     );
-  return admin ? urlOf(adminHost, adminPort) : urlOf(host, port);
+  return admin ? urlOf(adminHost, adminPort, adminTlsCert !== null) : urlOf(host, port, tlsCert !== null);
 }
 
 /** A placeholder for dependencies that only requests use; any access throws. */

@@ -34,8 +34,8 @@ The first start makes an operator key, unless ONAIR_ADMIN_KEY is set. It is show
 where standard output is none, it is in the file onair.admin-key of the data directory. "onair
 admin-key" makes more, and one in place of a lost.
 
-SIGTERM and SIGINT stop it, a second one at once. SIGHUP opens the log file again. SIGUSR1 and
-SIGUSR2 are ignored.
+SIGTERM and SIGINT stop it, a second one at once. SIGHUP opens the log file again and
+reads certificates again. SIGUSR1 and SIGUSR2 are ignored.
 `;
   },
   async run(args: readonly string[], env: Environment) {
@@ -54,7 +54,13 @@ SIGUSR2 are ignored.
       await log.flush();
       throw error;
     });
-    log.info("started", { version, public: app.publicUrl, admin: app.adminUrl });
+    onSignals(["SIGHUP"], () => app.certificates.look());
+    log.info("started", {
+      version,
+      public: app.publicUrl,
+      admin: app.adminUrl,
+      redirect: app.redirectPort ?? undefined,
+    });
     process.stdout.write(`onair ready public=${app.publicUrl} admin=${app.adminUrl}\n`);
     const signal = await terminated;
     log.info("stopping", { signal, drain_delay: config.drainDelay });
@@ -92,8 +98,8 @@ function logOf({ logLevel, logFile }: Config): Log {
  * Warns when the admin listener is reachable from other machines: it gives full control to every caller with the key,
  * and health and metrics without one.
  */
-function warnOfExposure({ adminHost }: Config, log: Log): void {
-  if (isThisMachineAlone(adminHost)) return;
+function warnOfExposure({ adminHost, adminTlsCert }: Config, log: Log): void {
+  if (isThisMachineAlone(adminHost) || adminTlsCert !== null) return;
   const message =
     "The admin listener can be reached from other machines, without encryption: let only the platform's own machines through to it";
   log.warn("admin_listener_exposed", { host: adminHost, message });

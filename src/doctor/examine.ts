@@ -61,7 +61,7 @@ async function* database(
   yield clockFinding(now(), newestEventAt);
   if (url !== null) return signingKey;
   // Whether a server of this machine runs on it cannot be seen from the database.
-  const admin = urlOf(config.adminHost, config.adminPort);
+  const admin = urlOf(config.adminHost, config.adminPort, config.adminTlsCert !== null);
   const isServed = isLoopback(config.adminHost) && typeof (await ask(`${admin}/healthz`)) !== "string";
   yield* isServed ? await healthFindings(admin, now) : portFindings(config);
   return signingKey;
@@ -102,15 +102,18 @@ async function serverFindings(
 ): Promise<Finding[]> {
   const { ok, skipped } = findingsOf("server");
   if (holder === null) return [ok("no server uses the directory"), ...portFindings(config)];
-  const { host, port, adminHost, adminPort } = config;
+  const { host, adminHost } = config;
+  const admin = urlOf(adminHost, config.adminPort, config.adminTlsCert !== null);
+  const open = urlOf(host, config.port, config.tlsCert !== null);
   const found = [ok(`${holder.pid === null ? "a process" : `process ${holder.pid}`} uses the directory`)];
   const elsewhere = "asked nothing: it is not on loopback";
-  if (url === null && !isLoopback(adminHost))
-    found.push(skipped(`${urlOf(adminHost, adminPort)}: ${elsewhere}`, "ask it with --url"));
-  else if (url === null) found.push(...(await healthFindings(urlOf(adminHost, adminPort), now)));
   if (url !== null) return found;
+  if (!isLoopback(adminHost)) found.push(skipped(`${admin}: ${elsewhere}`, "ask it with --url"));
+  else if (config.adminTlsClientCa !== null)
+    found.push(skipped(`${admin}: asked nothing: it wants a certificate of its callers`));
+  else found.push(...(await healthFindings(admin, now)));
   const listener = findingsOf("public_listener");
-  if (isLoopback(host)) found.push(await publicFinding("public_listener", urlOf(host, port), signingKey));
-  else found.push(listener.skipped(`${urlOf(host, port)}: ${elsewhere}`, "ask the public URL with --reach"));
+  if (isLoopback(host)) found.push(await publicFinding("public_listener", open, signingKey));
+  else found.push(listener.skipped(`${open}: ${elsewhere}`, "ask the public URL with --reach"));
   return found;
 }

@@ -4,6 +4,7 @@ import { DomainError, invalidFields } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { TrustedProxies } from "../proxies.ts";
+import type { Certificate } from "../serving/certificates.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
 import { deferred, openGate, requireGates } from "./input.ts";
 import {
@@ -140,6 +141,11 @@ export interface Listening {
   /** Its URL without a trailing slash. */
   readonly url: string;
   readonly port: number;
+  /**
+   * New connections get this certificate. Idle connections are closed, as after a pause; requests and streams under way
+   * go on to their end. Throws when the listener has none, or this one is not taken.
+   */
+  replaceCertificate(certificate: Certificate): void;
   /** Stops accepting connections, waits up to `graceMs` for requests in flight, then closes them. */
   stop(graceMs: number): Promise<void>;
 }
@@ -169,36 +175,66 @@ interface ServedApp {
 /** Bun closes a connection after this time without a byte in either direction. */
 const idleSeconds = 60;
 
+/** Where to listen, and as whom. */
+interface Address {
+  readonly hostname: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** null: plain HTTP. */
+  readonly certificate?: Certificate | null;
+}
+
 /**
  * Serves an app with `Bun.serve`. Throws when the port is taken, or a route has no gate. Bun's size limit is off, because its answer would have
  * no body; the body readers have limits of their own.
  */
-export function listen(app: ServedApp, hostname: string, port: number): Listening {
+export function listen(app: ServedApp, { hostname, port, certificate = null }: Address): Listening {
   requireGates(app.routes);
   const { fetch } = app.compile();
+  const context = app.decorator.listenerContext;
   const options = {
     hostname,
-    port,
-    reusePort: false,
     development: false,
     idleTimeout: idleSeconds,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch,
     // What Elysia throws before the listener's own errors are in charge, as when it compiles a route.
-    error: (error: Error) => failed(error, app.decorator.listenerContext),
+    error: (error: Error) => failed(error, context),
   };
-  const server = explainListenError(hostname, port, () => Bun.serve(options));
-  app.decorator.listenerContext.server = server;
+  // `server.reload` ignores certificates. So a listener with one shares its port with its successor, and makes sure
+  // beforehand that nobody else has it.
+  const secure = (port: number, { cert, key, clientCa }: Certificate) => {
+    const clients = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
+    return Bun.serve({ ...options, port, reusePort: true, tls: { cert, key, ...clients } });
+  };
+  const begin = () => {
+    if (!certificate) return Bun.serve({ ...options, port, reusePort: false });
+    const probe = Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() });
+    probe.stop(true);
+    return secure(probe.port ?? port, certificate);
+  };
+  let server = explainListenError(hostname, port, begin);
+  const former = new Set<typeof server>();
+  context.server = server;
   return {
-    url: urlOf(hostname, server.port ?? port),
+    url: urlOf(hostname, server.port ?? port, certificate !== null),
     port: server.port ?? port,
+    replaceCertificate(next) {
+      if (!certificate) throw new TypeError("This listener speaks plain HTTP");
+      const last = server;
+      server = secure(last.port ?? port, next);
+      context.server = server;
+      former.add(last);
+      void last.stop().then(() => former.delete(last));
+    },
     async stop(graceMs) {
-      const graceful = server.stop();
+      const all = [...former, server];
+      const graceful = Promise.all(all.map((one) => one.stop()));
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, graceMs);
       await Promise.race([graceful, late.promise]);
       clearTimeout(timer);
-      await server.stop(true);
+      await Promise.all(all.map((one) => one.stop(true)));
     },
   };
 }
@@ -223,14 +259,16 @@ export function explainListenError<T>(hostname: string, port: number, serve: () 
   try {
     return serve();
   } catch (error) {
-    const { code } = error as { code?: string };
+    const { code, message } = error as { code?: string; message?: string };
+    if (code?.startsWith("ERR_OSSL"))
+      throw new Error(`${hostname}, port ${port}: the certificate or its key is not taken (${message})`);
     const why = reasons[code ?? ""] ?? "it cannot be listened on";
     throw Object.assign(new Error(`${hostname}, port ${port}: ${why}`, { cause: error }), { code });
   }
 }
 
 /** The URL of a listener on this machine. */
-export function urlOf(hostname: string, port: number): string {
+export function urlOf(hostname: string, port: number, isTls = false): string {
   const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -28,24 +28,28 @@ const publicApp = () => withTokens(publicListener({ store, now, access, log }), 
 test("no listener serves a route that does not say who may call it", () => {
   const onAdmin = adminApp();
   onAdmin.get("/admin/v1/forgotten", () => "secret");
-  expect(() => listen(onAdmin, "127.0.0.1", 0)).toThrow("GET /admin/v1/forgotten has no gate");
+  expect(() => listen(onAdmin, { hostname: "127.0.0.1", port: 0 })).toThrow(
+    "GET /admin/v1/forgotten has no gate",
+  );
   const onPublic = publicApp();
   onPublic.get("/public/v1/forgotten", () => "secret");
-  expect(() => listen(onPublic, "127.0.0.1", 0)).toThrow("GET /public/v1/forgotten has no gate");
+  expect(() => listen(onPublic, { hostname: "127.0.0.1", port: 0 })).toThrow(
+    "GET /public/v1/forgotten has no gate",
+  );
 });
 
 test("a route added behind all others needs a gate, too", () => {
   const app = adminApp();
   answerOtherMethods(app, {});
   app.post("/admin/v1/late", () => "secret");
-  expect(() => listen(app, "127.0.0.1", 0)).toThrow("POST /admin/v1/late has no gate");
+  expect(() => listen(app, { hostname: "127.0.0.1", port: 0 })).toThrow("POST /admin/v1/late has no gate");
 });
 
 test("a route that says who may call it is served, with its HEAD and OPTIONS", async () => {
   const app = adminApp();
   app.get("/admin/v1/known", () => "secret", { roles: ["operator"] });
   answerOtherMethods(app, {});
-  const one = listen(app, "127.0.0.1", 0);
+  const one = listen(app, { hostname: "127.0.0.1", port: 0 });
   listening.push(one);
   const statuses = ["GET", "HEAD", "POST", "OPTIONS"].map(
     async (method) => (await fetch(`${one.url}/admin/v1/known`, { method })).status,
@@ -58,7 +62,7 @@ test("a route that Elysia cannot compile answers 500 in the shape of all errors"
   const page = new Response("<html>");
   await page.text();
   app.get("/broken", page, { keyless: true });
-  const one = listen(app, "127.0.0.1", 0);
+  const one = listen(app, { hostname: "127.0.0.1", port: 0 });
   listening.push(one);
   const answer = await fetch(`${one.url}/broken`);
   expect(answer.status).toBe(500);

@@ -44,6 +44,8 @@ export interface PublicDeps {
   readonly allowPrivateWebhooks: boolean;
   /** The platform's login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
+  /** How long browsers keep to https; 0 or absent: it is not said. */
+  readonly hstsSeconds?: number;
   /** How the portal presents itself; by default there is none. */
   readonly portal?: PageLook | null;
   /** The first page of a server for development; by default there is none. */
@@ -81,12 +83,16 @@ export const preflight = {
  * that 401, 429 and 403 come before 400.
  */
 export function publicListener(
-  options: Pick<PublicDeps, "store" | "access" | "log" | "now" | "trustedProxies" | "traffic">,
+  options: Pick<
+    PublicDeps,
+    "store" | "access" | "log" | "now" | "trustedProxies" | "traffic" | "hstsSeconds"
+  >,
 ) {
-  const { access, log, trustedProxies = null, traffic = new Traffic() } = options;
+  const { access, log, trustedProxies = null, traffic = new Traffic(), hstsSeconds = 0 } = options;
+  const hsts = hstsSeconds > 0 && { "strict-transport-security": `max-age=${hstsSeconds}` };
   const gate = (requestContext: RequestContext) => admitAnyone(access, requestContext);
   return (
-    listener({ log, headers: crossOrigin, trustedProxies, traffic, gate })
+    listener({ log, headers: { ...crossOrigin, ...hsts }, trustedProxies, traffic, gate })
       .macro("anyone", (_: true) => {
         const input = routeInput();
         return {

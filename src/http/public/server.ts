@@ -12,6 +12,7 @@ import { trustedProxies } from "../../proxies.ts";
 import { PastOrders } from "../../ranking/past-orders.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { SharedOrders } from "../../ranking/shared-orders.ts";
+import type { Certificate } from "../../serving/certificates.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Store } from "../../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
@@ -46,6 +47,8 @@ interface PublicServerOptions {
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
   readonly now: () => number;
+  /** By default the listener speaks plain HTTP. */
+  readonly certificate?: Certificate | null;
   /** The first page of a server for development; by default there is none. */
   readonly welcome?: WelcomeSource | undefined;
 }
@@ -123,6 +126,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     access,
     defaultSubscriptionLimit: config.subscriptionLimit,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
+    hstsSeconds: config.hsts,
     streams,
     outcomes: options.outcomes,
     publicKey: () => keys.public,
@@ -140,7 +144,8 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),
     publicUrl: () => url,
     listen() {
-      listening = listen(app, config.host, config.port);
+      const { host: hostname, port } = config;
+      listening = listen(app, { hostname, port, certificate: options.certificate ?? null });
       url ||= listening.url;
       return listening;
     },

@@ -1,0 +1,81 @@
+import { day, second } from "../domain/time.ts";
+import type { Log } from "../log.ts";
+import {
+  type Certificate,
+  CertificateError,
+  type CertificateFiles,
+  readCertificate,
+} from "./certificates.ts";
+
+/** A listener with a certificate. */
+interface WatchedListener {
+  readonly name: string;
+  readonly files: CertificateFiles;
+  /** The certificate that it began with. */
+  readonly certificate: Certificate;
+  /** New connections get this one from now on. Throws when it is not taken. */
+  readonly replace: (certificate: Certificate) => void;
+}
+
+interface WatchOptions {
+  readonly log: Log;
+  readonly now: () => number;
+  /** How often the files are looked at. */
+  readonly everyMs?: number;
+}
+
+export interface CertificateWatch {
+  /** Looks at the files now. */
+  look(): void;
+  stop(): void;
+}
+
+const warnBeforeMs = 14 * day;
+
+/**
+ * Looks at the files of certificates and takes them when they have changed; one that cannot be used is logged once, and
+ * the listener keeps what it has. Files are read, because a renewal may replace a link to their directory.
+ */
+export function watchCertificates(
+  listeners: readonly WatchedListener[],
+  { log, now, everyMs = 10 * second }: WatchOptions,
+): CertificateWatch {
+  const looks = listeners.map((listener) => watchOne(listener, log, now));
+  const look = () => {
+    for (const one of looks) one();
+  };
+  look();
+  const timer = listeners.length > 0 ? setInterval(look, everyMs) : undefined;
+  return { look, stop: () => clearInterval(timer) };
+}
+
+function watchOne({ name, files, certificate, replace }: WatchedListener, log: Log, now: () => number) {
+  let inForce = certificate;
+  let reported = "";
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  const notTaken = (message: string) => {
+    if (message === reported) return;
+    reported = message;
+    log.error("certificate_not_taken", { listener: name, message, effect: "the former one stays in use" });
+  };
+  return () => {
+    try {
+      const found = readCertificate(files, now());
+      const isSame = (["cert", "key", "clientCa"] as const).every((part) => found[part] === inForce[part]);
+      if (!isSame) {
+        replace(found);
+        inForce = found;
+        log.info("certificate_replaced", { listener: name, expires_at: isoOf(found) });
+      }
+      reported = "";
+    } catch (error) {
+      const isOurs = error instanceof CertificateError;
+      notTaken(isOurs || error instanceof Error ? error.message : String(error));
+    }
+    if (inForce.expiresAt - now() > warnBeforeMs || now() - warnedAt < day) return;
+    warnedAt = now();
+    log.warn("certificate_expires", { listener: name, expires_at: isoOf(inForce), file: files.cert.path });
+  };
+}
+
+const isoOf = ({ expiresAt }: Certificate) => new Date(expiresAt).toISOString();

@@ -1,0 +1,141 @@
+import { readFileSync, statSync } from "node:fs";
+import type { TlsConfig } from "./tls-settings.ts";
+
+/** A certificate or key that cannot be used. The message says which option names it, and why. */
+export class CertificateError extends Error {
+  override name = "CertificateError";
+}
+
+/** A file, and the option that names it. */
+interface NamedFile {
+  readonly option: string;
+  readonly path: string;
+}
+
+/** The files of one listener. */
+export interface CertificateFiles {
+  readonly cert: NamedFile;
+  readonly key: NamedFile;
+  readonly clientCa: NamedFile | null;
+}
+
+/** A checked certificate in the form in which `Bun.serve` takes it. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+  /** null: clients need no certificate. */
+  readonly clientCa: string | null;
+  readonly expiresAt: number;
+}
+
+/** The files that the settings name for each listener; null: plain HTTP. */
+export function certificateFiles(config: TlsConfig): {
+  readonly public: CertificateFiles | null;
+  readonly admin: CertificateFiles | null;
+} {
+  const { tlsCert, tlsKey, adminTlsCert, adminTlsKey, adminTlsClientCa } = config;
+  const pair = (prefix: string, cert: string | null, key: string | null, clientCa: string | null) =>
+    cert === null || key === null
+      ? null
+      : {
+          cert: { option: `--${prefix}-cert`, path: cert },
+          key: { option: `--${prefix}-key`, path: key },
+          clientCa: clientCa === null ? null : { option: `--${prefix}-client-ca`, path: clientCa },
+        };
+  return {
+    public: pair("tls", tlsCert, tlsKey, null),
+    admin: pair("admin-tls", adminTlsCert, adminTlsKey, adminTlsClientCa),
+  };
+}
+
+/** What is wrong with the settings of TLS and the files that they name, each in one sentence. */
+export function tlsMistakes(
+  config: TlsConfig & { readonly publicUrl: string | null },
+  now: number,
+): string[] {
+  const mistakes: string[] = [];
+  const together = (a: keyof TlsConfig, b: keyof TlsConfig, sentence: string) => {
+    if ((config[a] === null) !== (config[b] === null)) mistakes.push(sentence);
+  };
+  together("tlsCert", "tlsKey", "--tls-cert and --tls-key must be given together");
+  together("adminTlsCert", "adminTlsKey", "--admin-tls-cert and --admin-tls-key must be given together");
+  if (config.adminTlsClientCa !== null && config.adminTlsCert === null)
+    mistakes.push("--admin-tls-client-ca goes with --admin-tls-cert");
+  if (config.redirectPort !== null && !config.publicUrl?.startsWith("https:"))
+    mistakes.push("--redirect-port needs a --public-url with https, to which it sends");
+  for (const files of Object.values(certificateFiles(config))) {
+    try {
+      if (files) readCertificate(files, now);
+    } catch (error) {
+      if (!(error instanceof CertificateError)) throw error;
+      mistakes.push(error.message);
+    }
+  }
+  return mistakes;
+}
+
+/** Loaded on first use: most servers have a proxy that does TLS. */
+const crypto = () => require("node:crypto") as typeof import("node:crypto");
+
+/** Reads and checks the files of a listener. Throws a `CertificateError`. */
+export function readCertificate({ cert, key, clientCa }: CertificateFiles, now: number): Certificate {
+  const certText = contentOf(cert);
+  const keyText = contentOf(key);
+  const [leaf] = certificatesOf(cert, certText);
+  if (!leaf?.checkPrivateKey(privateKeyOf(key, keyText)))
+    throw wrong(key, `is not the key of the first certificate in ${cert.path}`);
+  const from = Date.parse(leaf.validFrom);
+  const expiresAt = Date.parse(leaf.validTo);
+  if (expiresAt <= now) throw wrong(cert, `expired at ${new Date(expiresAt).toISOString()}: renew it`);
+  if (from > now)
+    throw wrong(
+      cert,
+      `is not valid before ${new Date(from).toISOString()}: look at the clock of this machine`,
+    );
+  const clientCaText = clientCa && contentOf(clientCa);
+  if (clientCa && clientCaText !== null) certificatesOf(clientCa, clientCaText);
+  return { cert: certText, key: keyText, clientCa: clientCaText, expiresAt };
+}
+
+const wrong = ({ option, path }: NamedFile, why: string) =>
+  new CertificateError(`${option} names ${path}, which ${why}`);
+
+const mostBytes = 1024 * 1024;
+
+function contentOf(file: NamedFile): string {
+  try {
+    const stats = statSync(file.path);
+    if (!stats.isFile()) throw wrong(file, "is no file");
+    if (stats.size > mostBytes) throw wrong(file, `has more than ${mostBytes} bytes`);
+    return readFileSync(file.path, "utf8");
+  } catch (error) {
+    if (error instanceof CertificateError) throw error;
+    const { code } = error as { code?: string };
+    throw wrong(file, code === "ENOENT" ? "is not there" : `cannot be read (${code})`);
+  }
+}
+
+function certificatesOf(file: NamedFile, text: string) {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
+  if (!blocks) throw wrong(file, "has no certificate in PEM (-----BEGIN CERTIFICATE-----)");
+  return blocks.map((block, at) => {
+    try {
+      return new (crypto().X509Certificate)(block);
+    } catch {
+      throw wrong(file, `has a certificate that is damaged, the ${at + 1}. of ${blocks.length}`);
+    }
+  });
+}
+
+/** Its errors do not repeat the text, which is secret. */
+function privateKeyOf(file: NamedFile, text: string) {
+  if (/-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(text))
+    throw wrong(file, "is encrypted: it must be without a passphrase");
+  if (!/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text))
+    throw wrong(file, "has no private key in PEM (-----BEGIN PRIVATE KEY-----)");
+  try {
+    return crypto().createPrivateKey(text);
+  } catch {
+    throw wrong(file, "has a private key that is damaged");
+  }
+}

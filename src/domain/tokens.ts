@@ -74,6 +74,11 @@ export function scopesWithin(names: readonly ScopeName[], allowed: readonly Scop
   return names.filter((name) => allowed.includes(scopeNamed(name)));
 }
 
+/** The family of an application's sessions of the portal, which end when its client secret is rotated or its owner changes. */
+export function sessionFamily(applicationId: string): string {
+  return `sessions of ${applicationId}`;
+}
+
 /**
  * Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key,
  * session of the console.

@@ -6,8 +6,10 @@ export interface TokenStore {
   /**
    * Keeps a new access token. Of those of an application itself only the newest are good: gives whether this one
    * ended others.
+   *
+   * @param familyId of what it ends with, besides its application and user; see `sessionFamily`
    */
-  create(hash: Uint8Array, grant: AskedGrant): Promise<boolean>;
+  create(hash: Uint8Array, grant: AskedGrant, familyId?: string): Promise<boolean>;
   find(hash: Uint8Array): Promise<Grant | null>;
   /** An access or refresh token that still works, also within the grace of a refresh token. */
   inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;

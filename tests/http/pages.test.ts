@@ -13,8 +13,17 @@ async function consoleCookie(key = adminKey, headers: Record<string, string> = {
   return cookieOf(answer);
 }
 
-async function portalSession(credentials: Record<string, string>, headers: Record<string, string> = page) {
-  const init = { method: "POST", headers, body: new URLSearchParams(credentials) };
+interface Credentials {
+  readonly client_id: string;
+  readonly client_secret?: string;
+}
+
+async function portalSession(
+  { client_id, client_secret }: Credentials,
+  headers: Record<string, string> = page,
+) {
+  const body = new URLSearchParams({ client_id, ...(client_secret !== undefined && { client_secret }) });
+  const init = { method: "POST", headers, body };
   return fetch(`${server.app.publicUrl}/portal/session`, init);
 }
 
@@ -135,6 +144,7 @@ describe("a session of the console", () => {
     const headers = { ...page, cookie: cookieOf(begun) };
     clock.advance(12 * 3_600_000 - 1);
     expect((await fetch(url, { headers })).status).toBe(200);
+    expect((await fetch(url, { method: "POST", headers })).status).toBe(400);
     clock.advance(1);
     expect((await fetch(url, { headers })).status).toBe(401);
   });
@@ -182,12 +192,23 @@ describe("a session of the portal", () => {
     expect((await portalSession({ client_id: open.client_id })).status).toBe(401);
   });
 
-  test("ends with the application's tokens", async () => {
-    const { client_id, client_secret, id } = await server.application();
-    const cookie = cookieOf(await portalSession({ client_id, client_secret }));
-    await server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
-    const answer = await fetch(`${server.app.publicUrl}/portal/session`, { headers: { ...page, cookie } });
-    expect(answer.status).toBe(401);
+  test.each<[string, string, string, object | undefined]>([
+    ["the application's tokens", "DELETE", "/tokens", undefined],
+    ["its client secret", "POST", "/client-secret", {}],
+    ["its owner", "PATCH", "", { owner_user_id: 70 }],
+  ])("ends with %s, and with that of no other application", async (_, method, path, body) => {
+    await server.load("users", [{ id: 70, username: "owner" }]);
+    const [own, other] = [await server.application(), await server.application()];
+    const [cookie, others] = [cookieOf(await portalSession(own)), cookieOf(await portalSession(other))];
+    const status = async (cookie: string) =>
+      (await fetch(`${server.app.publicUrl}/portal/session`, { headers: { ...page, cookie } })).status;
+    const change = (method: string, path: string, body?: object) =>
+      server.admin(method, `/admin/v1/applications/${own.id}${path}`, body);
+    expect((await change("PATCH", "", { rate_limit: 500 })).status).toBe(200);
+    expect([await status(cookie), await status(others)]).toEqual([200, 200]);
+    expect((await change(method, path, body)).ok).toBe(true);
+    expect([await status(cookie), await status(others)]).toEqual([401, 200]);
+    expect((await server.get("/public/v1/application", own.token)).ok).toBe(path !== "/tokens");
   });
 });
 

@@ -28,7 +28,9 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
     path,
     ({ requestContext }) => {
       const { request, operatorKey } = requestContext;
-      if (operatorKey === null || !isFromPage(request)) {
+      // Not by the cookie of a session, which would so have no end.
+      const hasKey = request.headers.has("authorization");
+      if (operatorKey === null || !hasKey || !isFromPage(request)) {
         throw new DomainError("invalid_parameter", "Only the console begins a session");
       }
       const cookie = sessions.begin(request, operatorKey);

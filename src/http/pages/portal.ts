@@ -1,7 +1,7 @@
 import type { PortalSession } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { hour, isoTime } from "../../domain/time.ts";
-import { newSecret, secretHash } from "../../domain/tokens.ts";
+import { newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "../public/base.ts";
 import { reply, replyJson } from "../request-context.ts";
 import { isFromPage, type PageCookie } from "./cookie.ts";
@@ -13,8 +13,8 @@ const lifetimeMs = 12 * hour;
 
 /**
  * The portal for developers, and the begin of its sessions. A session is an access token of the application itself,
- * short-lived and carried by a cookie: it is kept hashed, ends with the application's other tokens, and takes from the
- * application's rate limit.
+ * short-lived and carried by a cookie: it is kept hashed, ends with the application's other tokens, with its client secret
+ * and with its owner, and takes from the application's rate limit.
  */
 export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: PageCookie): void {
   const { store, now, publicUrl, portal } = deps;
@@ -27,7 +27,8 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
       const token = newSecret("onair_at_");
       const expiresAt = now() + lifetimeMs;
       const { id, name, scopes } = client;
-      await store.tokens.create(secretHash(token), { applicationId: id, userId: null, scopes, expiresAt });
+      const grant = { applicationId: id, userId: null, scopes, expiresAt };
+      await store.tokens.create(secretHash(token), grant, sessionFamily(id));
       const session: PortalSession = { application: { id, name }, expires_at: isoTime(expiresAt) };
       return replyJson(requestContext, 200, session, {
         "set-cookie": cookie.set(request, token, lifetimeMs / 1000),

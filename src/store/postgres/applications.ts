@@ -16,12 +16,13 @@ import {
 } from "../../domain/applications.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
+import { sessionFamily } from "../../domain/tokens.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { endPending } from "./deliveries/cancel.ts";
 import { renewEndpoint } from "./endpoints.ts";
-import { applications } from "./schema/access.ts";
+import { applications, tokens } from "./schema/access.ts";
 
 const shown = {
   id: applications.id,
@@ -79,27 +80,36 @@ export function applicationStore(db: Postgres): ApplicationStore {
     return changed[0] ?? null;
   };
 
+  const endSessions = async ({ orm }: Queries, id: string): Promise<void> => {
+    await orm.delete(tokens).where(eq(tokens.family_id, sessionFamily(id)));
+  };
+
   const rotate = (
     id: string,
     { now }: Rotation,
     replaced: (stored: StoredSecrets) => Partial<typeof applications.$inferInsert>,
+    also?: (transaction: Queries, id: string) => Promise<void>,
   ) =>
     db.transact(async (transaction) => {
       const isThis = eq(applications.id, id);
       const [stored] = await transaction.orm.select(secret).from(applications).where(isThis).for("update");
-      return stored ? change(transaction, id, replaced(stored), now) : null;
+      if (!stored) return null;
+      const changed = await change(transaction, id, replaced(stored), now);
+      await also?.(transaction, id);
+      return changed;
     });
 
   const update = (id: string, changes: ApplicationChanges, now: number) =>
     db.transact(async (transaction) => {
       const { orm } = transaction;
       const [before] = await orm
-        .select({ webhook_url: applications.webhook_url })
+        .select({ webhook_url: applications.webhook_url, owner_user_id: applications.owner_user_id })
         .from(applications)
         .where(eq(applications.id, id))
         .for("update");
       const changed = before ? await change(transaction, id, changes, now) : null;
       if (!before || !changed) return null;
+      if (changed.owner_user_id !== before.owner_user_id) await endSessions(transaction, id);
       if (!receives(changed)) await endPending(transaction, id, "canceled", now);
       else if (usesOnlyStream(changed)) await endPending(transaction, id, "delivered", now);
       // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
@@ -128,7 +138,7 @@ export function applicationStore(db: Postgres): ApplicationStore {
         return isGone;
       }),
     rotateClientSecret: (id, secret, rotation) =>
-      rotate(id, rotation, (stored) => replacedClientSecret(stored, secret, rotation)),
+      rotate(id, rotation, (stored) => replacedClientSecret(stored, secret, rotation), endSessions),
     rotateWebhookSecret: (id, secret, rotation) =>
       rotate(id, rotation, (stored) => replacedWebhookSecret(stored, secret, rotation)),
     find: async (id) => (await find().execute({ id }))[0] ?? null,

@@ -69,13 +69,14 @@ export function tokenStore(db: Postgres): TokenStore {
   const find = async (hash: Uint8Array) => (await byHash().execute({ hash: Buffer.from(hash) }))[0] ?? null;
 
   return {
-    async create(hash, grant) {
+    async create(hash, grant, familyId) {
       await orm.insert(tokens).values({
         hash: Buffer.from(hash),
         application_id: grant.applicationId,
         user_id: grant.userId,
         scopes: grant.scopes,
         expires_at: grant.expiresAt,
+        family_id: familyId ?? null,
       });
       if (grant.userId !== null) return false;
       const where = and(eq(tokens.application_id, grant.applicationId), isNull(tokens.user_id));

@@ -17,13 +17,14 @@ import {
 } from "../../domain/applications.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
+import { sessionFamily } from "../../domain/tokens.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
 import type { DeliveryModes } from "./deliveries/modes.ts";
 import { endpointRenewer } from "./endpoints.ts";
-import { applications } from "./schema/access.ts";
+import { applications, tokens } from "./schema/access.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
   id: applications.id,
@@ -85,9 +86,18 @@ export function applicationStore(
       .returning(shown)
       .get() ?? null;
 
+  const endSessions = (id: string): void => {
+    orm
+      .delete(tokens)
+      .where(eq(tokens.family_id, sessionFamily(id)))
+      .run();
+  };
+
   const rotateClientSecret = (id: string, secret: HashedSecret, rotation: Rotation): Application | null => {
     const stored = secrets.get({ id });
-    return stored ? change(id, replacedClientSecret(stored, secret, rotation), rotation.now) : null;
+    if (!stored) return null;
+    endSessions(id);
+    return change(id, replacedClientSecret(stored, secret, rotation), rotation.now);
   };
 
   const rotateWebhookSecret = (id: string, secret: string, rotation: Rotation): Application | null => {
@@ -99,6 +109,7 @@ export function applicationStore(
     const before = find.get({ id });
     const changed = change(id, changes, now);
     if (!before || !changed) return null;
+    if (changed.owner_user_id !== before.owner_user_id) endSessions(id);
     if (!receives(changed)) cancel().ofApplication(id, now);
     else if (usesOnlyStream(changed)) cancel().leftToStream(id, now);
     // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.

@@ -105,7 +105,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
   };
 
   return {
-    create: (hash, grant) =>
+    create: (hash, grant, familyId) =>
       commit(() => {
         orm
           .insert(tokens)
@@ -115,6 +115,7 @@ export function tokenStore(orm: BunSQLiteDatabase, commit: Commit): TokenStore {
             user_id: grant.userId,
             scopes: grant.scopes,
             expires_at: grant.expiresAt,
+            family_id: familyId ?? null,
           })
           .run();
         return grant.userId === null && keepNewest(grant.applicationId) > 0;

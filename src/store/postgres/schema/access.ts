@@ -58,7 +58,7 @@ export const tokens = pgTable(
     user_id: integer().references(() => users.id, { onDelete: "cascade" }),
     scopes: words<ScopeName>().notNull(),
     expires_at: integer().notNull(),
-    /** Shared by all that came of one authorization code, and revoked together; null for tokens of applications. */
+    /** Shared by what is revoked together: all that came of one authorization code, sessions of one application; else null. */
     family_id: text(),
   },
   (table) => [

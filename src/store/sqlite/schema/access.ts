@@ -50,7 +50,7 @@ export const tokens = sqliteTable(
     user_id: integer().references(() => users.id, { onDelete: "cascade" }),
     scopes: text({ mode: "json" }).$type<readonly ScopeName[]>().notNull(),
     expires_at: integer().notNull(),
-    /** Shared by all that came of one authorization code, and revoked together; null for tokens of applications. */
+    /** Shared by what is revoked together: all that came of one authorization code, sessions of one application; else null. */
     family_id: text(),
   },
   (table) => [

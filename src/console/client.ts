@@ -12,8 +12,8 @@ export const base = document.documentElement.dataset["base"] ?? "";
 /** What stands before the paths of the API. */
 const root = base.slice(0, Math.max(0, base.lastIndexOf("/")));
 
-/** Marks requests of the page; only with it does the cookie count. */
-const pageHeaders = { "onair-page": "1" };
+/** Marks requests of the page; only with it does the cookie count. Tells how the browser got the page. */
+export const pageHeaders = { "onair-page": location.protocol.slice(0, -1) };
 
 /** Whether the last request reached the server. */
 export const isConnected = signal(true);

@@ -21,7 +21,7 @@ const facts: WelcomeFacts = {
   users: [{ id: 1001, username: "luna", display_name: "Luna <b>", is_live: true }],
   inbox: [],
 };
-const page = { "onair-page": "1", "sec-fetch-site": "same-origin" };
+const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 describe("the first page of onair dev", () => {
   test("tells its facts to itself alone, under no name that another site can take", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { adminKey, Clock, json, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
-const page = { "onair-page": "1", "sec-fetch-site": "same-origin" };
+const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 const cookieOf = (answer: Response) => (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
 
@@ -89,24 +89,36 @@ describe("a session of the console", () => {
       /^onair_console=onair_os_[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
     expect(await plain.json()).toMatchObject({ key: { role: "operator" } });
-    const origin = { ...init.headers, origin: "https://admin.example.com" };
-    const secure = await fetch(`${server.app.adminUrl}/console/session`, { ...init, headers: origin });
+    const secured = { ...init.headers, "onair-page": "https" };
+    const secure = await fetch(`${server.app.adminUrl}/console/session`, { ...init, headers: secured });
     expect(secure.headers.get("set-cookie")).toMatch(/^__Host-onair_console=.*; SameSite=Strict; Secure$/);
   });
 
   test.each([
     ["the page", page, 200],
-    ["the page, without https", { "onair-page": "1" }, 200],
+    ["the page, without https", { "onair-page": "http" }, 200],
     ["a link, a form or a picture of any site", { "sec-fetch-site": "none" }, 401],
-    ["another site that knows the header", { "onair-page": "1", "sec-fetch-site": "cross-site" }, 401],
-    ["another host of the domain", { "onair-page": "1", "sec-fetch-site": "same-site" }, 401],
-    ["another origin by an old browser", { "onair-page": "1", origin: "https://evil.example" }, 401],
+    ["another site that knows the header", { "onair-page": "http", "sec-fetch-site": "cross-site" }, 401],
+    ["another host of the domain", { "onair-page": "http", "sec-fetch-site": "same-site" }, 401],
+    ["another origin by an old browser", { "onair-page": "http", origin: "https://evil.example" }, 401],
   ])("counts in a request of %s: %o → %d", async (_, headers, status) => {
     const cookie = await consoleCookie();
     const answer = await fetch(`${server.app.adminUrl}/admin/v1/applications`, {
       headers: { cookie, ...headers },
     });
     expect(answer.status).toBe(status);
+  });
+
+  test("behind https is no cookie that another host of the domain can set", async () => {
+    const cookie = await consoleCookie();
+    const secret = cookie.slice(cookie.indexOf("=") + 1);
+    const status = async (scheme: string, name: string) => {
+      const headers = { ...page, "onair-page": scheme, cookie: `${name}=${secret}` };
+      return (await fetch(`${server.app.adminUrl}/console/session`, { headers })).status;
+    };
+    expect(await status("https", "__Host-onair_console")).toBe(200);
+    expect(await status("https", "onair_console")).toBe(401);
+    expect(await status("http", "onair_console")).toBe(200);
   });
 
   test("ends on the server when the person signs out, and with its key", async () => {

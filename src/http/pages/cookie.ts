@@ -4,8 +4,9 @@
  * APIs take a bearer token alone.
  */
 
-/** The header of every request of a page. */
+/** The header of every request of a page; its value is how the browser got the page, `http` or `https`. */
 const pageHeader = "onair-page";
+const isByHttps = ({ headers }: Request) => headers.get(pageHeader) === "https";
 
 /** Whether a request was made by a script of a page of this listener. */
 export function isFromPage(request: Request): boolean {
@@ -18,13 +19,15 @@ export function isFromPage(request: Request): boolean {
   return origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
 }
 
-/** The cookie of this name. Behind https it has the prefix that keeps other hosts of the domain from setting it. */
+/**
+ * The cookie of this name. Behind https it has the prefix that keeps other hosts of the domain from setting it, and no
+ * other counts: a host beside this one could else put somebody into a session of its own.
+ */
 export function pageCookie(name: string) {
-  const names = [`__Host-${name}`, name];
+  const nameFor = (request: Request) => (isByHttps(request) ? `__Host-${name}` : name);
   const cookie = (request: Request, value: string, maxAgeSeconds: number) => {
-    const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
     const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
-    return isSecure ? `${names[0]}=${value}; ${attributes}; Secure` : `${name}=${value}; ${attributes}`;
+    return `${nameFor(request)}=${value}; ${attributes}${isByHttps(request) ? "; Secure" : ""}`;
   };
   return {
     /** The value that a request of a page carries; null for any other request. */
@@ -32,7 +35,7 @@ export function pageCookie(name: string) {
       const header = request.headers.get("cookie");
       if (header === null || !isFromPage(request)) return null;
       const pairs = new Map(header.split(";").map((pair) => pair.trim().split("=") as [string, string]));
-      return pairs.get(names[0] ?? "") ?? pairs.get(name) ?? null;
+      return pairs.get(nameFor(request)) ?? null;
     },
     /** The header that sets it, in the answer to a request of the page. */
     set: cookie,

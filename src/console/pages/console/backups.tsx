@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { admin, base, done } from "../../client.ts";
+import { admin, base, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import { Bar, Button, Card, Empty, FaultNotice, Head, Status, toast } from "../../parts/basics.tsx";
@@ -135,7 +135,7 @@ function State({ backup: { status, progress, error } }: { backup: Backup }) {
 function DownloadButton({ id }: { id: string }) {
   const act = useAction(async () => {
     const root = base.slice(0, base.lastIndexOf("/"));
-    const answer = await fetch(`${root}/admin/v1/backups/${id}/content`, { headers: { "onair-page": "1" } });
+    const answer = await fetch(`${root}/admin/v1/backups/${id}/content`, { headers: pageHeaders });
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await answer.blob());

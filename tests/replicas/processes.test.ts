@@ -1,13 +1,24 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { administer, hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { client } from "../support/process.ts";
 import { type ReplicaReport, type ReplicaRunOptions, replicaRun } from "../support/replica-run.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
+import { until } from "../support/until.ts";
 
 /*
  * What several replicas promise while one of them, or the database, fails: each is a process of its own. Longer and at
  * random: bun tests/bench/replica-faults.ts
  */
+
+const oneEvent = {
+  id: "while-it-is-away",
+  name: "channel.followed",
+  version: 1,
+  broadcaster_user_id: 1001,
+  data: builtInEventTypes.find(({ name }) => name === "channel.followed")?.example,
+};
 
 describe.skipIf(!hasPostgres)("replicas", () => {
   let postgres: PostgresServer;
@@ -87,12 +98,14 @@ describe.skipIf(!hasPostgres)("replicas", () => {
       const report = await replicaRun({
         database: url,
         replicas: [{}, { env: { ONAIR_DATABASE: through, ONAIR_LOG_LEVEL: "off" } }],
-        async faults(_, { allServed }) {
+        async faults([, cutOff], { allServed }) {
           proxy[how]();
+          if (cutOff) cutOff.isPublishedTo = false;
           // What it has in memory it sends until its lease is over.
           await Bun.sleep(3_500);
           await servedWithin(1_500, allServed);
           proxy.release();
+          if (cutOff) cutOff.isPublishedTo = true;
           await allServed();
           await Bun.sleep(500);
         },
@@ -125,15 +138,27 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     const report = await replicaRun({
       database: own.url("onair"),
       replicas: [{ env: { ONAIR_LOG_LEVEL: "off" } }, { env: { ONAIR_LOG_LEVEL: "off" } }],
-      async faults(_, { allServed }) {
+      async faults(replicas, { allServed }) {
         await administer(
           own.url("postgres"),
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'onair'",
         );
         await allServed();
         own.kill("SIGINT");
-        await Bun.sleep(1_000);
+        for (const { server } of replicas) {
+          const ready = () => fetch(`${server.adminUrl}/readyz`);
+          await until(async () => (await ready()).status === 503);
+          expect(await (await ready()).text()).toContain("database");
+          const refused = await client(server).admin("POST", "/admin/v1/events", oneEvent);
+          expect(refused.status).toBe(503);
+          expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+        }
         await own.start();
+        const startedAt = performance.now();
+        for (const { server } of replicas) {
+          await until(async () => (await fetch(`${server.adminUrl}/readyz`)).status === 200);
+        }
+        expect(performance.now() - startedAt).toBeLessThan(5_000);
         await servedWithin(8_000, allServed);
       },
     });

@@ -19,6 +19,8 @@ const batchSize = 20;
 /** A kill comes so many milliseconds after the server was ready, at most. */
 const longestLifeMs = 400;
 const longestDrainMs = 60_000;
+/** A publisher publishes again after that. */
+const longestWaitMs = 2_000;
 
 export interface KillRunOptions {
   readonly kills: number;
@@ -130,11 +132,16 @@ export function publishers(running: Running, random: () => number) {
   const until202 = async (body: object | string): Promise<void> => {
     for (;;) {
       const current = running.server;
+      // One that does not answer may be cut off from its database.
+      const late = Bun.sleep(longestWaitMs).then(() => null);
       const answer =
         current &&
-        (await client(current)
-          .admin("POST", "/admin/v1/events", body)
-          .catch(() => null));
+        (await Promise.race([
+          late,
+          client(current)
+            .admin("POST", "/admin/v1/events", body)
+            .catch(() => null),
+        ]));
       const report = answer?.status === 202 && (await answer.json().catch(() => null));
       if (report && !(report as { rejected?: number }).rejected) return;
       await Bun.sleep(5);

@@ -28,6 +28,8 @@ export interface TestReplica {
   end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
   /** Starts it again. */
   start(): Promise<void>;
+  /** Whether it is published to, as by a load balancer that has not noticed yet that it does not answer. */
+  isPublishedTo: boolean;
 }
 
 export interface ReplicaReport {
@@ -53,7 +55,7 @@ export async function replicaRun({ database, replicas, faults }: ReplicaRunOptio
     let next = 0;
     const running = {
       get server() {
-        const alive = slots.filter((slot) => slot.isRunning);
+        const alive = slots.filter((slot) => slot.isRunning && slot.isPublishedTo);
         return alive[next++ % alive.length]?.server ?? null;
       },
     };
@@ -82,6 +84,7 @@ function replicaOn(run: RunOptions) {
   let isRunning = false;
   const endWithThis = () => void server?.end("SIGKILL");
   return {
+    isPublishedTo: true,
     get isRunning() {
       return isRunning;
     },

@@ -1,0 +1,83 @@
+/*
+ * Kills, stops and continues replicas at random under load, and checks that nothing is lost, doubled or out of order:
+ * bun tests/bench/replica-faults.ts --help
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { startPostgres } from "../support/postgres.ts";
+import { replicaRun, type TestReplica } from "../support/replica-run.ts";
+import { builtExecutable } from "./support/onair.ts";
+import { seededRandom } from "./support/random.ts";
+import { whole } from "./support/report.ts";
+
+const help = `Usage: bun tests/bench/replica-faults.ts [options]
+
+  --faults N         how often something happens to one of three replicas (default: 100)
+  --seed N           of every choice that is made (default: another one each time)
+  --executable FILE  run this one instead of dist/onair
+
+A replica is killed (SIGKILL), ended (SIGTERM), or stands still for up to 6 seconds (SIGSTOP), which is longer than its
+lease. At the end, when nothing is pending any more, every acknowledged event must have reached every subscription, under one
+webhook-id each, in a sequence without a gap, first attempts in order. Exits with 1 when anything is not so. Some 3 s for
+each fault.
+`;
+
+const { values } = parseArgs({
+  options: {
+    faults: { type: "string", default: "100" },
+    seed: { type: "string", default: String(Date.now() % 1e6) },
+    executable: { type: "string" },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+const [faults, seed] = [Number(values.faults), Number(values.seed)];
+if (values.help || !Number.isInteger(faults) || faults < 1 || !Number.isInteger(seed)) {
+  process.stdout.write(help);
+  process.exit(values.help ? 0 : 2);
+}
+const executable = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
+const random = seededRandom(seed);
+const postgres = await startPostgres();
+
+const happen: Record<string, (replica: TestReplica) => Promise<void>> = {
+  async killed(replica) {
+    await replica.end("SIGKILL");
+    await Bun.sleep(random() * 4_000);
+    await replica.start();
+  },
+  async ended(replica) {
+    await replica.end("SIGTERM");
+    await Bun.sleep(random() * 1_000);
+    await replica.start();
+  },
+  async stopped(replica) {
+    replica.server.kill("SIGSTOP");
+    await Bun.sleep(random() * 6_000);
+    replica.server.kill("SIGCONT");
+  },
+};
+const kinds = Object.keys(happen);
+const counts = new Map<string, number>();
+
+const report = await replicaRun({
+  database: postgres.url("postgres"),
+  replicas: Array.from({ length: 3 }, () => ({ command: [executable] })),
+  async faults(replicas) {
+    for (let i = 0; i < faults; i++) {
+      const kind = kinds[Math.floor(random() * kinds.length)] ?? "killed";
+      const replica = replicas[Math.floor(random() * replicas.length)];
+      if (replica) await happen[kind]?.(replica);
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      await Bun.sleep(random() * 1_500);
+    }
+  },
+});
+await postgres.stop();
+const { acknowledged, deliveries, requests, problems } = report;
+const happened = [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
+process.stdout.write(
+  `${happened} (seed ${seed}): ${whole(acknowledged)} events acknowledged, ${whole(deliveries)} deliveries in ` +
+    `${whole(requests)} requests, ${problems.length} broken promises\n`,
+);
+for (const problem of problems.slice(0, 20)) process.stdout.write(`${problem}\n`);
+process.exit(problems.length === 0 ? 0 : 1);

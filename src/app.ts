@@ -2,6 +2,7 @@ import { Backups } from "./backups/backups.ts";
 import { type BackupKeeper, backupsElsewhere } from "./backups/elsewhere.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import { createPublisher, type Publisher } from "./batch/publisher.ts";
+import { type Rereading, rereading } from "./batch/rereading.ts";
 import type { Config } from "./config.ts";
 import type { WelcomeSource } from "./console/session.ts";
 import { descriptorLimit } from "./descriptors.ts";
@@ -20,7 +21,6 @@ import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
 import { settingsInForce } from "./read-config.ts";
-import { rereading } from "./reread.ts";
 import { type CertificateWatch, watchCertificates } from "./serving/certificate-watch.ts";
 import {
   type Certificate,
@@ -118,11 +118,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     started.push(api);
     const readTypes = rereading(async () => updateCatalogue(catalogue, await engine.store.eventTypes.all()));
-    let readKeys = () => {};
+    let readKeys: Rereading | null = null;
     engine.onNews((news) => {
       api.hear(news);
-      if (news.kind === "missed" || news.kind === "event_types") readTypes();
-      if (news.kind === "missed" || news.kind === "operator_keys") readKeys();
+      if (news.kind === "missed" || news.kind === "event_types") readTypes.ask();
+      if (news.kind === "missed" || news.kind === "operator_keys") readKeys?.ask();
     });
     // The public listener starts first; the admin listener is loaded after it.
     const publicListening = api.listen();
@@ -221,6 +221,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         watch.stop();
         backups.stop();
         outcomes.close();
+        readTypes.stop();
+        readKeys?.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
         await trail.flush();
         await services.stop();

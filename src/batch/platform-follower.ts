@@ -1,13 +1,9 @@
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
+import { rereading } from "./rereading.ts";
 
 /** What is read again. */
 type Followed = "categories" | "livestreams";
-
-/** What changes in that time is read together. */
-const gatherMs = 50;
-/** After a read that failed. */
-const againAfterMs = 500;
 
 /**
  * Keeps the ranking as the store is, where other processes change it, too. What may have changed is read one after the
@@ -18,7 +14,7 @@ export class PlatformFollower {
     categories: new Set(),
     livestreams: new Set(),
   };
-  #isReading = false;
+  readonly #reading = rereading(() => this.#readChanged());
 
   constructor(
     readonly store: Pick<Store, "categories" | "livestreams">,
@@ -30,31 +26,24 @@ export class PlatformFollower {
     const known = this.#changed[kind];
     if (ids === null) this.#changed[kind] = "all";
     else if (known !== "all") for (const id of ids) known.add(id);
-    if (!this.#isReading) void this.#readAll();
+    this.#reading.ask();
   }
 
-  async #readAll(): Promise<void> {
-    this.#isReading = true;
-    while (this.#isWanted("categories") || this.#isWanted("livestreams")) {
-      await Bun.sleep(gatherMs);
-      for (const kind of ["categories", "livestreams"] as const) {
-        const ids = this.#changed[kind];
-        this.#changed[kind] = new Set();
-        try {
-          if (ids === "all" || ids.size > 0) await this.#read(kind, ids === "all" ? null : [...ids]);
-        } catch {
-          // The storage reports by itself that it cannot be used.
-          this.#changed[kind] = "all";
-          await Bun.sleep(againAfterMs);
-        }
+  stop(): void {
+    this.#reading.stop();
+  }
+
+  async #readChanged(): Promise<void> {
+    for (const kind of ["categories", "livestreams"] as const) {
+      const ids = this.#changed[kind];
+      this.#changed[kind] = new Set();
+      try {
+        if (ids === "all" || ids.size > 0) await this.#read(kind, ids === "all" ? null : [...ids]);
+      } catch (error) {
+        this.#changed[kind] = "all";
+        throw error;
       }
     }
-    this.#isReading = false;
-  }
-
-  #isWanted(kind: Followed): boolean {
-    const ids = this.#changed[kind];
-    return ids === "all" || ids.size > 0;
   }
 
   async #read(kind: Followed, ids: readonly number[] | null): Promise<void> {

@@ -202,18 +202,28 @@ async function admitCaller(
   return caller;
 }
 
+/** The caller of a request that was admitted, as it is now; a token that is refused counts for the address. */
+export async function admitAgain(
+  access: Access,
+  requestContext: RequestContext,
+  token: string,
+): Promise<Caller> {
+  try {
+    return await access.authenticator.authenticate(token);
+  } catch (error) {
+    admitAnyone(access, requestContext);
+    throw error;
+  }
+}
+
 async function lookUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
   const { authenticator, limiter, defaultRateLimit } = access;
   const wasValid = authenticator.wasValid(token);
-  if (!wasValid) admitAnyone(access, requestContext);
-  try {
-    const caller = await authenticator.authenticate(token);
-    if (!wasValid) limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
-    return caller;
-  } catch (error) {
-    if (wasValid) admitAnyone(access, requestContext);
-    throw error;
-  }
+  if (wasValid) return admitAgain(access, requestContext, token);
+  admitAnyone(access, requestContext);
+  const caller = await authenticator.authenticate(token);
+  limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
+  return caller;
 }
 
 export function rateLimited({ retryAfterSeconds }: RateLimitState): DomainError {

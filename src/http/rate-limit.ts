@@ -20,6 +20,8 @@ interface Bucket {
   taken: number;
   /** The time of the last request, in milliseconds since the epoch. */
   at: number;
+  /** What the limit was then; 0 before the first request. */
+  limit: number;
 }
 
 /**
@@ -45,7 +47,7 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
   const bucketOf = (key: string, at: number): Bucket => {
     const known = buckets.get(key);
     if (known) return known;
-    const bucket = { taken: 0, at };
+    const bucket = { taken: 0, at, limit: 0 };
     buckets.set(key, bucket);
     return bucket;
   };
@@ -58,11 +60,13 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
       const perMs = limit / 60_000;
       const bucket = bucketOf(key, at);
       const refilled = Math.max(0, at - bucket.at) * perMs;
-      const left = Math.min(limit * fullest, Math.max(0, bucket.taken - refilled));
+      const most = bucket.limit === limit ? limit * fullest : limit;
+      const left = Math.min(most, Math.max(0, bucket.taken - refilled));
       const allowed = left <= limit - 1;
       const taken = allowed ? left + 1 : left;
       bucket.taken = taken;
       bucket.at = at;
+      bucket.limit = limit;
       if (allowed) shares?.count(key, limit, 1);
       return {
         allowed,
@@ -94,6 +98,7 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
       const refilled = Math.max(0, at - bucket.at) * (limit / 60_000);
       bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken - refilled) + count);
       bucket.at = at;
+      bucket.limit = limit;
     },
   };
 }

@@ -139,21 +139,30 @@ describe("a change through the admin API", () => {
     expect(after).not.toEqual(before[0] as Audit);
   });
 
-  test("a download of a backup is written down like one, because it hands out every secret", async () => {
-    // One may be under way.
-    await (await server.admin("POST", "/admin/v1/backups")).body?.cancel();
-    let id = "";
-    await until(async () => {
-      const answer = await server.admin("GET", "/admin/v1/backups");
-      const { data } = await json<{ data: { id: string; status: string }[] }>(answer);
-      id = data.find(({ status }) => status === "done")?.id ?? "";
-      return id !== "";
-    });
-    const content = await server.admin("GET", `/admin/v1/backups/${id}/content`);
-    await content.body?.cancel();
-    const [entry] = await trail("?limit=1");
-    expect(entry).toMatchObject({ action: "getBackupContent", object: "backups", object_id: id, fields: [] });
-  });
+  // PostgreSQL has backups of its own.
+  test.skipIf(isOnPostgres)(
+    "a download of a backup is written down like one, because it hands out every secret",
+    async () => {
+      // One may be under way.
+      await (await server.admin("POST", "/admin/v1/backups")).body?.cancel();
+      let id = "";
+      await until(async () => {
+        const answer = await server.admin("GET", "/admin/v1/backups");
+        const { data } = await json<{ data: { id: string; status: string }[] }>(answer);
+        id = data.find(({ status }) => status === "done")?.id ?? "";
+        return id !== "";
+      });
+      const content = await server.admin("GET", `/admin/v1/backups/${id}/content`);
+      await content.body?.cancel();
+      const [entry] = await trail("?limit=1");
+      expect(entry).toMatchObject({
+        action: "getBackupContent",
+        object: "backups",
+        object_id: id,
+        fields: [],
+      });
+    },
+  );
 
   test("of the platform's data and events is counted by key and hour", async () => {
     const { id, key } = await namedKey("platform", "publisher");

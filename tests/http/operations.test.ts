@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { adminKey, Clock, json, testServer } from "../support/server.ts";
+import { adminKey, Clock, isOnPostgres, json, testServer } from "../support/server.ts";
 
 /*
  * What the pages for operators and developers need and no other list gives.
@@ -124,26 +124,30 @@ describe("Get Usage", () => {
 });
 
 describe("Get Storage", () => {
-  test("shows the room there is, and from the second day on when the disk is full", async () => {
-    interface Storage {
-      total_bytes: number;
-      free_bytes: number;
-      database_bytes: number;
-      used_per_day_bytes: number | null;
-      full_at: string | null;
-    }
-    const storage = async () => json<Storage>(await server.admin("GET", "/admin/v1/storage"));
-    const { total_bytes, free_bytes, database_bytes, ...forecast } = await storage();
-    expect(total_bytes).toBeGreaterThan(free_bytes);
-    expect(database_bytes).toBeGreaterThan(0);
-    expect(forecast).toEqual({ used_per_day_bytes: null, full_at: null });
-    // Two days ago there was twice as much room: it lasts for two more.
-    const at = clock.now() - 48 * 3_600_000;
-    const counts = { samples: 2, free_bytes: 4 * free_bytes, database_bytes: 2 };
-    await server.app.store.statistics.add([{ kind: "storage", subject: "", at, counts, durations: [] }]);
-    const { used_per_day_bytes, full_at } = await storage();
-    const near = (value: number | null, expected: number) => Math.abs((value ?? 0) / expected - 1);
-    expect(near(used_per_day_bytes, free_bytes / 2)).toBeLessThan(0.05);
-    expect(near(Date.parse(full_at ?? "") - clock.now(), 48 * 3_600_000)).toBeLessThan(0.1);
-  });
+  // What a database has for room, the server does not know.
+  test.skipIf(isOnPostgres)(
+    "shows the room there is, and from the second day on when the disk is full",
+    async () => {
+      interface Storage {
+        total_bytes: number;
+        free_bytes: number;
+        database_bytes: number;
+        used_per_day_bytes: number | null;
+        full_at: string | null;
+      }
+      const storage = async () => json<Storage>(await server.admin("GET", "/admin/v1/storage"));
+      const { total_bytes, free_bytes, database_bytes, ...forecast } = await storage();
+      expect(total_bytes).toBeGreaterThan(free_bytes);
+      expect(database_bytes).toBeGreaterThan(0);
+      expect(forecast).toEqual({ used_per_day_bytes: null, full_at: null });
+      // Two days ago there was twice as much room: it lasts for two more.
+      const at = clock.now() - 48 * 3_600_000;
+      const counts = { samples: 2, free_bytes: 4 * free_bytes, database_bytes: 2 };
+      await server.app.store.statistics.add([{ kind: "storage", subject: "", at, counts, durations: [] }]);
+      const { used_per_day_bytes, full_at } = await storage();
+      const near = (value: number | null, expected: number) => Math.abs((value ?? 0) / expected - 1);
+      expect(near(used_per_day_bytes, free_bytes / 2)).toBeLessThan(0.05);
+      expect(near(Date.parse(full_at ?? "") - clock.now(), 48 * 3_600_000)).toBeLessThan(0.1);
+    },
+  );
 });

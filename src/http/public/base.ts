@@ -8,6 +8,7 @@ import type { Store } from "../../store/store.ts";
 import {
   type Access,
   admit,
+  admitAgain,
   admitAnyone,
   headerBearer,
   needsApplication,
@@ -152,7 +153,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
       await input.read(context);
       // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
       if (token !== null && authenticator.changeCount !== changeCount)
-        requestContext.caller = requirement(await authenticator.authenticate(token));
+        requestContext.caller = requirement(await admitAgain(access, requestContext, token));
     });
   return app
     .use(headerBearer())

@@ -152,6 +152,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     async stop(graceMs) {
       // The listener waits for open answers, and a stream does not end by itself.
       streams.close();
+      follower?.stop();
       await listening?.stop(graceMs);
     },
   };

@@ -2,7 +2,7 @@ import type { Share } from "../../store/replicas/news.ts";
 
 /** Part of a limit that is taken before it is told: the error that each replica adds at most. */
 const shareOfLimit = 50;
-const tellAfterMs = 20;
+const tellAfterMs = 5;
 /** Keys in memory; beyond that they begin anew. */
 const maxKeys = 65_536;
 

@@ -55,14 +55,16 @@ export async function openPostgresReplica(
   const owned = new EndpointOwnership();
   const notifications = new Notifications(direct, db);
   const store = storeOn(db, onFault, owned);
+  const replicas = new ReplicaNewsExchange(db, owned.replica, notifications);
   const close = async () => {
+    replicas.close();
     await notifications.close();
     await db.close();
   };
   return {
     store: replacing(store, { close: () => close }),
     ownership: new Replica(db, owned, notifications),
-    replicas: new ReplicaNewsExchange(db, owned.replica, notifications),
+    replicas,
   };
 }
 

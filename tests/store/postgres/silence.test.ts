@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { openPool } from "../../../src/store/postgres/database/pool.ts";
-import { HoldingProxy } from "../../support/holding-proxy.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
+import { type TcpProxy, tcpProxy } from "../../support/tcp-proxy.ts";
 
 describe.skipIf(!hasPostgres)("a server that says nothing", () => {
   let database: TestDatabase;
-  let proxy: HoldingProxy;
+  let proxy: TcpProxy;
   beforeAll(async () => {
     database = await emptyDatabase();
-    proxy = new HoldingProxy(new URL(database.url));
+    proxy = await tcpProxy(Number(new URL(database.url).port));
   });
   afterAll(async () => {
     proxy.stop();
@@ -21,7 +21,7 @@ describe.skipIf(!hasPostgres)("a server that says nothing", () => {
     const pool = openPool(settings, { connections: 2, statementTimeoutMs: 200 });
     expect(await pool.run("SELECT 1 AS n")).toEqual([{ n: 1 }]);
     await pool.transact(({ run }) => run("SELECT 1"));
-    proxy.isSilent = true;
+    proxy.hold();
     const asked = [
       pool.run("SELECT 2"),
       pool.transact(({ run }) => run("SELECT 3")),
@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)("a server that says nothing", () => {
     for (const result of results) {
       expect(result).toMatchObject({ status: "rejected", reason: { name: "DeadlineError" } });
     }
-    proxy.isSilent = false;
+    proxy.release();
     expect(await pool.run("SELECT 5 AS n")).toEqual([{ n: 5 }]);
     await pool.transact(({ run }) => run("INSERT INTO settings VALUES ('a', '1')"));
     await pool.close();

@@ -76,6 +76,12 @@ export class Notifications {
     this.#current.add(current);
   }
 
+  /** Something may have been lost, as of a replica that has ended without a word. */
+  tellMissed(): void {
+    this.#missedAt = performance.now();
+    for (const missed of this.#missed) missed();
+  }
+
   /** Begins to listen. Resolves when it does. */
   async start(): Promise<void> {
     this.on(this.#pulse, (sentAt) => this.#alive(sentAt));
@@ -98,7 +104,7 @@ export class Notifications {
       };
       // The driver connects by itself again, and tells so.
       const listening = () => {
-        if (name === this.#pulse.name && !isFirst) this.#tellMissed();
+        if (name === this.#pulse.name && !isFirst) this.tellMissed();
         isFirst &&= name !== this.#pulse.name;
       };
       await sql.listen(name, received, listening);
@@ -107,7 +113,7 @@ export class Notifications {
 
   #alive(sentAt: number): void {
     this.#heardAt = performance.now();
-    if (this.#isAway) this.#tellMissed();
+    if (this.#isAway) this.tellMissed();
     this.#isAway = false;
     for (const current of this.#current) current(sentAt);
   }
@@ -118,16 +124,11 @@ export class Notifications {
     const silentMs = now - this.#heardAt;
     if (silentMs < awayAfterMs + pulseMs) return;
     this.#isAway = true;
-    if (now - this.#missedAt >= second) this.#tellMissed();
+    if (now - this.#missedAt >= second) this.tellMissed();
     if (silentMs < renewAfterMs || now - this.#renewedAt < renewAfterMs) return;
     this.#renewedAt = now;
     this.#sql.close({ timeout: 0 }).catch(() => {}); // it is of no use any more
     this.#sql = driver(this.settings, { connections: 1 }, connectTimeoutMs);
     this.#listen().catch(() => {}); // renewed again, as no pulse is heard
-  }
-
-  #tellMissed(): void {
-    this.#missedAt = performance.now();
-    for (const missed of this.#missed) missed();
   }
 }

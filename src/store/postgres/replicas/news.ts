@@ -17,6 +17,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
   #streamed = new Set<string>();
   #taken: Share[] = [];
   #isSending = false;
+  #isClosed = false;
 
   constructor(
     readonly queries: Queries,
@@ -45,9 +46,14 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     if (!this.#isSending) void this.#sendAll();
   }
 
+  /** Tells nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   async #sendAll(): Promise<void> {
     this.#isSending = true;
-    while (this.#streamed.size > 0 || this.#taken.length > 0) {
+    while (!this.#isClosed && (this.#streamed.size > 0 || this.#taken.length > 0)) {
       const applications = [...this.#streamed].slice(0, entriesAtOnce);
       for (const id of applications) this.#streamed.delete(id);
       const shares = this.#taken.splice(0, entriesAtOnce);

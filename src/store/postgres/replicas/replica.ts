@@ -141,7 +141,7 @@ export class Replica implements Ownership {
       new Set(members.shards.filter((one) => this.#isLost(one)).map(({ shard }) => shard)),
     );
     deliverer.resumed();
-    this.#meet(deliverer, members.alive);
+    this.#meet(members.alive);
     if (this.#isLeaving) return;
     const isMeant = ({ shard }: OwnedShard) => this.#meantFor[shard] === this.owned.replica;
     const leaving = members.shards.filter((one) => this.#isMine(one.shard) && !isMeant(one));
@@ -163,10 +163,10 @@ export class Replica implements Ownership {
   }
 
   /** Learns who is alive. One that is gone may not have told all of its news. */
-  #meet(deliverer: Deliverer, replicas: readonly number[]): void {
+  #meet(replicas: readonly number[]): void {
     const alive = [...replicas].sort((a, b) => a - b);
     if (alive.join() === this.#alive.join()) return;
-    if (this.#alive.some((one) => !alive.includes(one))) deliverer.missed();
+    if (this.#alive.some((one) => !alive.includes(one))) this.notifications.tellMissed();
     this.#alive = alive;
     this.#meantFor = assignment(alive);
   }

@@ -97,6 +97,6 @@ function textOf(value: unknown): string | null {
 
 /** A secret may stand in a mistaken line: what follows its sign of equality is then not repeated. */
 function quoted(line = ""): string {
-  const shown = /secret|key|password|:\/\/[^/]*@/i.test(line) ? `${line.split("=")[0]}= …` : line;
+  const shown = /secret|key|password|database|:\/\/.*@/i.test(line) ? `${line.split("=")[0]}= …` : line;
   return `\n    ${shown.trim().slice(0, 100)}`;
 }

@@ -90,6 +90,7 @@ test.each([
   ['admin-key = "swordfish-swordfish"', /has the secret admin-key: put it into a file/],
   ['database = "postgres://onair:swordfish@db.example.com/onair"', /database .*password/],
   ['admin-key-file = "swordfish', /is not TOML/],
+  ['databse = "postgres://onair:a/swordfish@db.example.com/onair"', /databse is no setting/],
 ])("a secret in the file is refused, and not repeated: %s", (line, sentence) => {
   const { mistakes } = checkConfig(["--config", fileWith(line)], {});
   expect(mistakes).toHaveLength(1);

@@ -102,7 +102,11 @@ export function createClient(options: ClientOptions): Client {
     patch: call("patch") as Call<"patch">,
     delete: call("delete") as Call<"delete">,
     pages: (path, ...[init]) => pagesOf(get, path, init as PageInit | undefined) as never,
-    fetch: (path, init) => authorized(new Request(url + path, { redirect: "manual", ...init })),
+    async fetch(path, init) {
+      // Behind anything else the token would go to another host: `@evil.example/`.
+      if (!path.startsWith("/")) throw new TypeError(`path must begin with a slash, not "${path}"`);
+      return authorized(new Request(url + path, { redirect: "manual", ...init }));
+    },
   };
 }
 

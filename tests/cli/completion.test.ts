@@ -8,7 +8,8 @@ import { testDirectory } from "../support/server.ts";
 const directory = testDirectory();
 const profiles = join(directory, "onair", "profiles");
 mkdirSync(profiles, { recursive: true });
-for (const name of ["default", "staging"]) writeFileSync(join(profiles, `${name}.json`), "{}");
+for (const name of ["default", "staging", "(", "$(touch stolen)"])
+  writeFileSync(join(profiles, `${name}.json`), "{}");
 const env = { XDG_CONFIG_HOME: directory };
 
 const words = async (...typed: string[]) => (await candidatesFor(typed, env)).map(({ word }) => word);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { afterTests } from "../support/after-tests.ts";
 import { accept, Browser, challengeFor, loginUrl } from "../support/oauth.ts";
 import { fromSource, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
@@ -216,6 +217,29 @@ describe("onair login --browser", () => {
     });
     expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no login page")]);
   });
+
+  test.each(["file:///usr/bin/evil", "--evil", "javascript:evil()", 7])(
+    "a login page that is none is neither shown nor opened: %j",
+    async (authorization_endpoint) => {
+      const opened = join(directory, "opened");
+      const browser = join(directory, "browser");
+      writeFileSync(browser, `#!/bin/sh\necho "$@" > ${opened}\n`, { mode: 0o755 });
+      const platform = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: () => Response.json({ issuer: "x", authorization_endpoint }),
+      });
+      afterTests(() => platform.stop(true));
+      const args = ["login", "--url", platform.url.origin, "--browser", "--client-id", "x"];
+      const result = await run(args, { env: { ...env, BROWSER: browser } });
+      expect([result.code, result.stderr]).toEqual([
+        1,
+        expect.stringContaining("names no page to sign in at"),
+      ]);
+      expect(result.stderr + result.stdout).not.toContain("evil");
+      expect(existsSync(opened)).toBe(false);
+    },
+  );
 });
 
 describe("who a command is", () => {

@@ -221,6 +221,22 @@ describe("a server that is busy", () => {
     expect(await Promise.all(answers)).toHaveLength(62);
   });
 
+  test("a path is one of the platform: the token goes to no other host", async () => {
+    const asked: string[] = [];
+    const onair = createClient({
+      url: "https://api.example.com",
+      token: "x",
+      async fetch({ url }) {
+        asked.push(new URL(url).host);
+        return new Response();
+      },
+    });
+    for (const path of ["@evil.example/", ".evil.example/", ":8443/"])
+      await expect(onair.fetch(path)).rejects.toThrow("must begin with a slash");
+    await onair.fetch("//evil.example/");
+    expect(asked).toEqual(["api.example.com"]);
+  });
+
   test("a redirect is an error: the token goes nowhere else", async () => {
     const elsewhere = busy([]);
     const leads = Bun.serve({

@@ -97,10 +97,15 @@ interface Metadata {
 /** What the platform says of its authorization server (RFC 8414). */
 async function metadataOf(url: string): Promise<Metadata> {
   const response = await request(`${url}/.well-known/oauth-authorization-server`);
-  const answer = (await response.json().catch(() => null)) as Partial<Metadata> | null;
-  if (!response.ok || typeof answer?.issuer !== "string")
+  const { issuer, authorization_endpoint: endpoint } = ((await response.json().catch(() => null)) ??
+    {}) as Readonly<Record<string, unknown>>;
+  if (!response.ok || typeof issuer !== "string")
     throw new Error(`${url} is not the public listener of an On Air server`);
-  return { ...answer, issuer: answer.issuer };
+  if (endpoint === undefined) return { issuer };
+  // It is shown, and given to another program: nothing but a page of the web.
+  const page = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : null;
+  if (!page || !/^https?:$/.test(page.protocol)) throw new Error(`${url} names no page to sign in at`);
+  return { issuer, authorization_endpoint: page.href };
 }
 
 /** Shows an address, and opens it in the browser where there is one. */

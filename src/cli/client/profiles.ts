@@ -44,7 +44,10 @@ export class Profiles {
     if (this.#directory === null) return [];
     try {
       const files = readdirSync(this.#directory).filter((file) => file.endsWith(suffix));
-      return files.map((file) => file.slice(0, -suffix.length)).sort();
+      return files
+        .map((file) => file.slice(0, -suffix.length))
+        .filter(isProfileName)
+        .sort();
     } catch {
       return [];
     }

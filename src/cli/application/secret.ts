@@ -36,8 +36,9 @@ export async function askFor(what: string): Promise<string> {
 /** Asks for a secret on the terminal, which shows nothing of it. Ctrl-C ends the process. */
 export async function askForSecret(what: string): Promise<string> {
   const { stdin, stderr } = process;
-  stderr.write(`${what} (not shown): `);
+  // Before the question: what is pasted as soon as it appears is not shown either.
   stdin.setRawMode(true);
+  stderr.write(`${what} (not shown): `);
   stdin.resume();
   stdin.setEncoding("utf8");
   try {

@@ -2,6 +2,7 @@ import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { watchedStore } from "../../src/engine/watched-store.ts";
 import { createLog } from "../../src/log.ts";
+import type { Ownership } from "../../src/store/replicas/ownership.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
@@ -40,12 +41,14 @@ interface Dispatching {
   /** Answers in place of the test. */
   readonly send?: (request: SendRequest) => Promise<SendResult>;
   readonly connections?: number;
+  /** By default all endpoints are this process's own. */
+  readonly ownership?: Ownership;
 }
 
 /** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
 export function dispatching(
   store: Store,
-  { record = store.deliveries.record, send, connections }: Dispatching = {},
+  { record = store.deliveries.record, send, connections, ownership }: Dispatching = {},
 ) {
   const sent: { sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
@@ -67,6 +70,7 @@ export function dispatching(
     steady: now,
     random: () => 0.5,
     ...(connections !== undefined && { connections }),
+    ...(ownership !== undefined && { ownership }),
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);

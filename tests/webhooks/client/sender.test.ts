@@ -50,6 +50,18 @@ describe("the request", () => {
     }
   });
 
+  test("is not written where it may not be any more: asked before it begins, and when it is connected", async () => {
+    const target = await respond();
+    const never = { ...delivery(target.url), mayBeSent: () => false };
+    expect(await sender().send(never)).toMatchObject({ class: "canceled", status: null });
+    expect(target.connections).toHaveLength(0);
+    let asked = 0;
+    const untilConnected = { ...delivery(target.url), mayBeSent: () => ++asked < 2 };
+    expect(await sender().send(untilConnected)).toMatchObject({ class: "canceled", status: null });
+    expect(asked).toBe(2);
+    expect(target.requests).toHaveLength(0);
+  });
+
   test("that cannot be made is a result, not an exception, and does not repeat its headers", async () => {
     const target = await respond();
     const result = await sender().send({ ...delivery(target.url), headers: { "x-secret": "hush\r\nx: y" } });

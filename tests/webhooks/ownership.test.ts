@@ -1,0 +1,79 @@
+import { expect, test } from "bun:test";
+import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
+import { dispatching, ok, subscriber } from "../support/dispatching.ts";
+import { emptyStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
+
+/** A dispatcher whose ownership the test settles. */
+async function owning() {
+  const { store } = emptyStore();
+  const application = await subscriber(store);
+  const sole = soleOwnership(() => store.deliveries.releaseAll());
+  const told: EndpointNews[] = [];
+  const state = { holds: true, isCurrent: true, told, deliverer: null as Deliverer | null };
+  const run = dispatching(store, {
+    ownership: {
+      ...sole,
+      async join(deliverer) {
+        state.deliverer = deliverer;
+        await sole.join(deliverer);
+      },
+      holds: () => state.holds,
+      isCurrent: () => state.isCurrent,
+      tell: (news) => void told.push(news),
+    },
+  });
+  await until(() => state.deliverer !== null);
+  return { application, state, ...run };
+}
+
+test("while others may own what it holds, nothing starts; then it goes on in order", async () => {
+  const { state, sent, publish, stop } = await owning();
+  await publish("a");
+  await until(() => sent.length === 1);
+  state.isCurrent = false;
+  for (const id of ["b", "c"]) await publish(id);
+  sent[0]?.answer(ok);
+  await Bun.sleep(50);
+  expect(sent).toHaveLength(1);
+  state.isCurrent = true;
+  state.deliverer?.resumed();
+  await until(() => sent.length >= 2);
+  for (let i = 1; i < 3; i++) {
+    await until(() => sent.length > i);
+    sent[i]?.answer(ok);
+  }
+  expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  await stop();
+});
+
+test("what belongs to another one is not started, and what is published for it is told", async () => {
+  const { state, sent, application, dispatcher, publish, stop } = await owning();
+  await publish("a");
+  await until(() => sent.length === 1);
+  sent[0]?.answer(ok);
+  await publish("b");
+  await until(() => sent.length === 2);
+  state.holds = false;
+  state.deliverer?.lost(() => true);
+  // It was under way, and ends; nothing is told of it.
+  expect(state.told).toEqual([]);
+  sent[1]?.answer(ok);
+  await publish("c");
+  dispatcher.hurry(application);
+  dispatcher.applicationChanged(application, null);
+  await Bun.sleep(50);
+  expect(sent).toHaveLength(2);
+  expect(state.told).toEqual([
+    { kind: "published", applications: [application] },
+    { kind: "asked", application },
+    { kind: "changed", application },
+  ]);
+  // It has the endpoint again, with what was published meanwhile.
+  state.holds = true;
+  await state.deliverer?.gained(() => true);
+  await until(() => sent.length === 3);
+  expect(sent[2]?.sequence).toBe(3);
+  sent[2]?.answer(ok);
+  await stop();
+});

@@ -20,7 +20,6 @@ import { OutcomeStreams } from "./http/stream/outcome-streams.ts";
 import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log.ts";
 import { trustedProxies } from "./proxies.ts";
-import { settingsInForce } from "./read-config.ts";
 import { type CertificateWatch, watchCertificates } from "./serving/certificate-watch.ts";
 import {
   type Certificate,
@@ -28,6 +27,7 @@ import {
   certificateFiles,
   readCertificate,
 } from "./serving/certificates.ts";
+import { liveSettings, type Reloaded } from "./serving/reload.ts";
 import { storingStatistics } from "./statistics.ts";
 import { samplingSizes, sizesOf } from "./storage-sizes.ts";
 import { StorageWatch } from "./storage-watch.ts";
@@ -48,6 +48,8 @@ export interface App {
   readonly backups: BackupKeeper;
   /** The port that sends plain HTTP on; null for none. */
   readonly redirectPort: number | null;
+  /** Takes the settings that may change while the server runs. */
+  reload(settings: Config): Reloaded;
   /** Reads the certificates again. */
   readonly certificates: Pick<CertificateWatch, "look">;
   /** Stops being ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
@@ -76,7 +78,8 @@ const drainMs = 10 * second;
 
 /** Builds and starts a server. Throws when the data or a port is not available. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, log, now = Date.now, welcome } = options;
+  const { log, now = Date.now, welcome } = options;
+  const { live: config, reload, shown } = liveSettings(options.config);
   const storage = new StorageWatch(log);
   const files = certificateFiles(config);
   const certificates = {
@@ -152,9 +155,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       operatorKeys,
       outcomes,
       facts: {
-        settings: settingsInForce(config),
+        get settings() {
+          return shown();
+        },
         startedAt: now(),
-        subscriptionLimit: config.subscriptionLimit,
+        get subscriptionLimit() {
+          return config.subscriptionLimit;
+        },
         rateLimit: api.rateLimit,
         storage: () => ("directory" in place ? sizesOf(place.directory) : null),
       },
@@ -213,6 +220,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       backups,
       redirectPort: redirect?.port ?? null,
       certificates: watch,
+      reload,
       async stop() {
         phase = "stopping";
         // Gives load balancers time to notice that the server is not ready.

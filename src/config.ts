@@ -88,6 +88,13 @@ export interface Config extends TlsConfig {
   readonly logLevel: LogLevel;
 }
 
+/** Settings that a running server takes from its file at SIGHUP; all others need a restart. */
+export const reloadable = [
+  "rateLimit",
+  "subscriptionLimit",
+  "streamLimit",
+] as const satisfies readonly (keyof Config)[];
+
 type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
 
 /** All settings by name. */

@@ -106,7 +106,7 @@ function publicRoutes(url: string) {
     publicKey: absent,
     now: absent,
     log: createLog("off"),
-    defaultSubscriptionLimit: 0,
+    defaultSubscriptionLimit: () => 0,
     allowPrivateWebhooks: false,
     loginUrl: null,
     publicUrl: () => url,

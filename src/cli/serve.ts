@@ -1,10 +1,11 @@
-import { startApp } from "../app.ts";
+import { type App, startApp } from "../app.ts";
 import type { Config } from "../config.ts";
 import { createLog, errorFields, type Log, logLevels } from "../log.ts";
 import { fileLines } from "../log-file.ts";
 import { LogOutput } from "../log-output.ts";
 import { isThisMachineAlone } from "../proxies.ts";
 import {
+  checkConfig,
   type Environment,
   readConfig,
   settingOptions,
@@ -34,8 +35,10 @@ The first start makes an operator key, unless ONAIR_ADMIN_KEY is set. It is show
 where standard output is none, it is in the file onair.admin-key of the data directory. "onair
 admin-key" makes more, and one in place of a lost.
 
-SIGTERM and SIGINT stop it, a second one at once. SIGHUP opens the log file again and
-reads certificates again. SIGUSR1 and SIGUSR2 are ignored.
+SIGTERM and SIGINT stop it, a second one at once. SIGHUP opens the log file again,
+reads certificates again, and takes rate-limit, subscription-limit and stream-limit of a
+changed file of settings; the log names others that changed, which count from the next start.
+SIGUSR1 and SIGUSR2 are ignored.
 `;
   },
   async run(args: readonly string[], env: Environment) {
@@ -54,7 +57,7 @@ reads certificates again. SIGUSR1 and SIGUSR2 are ignored.
       await log.flush();
       throw error;
     });
-    onSignals(["SIGHUP"], () => app.certificates.look());
+    onSignals(["SIGHUP"], () => readAgain(app, checkConfig(args, env), log));
     log.info("started", {
       version,
       public: app.publicUrl,
@@ -87,11 +90,25 @@ function logOf({ logLevel, logFile }: Config): Log {
   const output = new LogOutput(logFile === null ? {} : { open: fileLines(logFile) });
   const log = createLog(logLevel, Date.now, output);
   onSignals(["SIGHUP", "SIGUSR1", "SIGUSR2"], (signal) => {
-    if (signal !== "SIGHUP" || logFile === null) return log.info("signal_ignored", { signal });
+    if (signal !== "SIGHUP") return log.info("signal_ignored", { signal });
+    if (logFile === null) return;
     output.reopen();
     log.info("log_reopened", { signal, file: logFile });
   });
   return log;
+}
+
+/** Takes what may change while the server runs; mistakes change nothing. */
+function readAgain(app: App, { config, mistakes }: ReturnType<typeof checkConfig>, log: Log): void {
+  app.certificates.look();
+  if (mistakes.length > 0) {
+    const effect = "the former ones stay in force";
+    log.error("settings_not_taken", { signal: "SIGHUP", mistakes, effect });
+    return;
+  }
+  const { changed, needRestart } = app.reload(config);
+  log.info("settings_read_again", { signal: "SIGHUP", changed });
+  if (needRestart.length > 0) log.warn("settings_need_restart", { names: needRestart });
 }
 
 /**

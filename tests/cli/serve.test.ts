@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { readFileSync, renameSync, statSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ownProcess, program, run } from "../support/process.ts";
 import { adminKey, ownDirectory } from "../support/server.ts";
@@ -129,7 +129,30 @@ describe("signals", () => {
       expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
     }
     const told = linesOf(inDirectory("stderr")).filter(({ event }) => event === "signal_ignored");
-    expect(told.map(({ signal }) => signal)).toEqual(["SIGHUP", "SIGUSR1", "SIGUSR2"]);
+    expect(told.map(({ signal }) => signal)).toEqual(["SIGUSR1", "SIGUSR2"]);
+    expect(await end("SIGTERM")).toBe(0);
+  });
+
+  test("SIGHUP takes limits of the changed file; a mistake in it changes nothing", async () => {
+    const file = inDirectory("onair.toml");
+    writeFileSync(file, "rate-limit = 100\nstream-limit = 5\n");
+    const { publicUrl, kill, end } = await start(["--config", file]);
+    const limit = async () =>
+      (await fetch(`${publicUrl}/public/v1/categories`)).headers.get("ratelimit-limit");
+    const lines = () => linesOf(inDirectory("stderr"));
+    const told = (name: string) => lines().filter(({ event }) => event === name);
+    expect(await limit()).toBe("100");
+    writeFileSync(file, "rate-limit = 200\nkeep-backups = 9\n");
+    kill("SIGHUP");
+    await until(() => told("settings_need_restart").length === 1);
+    expect(told("settings_read_again")).toMatchObject([{ changed: ["rate-limit", "stream-limit"] }]);
+    expect(told("settings_need_restart")).toMatchObject([{ names: ["keep-backups"] }]);
+    expect(await limit()).toBe("200");
+    writeFileSync(file, "rate-limit = 300\n\nrate-limt = 4\n");
+    kill("SIGHUP");
+    await until(() => told("settings_not_taken").length === 1);
+    expect(JSON.stringify(told("settings_not_taken"))).toContain("onair.toml:3 rate-limt is no setting");
+    expect(await limit()).toBe("200");
     expect(await end("SIGTERM")).toBe(0);
   });
 

@@ -68,7 +68,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     signingKey: () => signingKey,
     log: createLog("off"),
     now: Date.now,
-    places: new StreamPlaces(100),
+    places: new StreamPlaces(() => 100),
     keptMs: 1e15,
     ...options,
   });

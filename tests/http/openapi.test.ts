@@ -107,7 +107,7 @@ describe("the operations", () => {
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
       engine: server.app.engine,
-      defaultSubscriptionLimit: 1,
+      defaultSubscriptionLimit: () => 1,
       catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },
       outcomes: { open: () => new ReadableStream() },

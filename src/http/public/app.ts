@@ -40,7 +40,7 @@ export function publicApp(
   deps: PublicDeps & {
     ranking: Ranking;
     cursors: Cursors;
-    defaultSubscriptionLimit: number;
+    defaultSubscriptionLimit: () => number;
     publicKey: () => PublicKeyForms;
     streams: Pick<EventStreams, "open">;
     outcomes: Pick<OutcomeStreams, "open">;

@@ -33,6 +33,7 @@ import { Traffic } from "../traffic.ts";
 import { publicApp } from "./app.ts";
 
 interface PublicServerOptions {
+  /** Limits are read anew for each request. */
   readonly config: Config;
   /** The key of cursors and stream ids. */
   readonly cursorKey: string;
@@ -86,7 +87,9 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
       now,
       options.isReplica ? new RateShares((shares) => engine.tell({ kind: "taken", shares })) : null,
     ),
-    defaultRateLimit: config.rateLimit,
+    get defaultRateLimit() {
+      return config.rateLimit;
+    },
   };
   const sharedOrders = options.isReplica ? new SharedOrders(store.orders, now) : null;
   const ranking = new Ranking(now, new PastOrders(), sharedOrders);
@@ -107,7 +110,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     signingKey: () => keys.signing,
     log,
     now,
-    places: new StreamPlaces(config.streamLimit),
+    places: new StreamPlaces(() => config.streamLimit),
     keptMs: Math.min(config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays) * day,
   });
   engine.onStreamed((applicationIds) => streams.wake(applicationIds));
@@ -124,7 +127,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     traffic,
     cursors,
     access,
-    defaultSubscriptionLimit: config.subscriptionLimit,
+    defaultSubscriptionLimit: () => config.subscriptionLimit,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     hstsSeconds: config.hsts,
     streams,

@@ -165,9 +165,9 @@ type Item = Static<typeof SubscribedItemSchema>;
 export function subscriptionRoutes(
   app: TokenListener,
   { store, now, catalogue }: PublicDeps,
-  defaultLimit: number,
+  defaultLimit: () => number,
 ): void {
-  const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit;
+  const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit();
   const budget = (application: Application, used: number) => ({
     "onair-subscriptions-used": String(used),
     "onair-subscriptions-limit": String(limitOf(application)),

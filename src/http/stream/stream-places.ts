@@ -29,7 +29,7 @@ export class StreamPlaces {
   readonly #open = new Map<string, number>();
   #count = 0;
 
-  constructor(readonly limit: number) {}
+  constructor(readonly limit: () => number) {}
 
   /**
    * Takes a place. Throws `rate_limited` when the owner has too many streams open, `unavailable` when there are too
@@ -63,7 +63,7 @@ export class StreamPlaces {
   }
 
   #sharesOf({ applicationId, userId }: StreamOwner): Share[] {
-    const { limit } = this;
+    const limit = this.limit();
     if (userId === null) return [{ key: applicationId, limit, of: "This application" }];
     const ofOne = Math.ceil(limit * partOfOneUser);
     return [

@@ -68,7 +68,7 @@ export function applicationRoutes(
   app: TokenListener,
   { store, access, now, log, allowPrivateWebhooks }: PublicDeps,
   engine: Pick<Engine, "enable">,
-  defaultSubscriptionLimit: number,
+  defaultSubscriptionLimit: () => number,
 ): void {
   const shown = async (application: Application, { rateLimit }: RequestContext) => {
     const { id, subscription_limit } = application;
@@ -78,7 +78,7 @@ export function applicationRoutes(
       store.applications.secretsInForce(id, now()),
       store.subscriptions.count(id),
     ]);
-    const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit };
+    const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit() };
     const known = { endpoint: endpoint ?? newEndpoint(id), notices, secrets, subscriptions, rateLimit };
     return { data: shownOwn(application, known), message: "OK" };
   };

@@ -44,6 +44,7 @@ const allowed: Record<string, readonly string[]> = {
     "http",
     "dev",
     "doctor",
+    "serving",
     "*",
   ],
 };

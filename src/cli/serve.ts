@@ -13,6 +13,7 @@ import {
   shownSettings,
   unknownVariables,
 } from "../read-config.ts";
+import { serviceManager } from "../serving/service-manager.ts";
 import { onSignals, onTermination } from "../signals.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
@@ -50,6 +51,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
     log.info("starting", { version, pid: process.pid, settings: shownSettings(config) });
     warnOfExposure(config, log);
+    const manager = await serviceManager(env, log);
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
     const app = await startApp({ config, log, showAdminKey }).catch(async (error) => {
       // Standard error has it in any case.
@@ -65,7 +67,9 @@ SIGUSR1 and SIGUSR2 are ignored.
       redirect: app.redirectPort ?? undefined,
     });
     process.stdout.write(`onair ready public=${app.publicUrl} admin=${app.adminUrl}\n`);
+    manager.ready();
     const signal = await terminated;
+    manager.stopping();
     log.info("stopping", { signal, drain_delay: config.drainDelay });
     await app.stop();
     log.info("stopped", { uptime_seconds: Math.round(process.uptime()) });

@@ -135,7 +135,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
     await engineStarted;
     const { store, ranking, traffic, publicUrl } = api;
-    const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey });
+    const operatorKeys = new OperatorKeys({
+      store,
+      now,
+      environment: config.adminKey,
+      isCurrent: api.isCurrent,
+    });
     readKeys = rereading(() => operatorKeys.load());
     await operatorKeys.load();
     const data = platformData({ store, ranking, now, follower: api.follower });

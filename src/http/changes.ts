@@ -14,10 +14,14 @@ export class Changes {
     this.#usableUntil = time;
   }
 
+  /** Whether it is known what changed elsewhere. */
+  get isCurrent(): boolean {
+    return this.#usableUntil === Number.POSITIVE_INFINITY || performance.now() <= this.#usableUntil;
+  }
+
   /** How often `note` was called. Each look is a change while it is not known what changed elsewhere. */
   get count(): number {
-    if (this.#usableUntil !== Number.POSITIVE_INFINITY && performance.now() > this.#usableUntil)
-      this.#count++;
+    if (!this.isCurrent) this.#count++;
     return this.#count;
   }
 }

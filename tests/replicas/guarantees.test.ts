@@ -184,6 +184,7 @@ const rows: readonly Row[] = [
   },
   {
     name: "a revoked operator key",
+    withinMs: 1_000,
     prepare: async () => {
       const made = await changed.admin("POST", "/admin/v1/keys", {
         name: `key ${crypto.randomUUID()}`,
@@ -232,13 +233,16 @@ describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other"
     await until(async () => /"Category 1".*100.*"Channel 1"/.test(await shown()));
   });
 
+  const cut = () => proxy.cut();
   const disturbances = [
     { how: "", isDeaf: false, disturb() {} },
     { how: ", where the other hears nothing", isDeaf: true, disturb: () => proxy.hold() },
-    { how: ", where the other cannot listen", isDeaf: true, disturb: () => proxy.cut() },
+    { how: ", where the other cannot listen", isDeaf: true, disturb: cut },
   ];
   for (const { how, isDeaf, disturb } of disturbances) {
-    test.each(rows)(`$name${how}`, async (row) => {
+    // What cannot listen does not hear either: a few of each kind.
+    const some = disturb === cut ? rows.filter((_, i) => i % 3 === 1) : rows;
+    test.each(some)(`$name${how}`, async (row) => {
       const application = await changed.application();
       await row.prepare?.(application);
       expect(await row.look(application)).toEqual(row.before);

@@ -109,6 +109,7 @@ export function adminListener({
           transform: asGate(async (context: GateContext) => {
             input.begin(context.requestContext);
             const key = tokenOf(context.bearer, context.headers["authorization"]);
+            if (options.operatorKeys.isOutdated) await options.operatorKeys.refresh();
             admit(context.requestContext, key, allowed);
             const reading = input.read(context);
             if (!reading) return;

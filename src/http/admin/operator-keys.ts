@@ -1,10 +1,13 @@
 import { isInForce, isUnshown, newLastUse, type OperatorKey } from "../../domain/operator-keys.ts";
+import { second } from "../../domain/time.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 
 interface OperatorKeyOptions {
   readonly store: Pick<Store, "operatorKeys">;
   readonly now: () => number;
+  /** Whether it is known what other replicas have changed; by default there are none. */
+  readonly isCurrent?: () => boolean;
   /** The key from the environment; it replaces every generated one. */
   readonly environment?: string | null;
   /** A key for requests of this process itself; not listed. */
@@ -53,6 +56,16 @@ export class OperatorKeys {
     for (const key of this.#stored) this.#hashes.set(key, Buffer.from(key.hash, "base64"));
     const ids = new Set([environmentKeyId, ...this.#stored.map(({ id }) => id)]);
     for (const id of this.#lastUses.keys()) if (!ids.has(id)) this.#lastUses.delete(id);
+  }
+
+  /** Whether others may have changed the keys unheard: then `refresh` comes before `find`. */
+  get isOutdated(): boolean {
+    return this.#options.isCurrent?.() === false;
+  }
+
+  /** Loads the keys, and waits a second at most: without the database those that are known count. */
+  async refresh(): Promise<void> {
+    await Promise.race([this.load().catch(() => {}), Bun.sleep(second)]);
   }
 
   /** All keys, expired ones too, except generated keys that were never shown. */

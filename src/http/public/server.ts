@@ -61,6 +61,8 @@ interface PublicServer {
   readonly follower: PlatformFollower | null;
   /** Takes in what other replicas have done. */
   hear(news: ReplicaNews): void;
+  /** Whether it is known what other replicas have changed. */
+  isCurrent(): boolean;
   /** The engine's store, wrapped by `invalidatingStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
@@ -141,6 +143,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   return {
     ranking,
     follower,
+    isCurrent: () => callers.isCurrent,
     hear: newsHearer({ callers, limiter: access.limiter, ranking, follower, streams }),
     store,
     traffic,

@@ -11,6 +11,7 @@ import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storag
 import { openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { signingKeySetting } from "../stored-keys.ts";
+import { requireNotMoved } from "./copying.ts";
 import type { DatabaseSettings, DataPlace } from "./data-place.ts";
 import type { CheckStorage } from "./engine.ts";
 
@@ -39,6 +40,7 @@ export async function openStorage(
 ): Promise<OpenStorage> {
   if ("database" in place) return openDatabaseStorage(place.database, onFault);
   const store = openStore(place.directory, lock, onFault);
+  await closingOnFault(store, requireNotMoved(store, place));
   const identity = databaseIdentity(place.directory);
   return {
     store,
@@ -49,10 +51,17 @@ export async function openStorage(
   };
 }
 
-async function openDatabaseStorage(
-  { url, direct, connections }: DatabaseSettings,
-  onFault?: OnFault,
-): Promise<OpenStorage> {
+async function closingOnFault(store: Store, check: Promise<void>): Promise<void> {
+  try {
+    await check;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openDatabaseStorage(database: DatabaseSettings, onFault?: OnFault): Promise<OpenStorage> {
+  const { url, direct, connections } = database;
   // Loaded on demand, as only few need it.
   const { openPostgres } = await import("../store/postgres/database/open.ts");
   const { storageFaultOf } = await import("../store/postgres/database/faults.ts");
@@ -61,7 +70,10 @@ async function openDatabaseStorage(
   if (direct !== null) await (await openPostgres(readDatabaseUrl(direct), { connections: 1 })).close();
   const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null };
   const [settings, directly] = [readDatabaseUrl(url), readDatabaseUrl(direct ?? url)];
-  const { store, ownership, replicas } = await openPostgresReplica(settings, directly, options, onFault);
+  const check = (opened: Store) => requireNotMoved(opened, { database });
+  const opened = await openPostgresReplica(settings, directly, options, check, onFault);
+  const { store, ownership, replicas } = opened;
+  await closingOnFault(store, check(store));
   const faultOf = (error: unknown) => storageFaultOf(error) ?? "failing";
   return {
     store,

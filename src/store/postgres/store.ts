@@ -44,11 +44,15 @@ export async function openPostgresStore(
   return storeOn(await openPostgres(settings, options), onFault);
 }
 
-/** The same as one of the replicas that serve the database; `direct` leads there without a pooler. */
+/**
+ * The same as one of the replicas that serve the database; `direct` leads there without a pooler. `mayServe` rejects
+ * where it must not join the others; it is asked when they can see it.
+ */
 export async function openPostgresReplica(
   settings: ConnectionSettings,
   direct: ConnectionSettings,
   options: PoolOptions,
+  mayServe: (store: Store) => Promise<void>,
   onFault?: OnFault,
 ): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaNewsLink }> {
   const db = await openPostgres(settings, options);
@@ -63,7 +67,7 @@ export async function openPostgresReplica(
   };
   return {
     store: replacing(store, { close: () => close }),
-    ownership: new Replica(db, owned, notifications),
+    ownership: new Replica(db, owned, notifications, () => mayServe(store)),
     replicas,
   };
 }

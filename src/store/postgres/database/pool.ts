@@ -274,8 +274,8 @@ export function driver(
     connectionTimeout: connectTimeoutSeconds,
     // After that a pool has only as many connections as it uses.
     idleTimeout: 60,
-    // So that connections spread anew over what stands behind an address.
-    maxLifetime: 1800,
+    // So that connections spread anew over what stands behind an address; not below work that has all the time it needs.
+    maxLifetime: timeoutMs === 0 ? 0 : 1800,
     prepare: isPooled !== true,
     ...(isPooled !== true && {
       connection: {

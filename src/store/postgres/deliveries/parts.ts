@@ -10,12 +10,15 @@ type Parted = "deliveries" | "events";
 
 export const firstOfPart = (part: number) => part * partSize;
 
+/** The part of a number. */
+export const partOf = (seq: number) => Math.floor(seq / partSize);
+
 /** The part that numbers are given from now. */
 export async function currentPart(queries: Queries): Promise<number> {
   const [row] = await queries.run<{ last: number }>(
     "SELECT last_value::float8 AS last FROM delivery_numbers",
   );
-  return Math.floor((row?.last ?? 0) / partSize);
+  return partOf(row?.last ?? 0);
 }
 
 /** Makes a part of both tables, where there is none. Writers do not wait for it. */

@@ -55,6 +55,7 @@ export class Replica implements Ownership {
     readonly db: Postgres,
     readonly owned: EndpointOwnership,
     readonly notifications: Notifications,
+    readonly mayServe: () => Promise<void> = async () => {},
   ) {
     this.#outbox = new NewsOutbox((news) => notify(db, endpointNews, news));
     notifications.on(endpointNews, (news) => this.#deliverer?.heard(news));
@@ -66,6 +67,8 @@ export class Replica implements Ownership {
     this.#deliverer = deliverer;
     if (!this.#isListening) await this.notifications.start();
     this.#isListening = true;
+    await beat(this.db, this.owned.replica);
+    await this.mayServe();
     await this.#round(deliverer);
     await this.#gaining;
     this.#tellOthers();

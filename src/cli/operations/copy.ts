@@ -1,0 +1,124 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { copyData, reopenData } from "../../engine/copying.ts";
+import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
+import { type Environment, readSecret } from "../../read-config.ts";
+import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
+import { databaseFile } from "../../store/sqlite/database/directory.ts";
+import { noMore, readArguments } from "../arguments.ts";
+import { type Command, UsageError } from "../command.ts";
+import { counted, stopwatch } from "../output/format.ts";
+import { print, table } from "../output/print.ts";
+import { type Progress, showProgress } from "../output/progress.ts";
+
+const help = `Usage: onair copy --from PLACE --to PLACE [options]
+
+Moves everything from a data directory to a PostgreSQL database, or back: users, applications with
+their secrets, tokens, subscriptions with their sequences, deliveries with their attempts, those
+that are pending too, keys and settings. Stop all servers of the source first. The target must be
+empty: a directory without a database, or a new database.
+
+  --from PLACE   what is copied: a data directory, or postgres://user@host/database
+  --to PLACE     where to, likewise
+  --reopen       copies nothing: lets servers use --from again, after a copy of it. Only where
+                 nothing uses that copy, for else both send
+  --json         print what was copied as JSON
+
+A URL is without a password. Where it needs one, ONAIR_DATABASE, or the file that
+ONAIR_DATABASE_FILE names, has the whole URL of the same database with it.
+
+The copy is of one moment. It is counted at the end, and complete or not there at all: one that was
+cut off is begun anew. The source keeps its data and is marked as moved, so that no server uses it
+any more. Exit code: 0 when everything is copied, 1 when it failed, 2 for wrong usage, and for
+places that cannot be used.
+`;
+
+const options = {
+  from: { type: "string" },
+  to: { type: "string" },
+  reopen: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+export const copy: Command = {
+  summary: "move everything from a data directory to PostgreSQL, or back",
+  help,
+  options,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const mistakes: string[] = [];
+    noMore(positionals, mistakes);
+    const from = readPlace("--from", values.from, env, mistakes);
+    if (from !== null && "directory" in from && !existsSync(join(from.directory, databaseFile)))
+      mistakes.push(`There is no data in ${from.directory}; name its directory with --from`);
+    if (values.reopen && values.to !== undefined) mistakes.push("--reopen goes without --to");
+    const to = values.reopen ? null : readPlace("--to", values.to, env, mistakes);
+    if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
+    if (to === null) await reopen(from);
+    else await copyAll(from, to, values.json === true);
+    return 0;
+  },
+};
+
+function readPlace(
+  option: string,
+  text: string | undefined,
+  env: Environment,
+  mistakes: string[],
+): DataPlace | null {
+  if (text === undefined || text === "") {
+    mistakes.push(`${option} is missing: a data directory, or a database like postgres://onair@host/onair`);
+    return null;
+  }
+  if (!/^[a-z]+:\/\//.test(text)) return { directory: text };
+  try {
+    const named = readDatabaseUrl(text);
+    if (named.password !== "") {
+      mistakes.push(
+        `${option} must be without a password, which others can see: set ONAIR_DATABASE or ONAIR_DATABASE_FILE`,
+      );
+      return null;
+    }
+    const secret = readSecret(env, "ONAIR_DATABASE");
+    const isSame = secret !== undefined && shownPlace(readDatabaseUrl(secret)) === shownPlace(named);
+    return { database: { url: isSame ? secret : text, direct: null, connections: 1 } };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`${option}, or ONAIR_DATABASE, ${error.message}`);
+    return null;
+  }
+}
+
+async function reopen(from: DataPlace): Promise<void> {
+  const wasMarked = await reopenData(from);
+  const place = shownDataPlace(from);
+  await print(wasMarked ? `${place} can be served again.` : `${place} was not marked as moved.`);
+}
+
+async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise<void> {
+  const took = stopwatch();
+  let display: { end(): void } | null = null;
+  const progress: Progress = { bytes: 0, totalBytes: null, rows: 0 };
+  const counts = await copyData(from, to, {
+    counted({ attempts: _, ...nouns }) {
+      const totalRows = Object.values(nouns).reduce((sum, count) => sum + count, 0);
+      display = showProgress(Object.assign(progress, { totalRows }));
+    },
+    copied(rows) {
+      progress.rows = (progress.rows ?? 0) + rows;
+    },
+  }).finally(() => display?.end());
+  const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
+  if (isJson) return print(JSON.stringify({ from: source, to: target, copied: counts }));
+  const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
+  const option = "directory" in to ? `--data ${target}` : "--database";
+  await print(
+    [
+      `${target} has everything of ${source} ${took()}. Serve it now: onair serve ${option}`,
+      "",
+      table(["NOUN", "COPIED"], rows),
+      "",
+      `${source} is as it was, and no server uses it any more.`,
+    ].join("\n"),
+  );
+}

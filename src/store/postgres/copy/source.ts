@@ -1,0 +1,173 @@
+import { StoreError } from "../../faults.ts";
+import {
+  type CopiedNoun,
+  type CopiedRow,
+  type CopyCounts,
+  type CopySource,
+  copiedNouns,
+  movedMessage,
+  movedSetting,
+} from "../../operations/copy.ts";
+import { type ConnectionSettings, shownPlace } from "../database/connection-url.ts";
+import { schemaOf } from "../database/open.ts";
+import { openPool, type Postgres, type Queries } from "../database/pool.ts";
+import { copiedColumns } from "./tables.ts";
+
+const batchRows = 500;
+
+/**
+ * Of each event what is left of it: its deliveries, or its id alone. SQLite counts its events in the order in which their
+ * deliveries end, and takes the next number from the newest one.
+ */
+const numbered = `
+WITH sent AS (
+  SELECT event_seq, min(event_id) AS id, min(type) AS name, min(version) AS version, min(published_at) AS published_at,
+    min(broadcaster_user_id) AS broadcaster_user_id, min(seq) AS first, max(seq) AS last
+  FROM deliveries GROUP BY event_seq
+),
+numbered AS (
+  SELECT coalesce(s.event_seq, i.seq) AS event_seq, coalesce(i.id, s.id) AS id, s.name, s.version, s.published_at,
+    s.broadcaster_user_id, i.fingerprint, coalesce(s.first, i.seq) AS first_delivery,
+    coalesce(s.last - s.first + 1, 0) AS deliveries,
+    row_number() OVER (ORDER BY coalesce(s.last, i.seq - 1), coalesce(s.event_seq, i.seq)) AS seq
+  FROM sent s FULL JOIN event_ids i ON i.seq = s.event_seq
+)`;
+
+/** What is shown of an event is with its deliveries: of one that had none, its id and fingerprint are all that is known. */
+const events = `${numbered}
+SELECT n.seq, n.id, coalesce(n.name, '') AS name, coalesce(n.version, 1) AS version,
+  coalesce(n.broadcaster_user_id, 0) AS broadcaster_user_id, e.body, coalesce(n.fingerprint, '') AS fingerprint,
+  n.first_delivery, n.deliveries,
+  coalesce(n.published_at, (SELECT t.at FROM delivery_times t WHERE t.seq <= n.first_delivery ORDER BY t.at DESC LIMIT 1), 0)
+    AS published_at
+FROM numbered n LEFT JOIN events e ON e.seq = n.event_seq ORDER BY n.seq`;
+
+const deliveries = `${numbered}
+SELECT d.*, n.seq AS numbered FROM deliveries d JOIN numbered n ON n.event_seq = d.event_seq ORDER BY d.seq`;
+
+/**
+ * Copies from a database, of which no process serves, and which is marked as moved from the beginning; where `work`
+ * fails before the target can be complete, the mark is removed. Throws `StoreError`.
+ */
+export async function copyingFromDatabase<T>(
+  settings: ConnectionSettings,
+  to: string,
+  work: (source: CopySource) => Promise<T>,
+): Promise<T> {
+  const place = shownPlace(settings);
+  const pool = await openNewest(settings);
+  try {
+    const marked = await markOf(pool);
+    if (marked !== null && marked !== to) throw new StoreError(movedMessage(place, marked), true);
+    // First the mark, then a look at who serves: a server does these in the other order.
+    await pool.run("INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
+      movedSetting,
+      to,
+    ]);
+    let isKept = false;
+    try {
+      await requireUnserved(pool, place);
+      return await pool.transact(async (moment) => {
+        await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        const keepMark = () => {
+          isKept = true;
+        };
+        return work({ counts: () => countsOf(moment), rows: (noun) => rowsOf(moment, noun), keepMark });
+      });
+    } catch (error) {
+      if (!isKept) await removeMark(pool).catch(() => {}); // what went wrong before says more
+      throw error;
+    }
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Undoes the mark of a database; false where there is none. Throws `StoreError`. */
+export async function reopenDatabase(settings: ConnectionSettings): Promise<boolean> {
+  const pool = await openNewest(settings);
+  try {
+    const wasMarked = (await markOf(pool)) !== null;
+    await removeMark(pool);
+    return wasMarked;
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Without deadlines: one statement may look through everything. */
+async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
+  const { applied, pending } = await schemaOf(settings);
+  const place = shownPlace(settings);
+  if (applied.length === 0) throw new StoreError(`There is no data in the database ${place}.`, true);
+  if (pending.length > 0) {
+    throw new StoreError(
+      `The data of ${place} is of an older version. Bring it to the form of this one first, with onair migrate.`,
+      true,
+    );
+  }
+  return openPool(settings, { connections: 2, statementTimeoutMs: 0 });
+}
+
+async function markOf(queries: Queries): Promise<string | null> {
+  const [row] = await queries.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
+    movedSetting,
+  ]);
+  return row?.value ?? null;
+}
+
+async function removeMark(queries: Queries): Promise<void> {
+  await queries.run("DELETE FROM settings WHERE key = $1", [movedSetting]);
+}
+
+async function requireUnserved(queries: Queries, place: string): Promise<void> {
+  const [alive] = await queries.run<{ n: number }>(
+    "SELECT count(*)::float8 AS n FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000",
+  );
+  if (!alive?.n) return;
+  throw new StoreError(
+    `A server uses the database ${place}, or ended within the last seconds. Stop all of them, and copy again.`,
+  );
+}
+
+/** What there is of each noun. */
+export async function countsOf(queries: Queries): Promise<CopyCounts> {
+  const froms: Partial<Record<CopiedNoun, string>> = {
+    settings: `settings WHERE key <> '${movedSetting}'`,
+    events: "(SELECT event_seq FROM deliveries UNION SELECT seq FROM event_ids) AS known",
+  };
+  const counted = copiedNouns.map(
+    (noun) => `(SELECT count(*) FROM ${froms[noun] ?? noun})::float8 AS ${noun}`,
+  );
+  const [counts] = await queries.run<CopyCounts>(
+    `SELECT ${counted.join()}, (SELECT coalesce(sum(cardinality(attempt_log)), 0) FROM deliveries)::float8 AS attempts`,
+  );
+  if (!counts) throw new Error("The database counts nothing");
+  return counts;
+}
+
+async function* rowsOf(moment: Queries, noun: CopiedNoun): AsyncGenerator<readonly CopiedRow[]> {
+  const cursor = `copied_${noun}`;
+  await moment.run(
+    `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT row_to_json(r)::text AS row FROM (${statementOf(noun)}) AS r`,
+  );
+  for (;;) {
+    const found = await moment.run<{ row: string }>(`FETCH ${batchRows} FROM ${cursor}`);
+    if (found.length > 0) yield found.map(({ row }) => rowOf(noun, JSON.parse(row)));
+    if (found.length < batchRows) break;
+  }
+  await moment.run(`CLOSE ${cursor}`);
+}
+
+function rowOf(noun: CopiedNoun, row: CopiedRow): CopiedRow {
+  return noun === "deliveries" ? { ...row, event_seq: row["numbered"] } : row;
+}
+
+function statementOf(noun: CopiedNoun): string {
+  if (noun === "events") return events;
+  if (noun === "deliveries") return deliveries;
+  if (noun === "settings") return `SELECT * FROM settings WHERE key <> '${movedSetting}'`;
+  if (noun === "tokens" || noun === "login_requests") return `SELECT * FROM ${noun} ORDER BY made`;
+  const [first] = copiedColumns(noun);
+  return `SELECT * FROM ${noun} ORDER BY "${first?.name}"`;
+}

@@ -1,0 +1,241 @@
+import { Database } from "bun:sqlite";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { getTableColumns, getTableName, is } from "drizzle-orm";
+import { PgTable } from "drizzle-orm/pg-core";
+import { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { copy } from "../../src/cli/operations/copy.ts";
+import { copiedNouns } from "../../src/store/operations/copy.ts";
+import {
+  copiedColumns,
+  ownColumns,
+  postgresNotCopied,
+  postgresTables,
+} from "../../src/store/postgres/copy/tables.ts";
+import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/database/copy.ts";
+import { afterThisTest } from "../support/after-tests.ts";
+import { inProcess } from "../support/command.ts";
+import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
+import { administer, bareDatabase, hasPostgres } from "../support/postgres.ts";
+import { program, run } from "../support/process.ts";
+import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { Clock, ownDirectory, ownServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/** All tables of a schema, by what its files export. */
+async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
+  const folder = join(import.meta.dir, `../../src/store/${side}/schema`);
+  const files = readdirSync(folder).filter((file) => file !== "columns.ts");
+  const modules = await Promise.all(files.map((file) => import(join(folder, file))));
+  const found = modules.flatMap((one) => Object.values<unknown>(one));
+  return found.flatMap((one) => (is(one, SQLiteTable) || is(one, PgTable) ? [getTableName(one)] : [])).sort();
+}
+
+describe("what is copied", () => {
+  test.each([
+    ["sqlite", sqliteTables, sqliteNotCopied],
+    ["postgres", postgresTables, postgresNotCopied],
+  ] as const)("every table of %s is, or has a reason", async (side, copied, notCopied) => {
+    const known = [
+      ...Object.values<SQLiteTable | PgTable>(copied).map(getTableName),
+      ...Object.keys(notCopied),
+    ];
+    expect(known.sort()).toEqual(await tablesOf(side));
+  });
+
+  const plain = copiedNouns.filter((noun) => noun !== "events" && noun !== "deliveries");
+  test.each(plain)("%s have the same columns on both sides, but for those that have a reason", (noun) => {
+    const here = Object.keys(getTableColumns(sqliteTables[noun])).sort();
+    expect(
+      copiedColumns(noun)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(here);
+    for (const name of Object.keys(ownColumns)) expect(here).not.toContain(name.replace(`${noun}.`, ""));
+  });
+});
+
+describe("wrong usage changes nothing", () => {
+  test.each([
+    [["--to", "x"], "--from is missing"],
+    [["--from", "/nowhere/at-all", "--to", "x"], "There is no data in /nowhere/at-all"],
+    [["--from", "mysql://db/onair", "--to", "x"], "must be a URL like postgres://"],
+    [["--from", "postgres://a:hunter2@db/onair", "--to", "x"], "--from must be without a password"],
+    [["--from", "postgres://a@db/onair", "--to", "x", "--reopen"], "--reopen goes without --to"],
+  ])("%p", async (args, message) => {
+    const { code, stdout, stderr } = await inProcess(copy, args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain("hunter2");
+  });
+});
+
+describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
+  let url: string;
+  let place: string;
+  let env: Record<string, string>;
+  beforeEach(async () => {
+    const database = await bareDatabase();
+    afterThisTest(database.drop);
+    url = database.url;
+    place = Object.assign(new URL(url), { password: "" }).href;
+    env = { ONAIR_DATABASE: url };
+  });
+  const move = (from: string, to: string) => inProcess(copy, ["--from", from, "--to", to], env);
+  const shown = () => {
+    const { host, pathname } = new URL(url);
+    return host + pathname;
+  };
+
+  test("everything goes over and back", async () => {
+    const [directory, back] = [filledDirectory(), ownDirectory()];
+    const before = rowsIn(directory);
+    const there = await inProcess(copy, ["--from", directory, "--to", place, "--json"], env);
+    expect([there.code, there.stderr]).toEqual([0, expect.any(String)]);
+    const { copied } = JSON.parse(there.stdout);
+    for (const noun of [...copiedNouns, "attempts"]) {
+      expect([noun, copied[noun], before[noun]?.length]).toEqual([noun, expect.any(Number), copied[noun]]);
+      expect(copied[noun]).toBeGreaterThan(0);
+    }
+    expect(there.stdout).not.toContain("test@");
+    expect(await move(place, back)).toMatchObject({ code: 0 });
+    const after = rowsIn(back);
+    for (const [noun, rows] of Object.entries(before)) expect([noun, after[noun]]).toEqual([noun, rows]);
+  });
+
+  test("what is pending is sent by the new side alone, once, under the same ids and in the same order", async () => {
+    const [data, clock] = [ownDirectory(), new Clock()];
+    let status = 500;
+    const receiver = ownReceiver(() => new Response(null, { status }));
+    const old = await ownServer({ data, clock, isOnSqlite: true, users });
+    const app = await old.application({ webhook_url: receiver.url });
+    await subscribe(old, app, ["kicks.gifted"]);
+    await publishAll(
+      old,
+      Array.from({ length: 5 }, () => event("kicks.gifted")),
+    );
+    await settled(old);
+    await old.stop();
+    const ids = (from: number) => receiver.received.slice(from).map(({ headers }) => headers["webhook-id"]);
+    const firstIds = ids(0);
+    expect(new Set(firstIds).size).toBe(5);
+    expect(await move(data, place)).toMatchObject({ code: 0 });
+
+    const refused = ownServer({ data, isOnSqlite: true });
+    await expect(refused).rejects.toThrow(`The data of ${data} was moved to ${shown()}`);
+    status = 204;
+    clock.advance(60_000);
+    const moved = { ONAIR_DATA: undefined, ONAIR_DATABASE: url };
+    const server = await ownServer({ clock, isOnSqlite: true, env: moved });
+    await receiver.arrived(10);
+    await publishAll(server, [event("kicks.gifted")]);
+    await receiver.arrived(11);
+    await settled(server);
+    expect(ids(5).slice(0, 5)).toEqual(firstIds);
+    expect(receiver.received.map(({ headers }) => headers["onair-sequence"]).slice(5)).toEqual([..."123456"]);
+    expect(receiver.received.length).toBe(11);
+
+    // While a server uses it, it is no source.
+    const used = await move(place, join(data, "back"));
+    expect([used.code, used.stderr]).toEqual([1, expect.stringContaining("A server uses the database")]);
+    expect(existsSync(join(data, "back/onair.db"))).toBe(false);
+    expect((await server.admin("GET", "/admin/v1/applications")).status).toBe(200);
+  });
+
+  test("what is cut off by SIGKILL is not there, and begun anew", async () => {
+    const [directory, back] = [filledDirectory(), ownDirectory()];
+    /** Kills a copy while it waits for a table, the last one. */
+    const killed = async (from: string, to: string) => {
+      const sql = new SQL(url, { max: 1 });
+      const other = new SQL(url, { max: 1 });
+      await sql.begin(async (transaction) => {
+        await transaction`LOCK TABLE statistics IN ACCESS EXCLUSIVE MODE`;
+        const child = Bun.spawn([...program, "copy", "--from", from, "--to", to], {
+          env: { ...env },
+          stderr: "ignore",
+        });
+        const waits = async () =>
+          (
+            await other`SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+          ).length > 0;
+        await until(waits, () => "it does not wait");
+        child.kill("SIGKILL");
+        await child.exited;
+      });
+      await Promise.all([sql.close(), other.close()]);
+    };
+    await run(["migrate"], { env });
+    await killed(directory, place);
+    const sql = new SQL(url, { max: 1 });
+    // The server of the database may notice a moment later.
+    await until(
+      async () =>
+        (
+          await sql`SELECT FROM pg_stat_activity WHERE state <> 'idle' AND datname = current_database() AND pid <> pg_backend_pid()`
+        ).length === 0,
+      () => "still there",
+    );
+    const [kept] = await sql`SELECT count(*)::int AS n FROM users`;
+    expect(kept.n).toBe(0);
+    await sql.close();
+    // Neither side is served meanwhile, unless a person says so.
+    const args = ["serve", "--port", "0", "--admin-port", "0", "--data", directory];
+    const refused = await run(args);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(`onair copy --reopen --from ${directory}`),
+    ]);
+    const reopened = await inProcess(copy, ["--reopen", "--from", directory]);
+    expect(reopened.stdout).toContain("can be served again");
+
+    expect(await move(directory, place)).toMatchObject({ code: 0 });
+    await killed(place, back);
+    expect(existsSync(join(back, "onair.db"))).toBe(false);
+    expect(await move(place, back)).toMatchObject({ code: 0 });
+    expect(readdirSync(back).filter((file) => file.includes("copying"))).toEqual([]);
+  });
+
+  test("what cannot be source or target is refused in one sentence, and the source stays as it was", async () => {
+    const directory = filledDirectory();
+    const before = rowsIn(directory);
+    const refusedWith = async (from: string, to: string, code: number, message: string) => {
+      const refused = await move(from, to);
+      expect([refused.code, refused.stdout]).toEqual([code, ""]);
+      expect(refused.stderr).toContain(message);
+      expect(refused.stderr).not.toContain("test@");
+      expect(rowsIn(directory)).toEqual(before);
+    };
+    await refusedWith(place, ownDirectory(), 2, "There is no data in the database");
+    const server = await ownServer({ data: directory, isOnSqlite: true, env: { ONAIR_DATA: directory } });
+    const used = await move(directory, place);
+    expect([used.code, used.stderr]).toEqual([1, expect.stringContaining("is in use by process")]);
+    await server.stop();
+    Object.assign(before, rowsIn(directory));
+
+    await refusedWith(directory, directory, 1, "is in use by process");
+    const full = filledDirectory();
+    await refusedWith(directory, full, 2, `${full} is not empty`);
+    await run(["migrate"], { env });
+    await administer(url, "INSERT INTO tags VALUES (1, 'there')");
+    await refusedWith(directory, place, 2, `The database ${shown()} is not empty`);
+    await administer(url, "DELETE FROM tags");
+    await administer(url, "INSERT INTO onair_migrations VALUES (999, '0999_newer', '')");
+    await refusedWith(directory, place, 2, "was written by a newer version of onair");
+    await refusedWith(place, ownDirectory(), 2, "was written by a newer version of onair");
+    const db = new Database(join(directory, "onair.db"));
+    db.run("INSERT INTO migrations VALUES (999, '0999_newer', '')");
+    db.close();
+    await refusedWith(directory, ownDirectory(), 1, "was written by a newer version of onair");
+  });
+
+  test("a password may come from a file", async () => {
+    const file = join(ownDirectory(), "url");
+    writeFileSync(file, `${url}\n`);
+    const args = ["--from", filledDirectory(), "--to", place];
+    expect(await inProcess(copy, args, { ONAIR_DATABASE_FILE: file })).toMatchObject({ code: 0 });
+  });
+});

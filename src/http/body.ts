@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /*
  * Reads request bodies in place of Elysia's parser, which runs before the token is checked, has no limit of depth, and
@@ -70,13 +71,36 @@ export async function readBytes(message: Request | Response, maxBytes: number): 
 }
 
 /** The body as a stream; empty when there is none. */
-export async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
+async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
   if (!message.body) return;
   try {
     yield* message.body;
   } catch (error) {
     if (message instanceof Request) throwClientClosed(error);
     throw error;
+  }
+}
+
+/**
+ * The body of a request that takes effect while it comes in: its client decides how long that takes, and a key that is
+ * revoked meanwhile counts no more.
+ *
+ * @param isAtomic whether nothing of it takes effect unless it has an end
+ */
+export async function* longBodyStream(
+  { request, longBody }: Pick<RequestContext, "request" | "longBody">,
+  isAtomic: boolean,
+): AsyncGenerator<Uint8Array> {
+  let isOpen = false;
+  try {
+    for await (const chunk of bodyStream(request)) {
+      await longBody?.requireAllowed();
+      isOpen = true;
+      yield chunk;
+    }
+    isOpen = false;
+  } finally {
+    if (isOpen && !isAtomic) await longBody?.noteBrokenOff();
   }
 }
 

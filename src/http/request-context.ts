@@ -22,6 +22,8 @@ export interface RequestContext {
   caller: Caller | null;
   /** The key of the admin API that the request came with; null until it is found. */
   operatorKey: OperatorKey | null;
+  /** What a body that may be long needs while it comes in; null on routes that read it at once. */
+  longBody: LongBody | null;
   /** The application that authenticated itself at an OAuth endpoint. */
   client: Application | null;
   /** The `operationId` of its route; null until a route takes it. */
@@ -30,6 +32,14 @@ export interface RequestContext {
   isAdmitted: boolean;
   /** The caller's rate limit after this request; null on routes without a limit. */
   rateLimit: RateLimitState | null;
+}
+
+/** A body of which a part takes effect before the rest has come. */
+interface LongBody {
+  /** Rejects where the caller may no longer call. */
+  requireAllowed(): Promise<void>;
+  /** Notes that a part of it took effect, and that it has no end. */
+  noteBrokenOff(): Promise<void>;
 }
 
 /** What all requests of one listener share. */
@@ -81,6 +91,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     grant: null,
     caller: null,
     operatorKey: null,
+    longBody: null,
     client: null,
     operation: null,
     isAdmitted: false,

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
 import { json, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 /*
  * A client that has sent the head of a request decides how long its body takes. What the operator revokes or locks
@@ -81,6 +82,39 @@ test.each<[string, string, object, (id: string) => Promise<unknown>, number]>([
   const url = server.app.publicUrl;
   expect(await statusOfSlow({ url, head, token, body }, () => meanwhile(id))).toBe(status);
 });
+
+const pathOf = { users: "users/batch", categories: "categories/batch", events: "events" };
+
+test.each(["users", "categories", "events"] as const)(
+  "the end of a key ends a batch of %s under way; what it did until then is in the audit trail",
+  async (noun) => {
+    const made = await server.admin("POST", "/admin/v1/keys", { name: `import ${noun}`, role: "publisher" });
+    const { id, key } = await json<{ id: string; key: string }>(made);
+    const { hostname, port } = new URL(server.app.adminUrl);
+    const answered = Promise.withResolvers<string>();
+    const socket = connect(Number(port), hostname);
+    socket.on("data", (bytes) => answered.resolve(bytes.toString()));
+    socket.on("error", answered.reject);
+    const line = (id: number) => `${JSON.stringify({ id, name: "x", username: `u${id}`, slug: `s${id}` })}\n`;
+    const head = `POST /admin/v1/${pathOf[noun]} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}`;
+    const type = "Content-Type: application/x-ndjson\r\nContent-Length: 100000";
+    socket.write(`${head}\r\n${type}\r\n\r\n${line(1)}`);
+    await Bun.sleep(100);
+    await operate("DELETE", `/admin/v1/keys/${id}`);
+    socket.write(line(2));
+    expect(await answered.promise).toStartWith("HTTP/1.1 401");
+    socket.destroy();
+    const entries = async () =>
+      (
+        await json<{ data: { object: string; count: number }[] }>(
+          await server.admin("GET", `/admin/v1/audit?key=${id}`),
+        )
+      ).data;
+    await until(async () => (await entries()).length > 0);
+    expect(await entries()).toMatchObject([{ object: noun, count: 1 }]);
+    if (noun !== "events") expect((await server.admin("GET", `/admin/v1/${noun}/2`)).status).toBe(404);
+  },
+);
 
 test("the end of an operator key counts for a request under way", async () => {
   const made = await server.admin("POST", "/admin/v1/keys", { name: "Ada", role: "operator" });

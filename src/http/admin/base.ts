@@ -109,13 +109,26 @@ export function adminListener({
           transform: asGate(async (context: GateContext) => {
             input.begin(context.requestContext);
             const key = tokenOf(context.bearer, context.headers["authorization"]);
-            if (options.operatorKeys.isOutdated) await options.operatorKeys.refresh();
-            admit(context.requestContext, key, allowed);
+            const { requestContext } = context;
+            const requireAllowed = async () => {
+              if (options.operatorKeys.isOutdated) await options.operatorKeys.refresh();
+              admit(requestContext, key, allowed);
+            };
+            await requireAllowed();
+            requestContext.longBody = {
+              requireAllowed,
+              async noteBrokenOff() {
+                const nothing = { params: null, body: null, value: null };
+                const { operatorKey } = requestContext;
+                if (operatorKey)
+                  await trail.note({ operationId, allowed }, operatorKey, { requestContext, ...nothing });
+              },
+            };
             const reading = input.read(context);
             if (!reading) return;
             await reading;
             // Its client decides how long a body takes: a key that was revoked meanwhile is refused.
-            admit(context.requestContext, key, allowed);
+            await requireAllowed();
           }),
           // Before the answer: what is acknowledged is written down.
           afterHandle: opaque(async ({ responseValue: value, ...request }: AnsweredContext) => {

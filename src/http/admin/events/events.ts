@@ -8,9 +8,9 @@ import type { KnownAnswer } from "../../../domain/idempotency.ts";
 import { TimeSlice } from "../../../domain/time-slice.ts";
 import { parseJson } from "../../../domain/validation/json.ts";
 import { answerOf } from "../../answers.ts";
-import { bodyStream, mediaType, readBytes, requireMediaType } from "../../body.ts";
+import { longBodyStream, mediaType, readBytes, requireMediaType } from "../../body.ts";
 import { noOtherFields } from "../../fields.ts";
-import { reply } from "../../request-context.ts";
+import { type RequestContext, reply } from "../../request-context.ts";
 import { writers } from "../access.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes } from "../base.ts";
 import { AtomicQuery, BatchReportSchema } from "../platform/batch.ts";
@@ -59,17 +59,17 @@ const Published = answerOf(Type.Union([PublishedSchema, BatchReportSchema]), {
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
 export function eventRoutes(app: AdminListener, { publisher, store, now }: AdminDeps): void {
   const answered = async (
-    request: Request,
+    requestContext: RequestContext,
     { key, atomic }: { readonly key: string | undefined; readonly atomic: boolean },
   ): Promise<KeyedAnswer> => {
+    const { request } = requestContext;
     const isOne = mediaType(request) === json;
-    if (key === undefined) {
-      return isOne
-        ? publishOne(publisher, await readBytes(request, adminBodyBytes))
-        : publishMany(publisher, bodyStream(request), atomic);
-    }
-    // The fingerprint needs the whole body.
+    if (key === undefined && !isOne)
+      return publishMany(publisher, longBodyStream(requestContext, atomic), atomic);
     const body = await readBytes(request, isOne ? adminBodyBytes : keyedBatchBytes);
+    await requestContext.longBody?.requireAllowed();
+    if (key === undefined) return publishOne(publisher, body);
+    // The fingerprint needs the whole body.
     return once(store, { key, request: body, now: now() }, (idOf) =>
       isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], atomic, idOf),
     );
@@ -77,10 +77,10 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Admin
 
   app.post(
     "/admin/v1/events",
-    async ({ requestContext, request, query, headers: { "Idempotency-Key": key } }) => {
-      requireMediaType(request, json, ...ndjson);
+    async ({ requestContext, query, headers: { "Idempotency-Key": key } }) => {
+      requireMediaType(requestContext.request, json, ...ndjson);
       const atomic = query.atomic === "true";
-      const { status, body, isReplayed = false } = await answered(request, { key, atomic });
+      const { status, body, isReplayed = false } = await answered(requestContext, { key, atomic });
       return reply(requestContext, status, body, isReplayed ? { [replayedHeader]: "true" } : {});
     },
     {

@@ -10,7 +10,7 @@ import {
 import type { Intake } from "../../../batch/platform-data.ts";
 import { grouped } from "../../../domain/validation/text.ts";
 import { answerOf } from "../../answers.ts";
-import { bodyStream } from "../../body.ts";
+import { longBodyStream } from "../../body.ts";
 import { noOtherFields } from "../../fields.ts";
 import { ChoiceParameter } from "../../parameters.ts";
 import { type RequestContext, reply } from "../../request-context.ts";
@@ -80,12 +80,13 @@ export const DataReport = answerOf(DataReportSchema, {
 
 /** Stores the lines of an NDJSON body and reports the result. */
 export async function appliedLines<Input>(
-  request: Request,
+  requestContext: RequestContext,
   { read, keep, ignored }: Intake<Input>,
   { atomic }: Static<typeof AtomicQuery>,
 ): Promise<Static<typeof DataReport>> {
-  const apply = atomic === "true" ? applyAtomically : applyBatch;
-  return dataReport(await apply(bodyStream(request), read, keep, { ignored }));
+  const isAtomic = atomic === "true";
+  const apply = isAtomic ? applyAtomically : applyBatch;
+  return dataReport(await apply(longBodyStream(requestContext, isAtomic), read, keep, { ignored }));
 }
 
 /** The report of a batch whose unknown fields are counted. */

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { exampleCategory, exampleChannel } from "../../../domain/examples.ts";
 import { answerOf, ndjsonLines, noContent } from "../../answers.ts";
-import { bodyStream } from "../../body.ts";
+import { longBodyStream } from "../../body.ts";
 import { IdParameter } from "../../parameters.ts";
 import { everyRole, writers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -30,9 +30,10 @@ const LivestreamsReport = answerOf(DataReportSchema, {
 export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps): void {
   app.put(
     "/admin/v1/livestreams",
-    async ({ request, query: { snapshot, atomic } }) => {
+    async ({ requestContext, query: { snapshot, atomic } }) => {
       const options = { atomic: atomic === "true" };
-      return dataReport(await data.applyLivestreams(bodyStream(request), snapshot === "true", options));
+      const lines = longBodyStream(requestContext, options.atomic);
+      return dataReport(await data.applyLivestreams(lines, snapshot === "true", options));
     },
     {
       roles: writers,

@@ -132,20 +132,24 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     },
   );
 
-  app.post(`/admin/v1/${plural}/batch`, ({ request, query }) => appliedLines(request, intake, query), {
-    roles: writers,
-    parse: "none",
-    query: AtomicQuery,
-    response: { 200: DataReport },
-    errors: ["body_too_large"],
-    detail: {
-      operationId: `put${Plural}`,
-      tags: [tag],
-      summary: `Put ${Plural}`,
-      description: `Makes or replaces many ${plural}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.`,
-      ndjson: { description: `One ${noun} on each line.`, example: [example] },
+  app.post(
+    `/admin/v1/${plural}/batch`,
+    ({ requestContext, query }) => appliedLines(requestContext, intake, query),
+    {
+      roles: writers,
+      parse: "none",
+      query: AtomicQuery,
+      response: { 200: DataReport },
+      errors: ["body_too_large"],
+      detail: {
+        operationId: `put${Plural}`,
+        tags: [tag],
+        summary: `Put ${Plural}`,
+        description: `Makes or replaces many ${plural}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.`,
+        ndjson: { description: `One ${noun} on each line.`, example: [example] },
+      },
     },
-  });
+  );
 
   app.get(
     `/admin/v1/${plural}/batch`,

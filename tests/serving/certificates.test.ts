@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { test as anyTest, expect } from "bun:test";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
@@ -7,10 +7,11 @@ import { createLog } from "../../src/log.ts";
 import { ConfigError, readConfig } from "../../src/read-config.ts";
 import { watchCertificates } from "../../src/serving/certificate-watch.ts";
 import { readCertificate } from "../../src/serving/certificates.ts";
-import { type CertificatePair, selfSigned } from "../support/certificates.ts";
+import { type CertificatePair, hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { adminKey, ownServer, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
+const test = anyTest.skipIf(!hasOpenssl);
 const directory = testDirectory();
 const one = selfSigned(directory, "one");
 const other = selfSigned(directory, "other");

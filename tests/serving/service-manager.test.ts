@@ -18,6 +18,7 @@ while True: print(s.recv(4096).decode(), flush=True)
 `;
 
 const python = Bun.which("python3");
+if (python === null) console.warn("\n*** No python3 here: what systemd is told is NOT tested. ***\n");
 
 test.skipIf(python === null)("systemd hears that the server is ready, lives, and stops", async () => {
   const socket = join(directory, "notify");
@@ -57,6 +58,7 @@ test("a socket that is not there, and one with too long a name, stop nothing", a
 });
 
 const analyze = Bun.which("systemd-analyze");
+if (analyze === null) console.warn("\n*** No systemd-analyze here: the unit is NOT checked. ***\n");
 
 test.skipIf(analyze === null)("the unit has only options that systemd knows, and little exposure", () => {
   const verified = Bun.spawnSync([analyze ?? "", "verify", unit], { stderr: "pipe" });

@@ -144,11 +144,14 @@ export function needsScope(scope: Scope): Requirement {
   };
 }
 
+/** What a token of the application itself is for. */
+export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
+
 /**
  * A token of the application itself. To change something it needs every scope of the application: one that was made for
- * less must not widen what it may do.
+ * less must not widen what it may do. Subscriptions need the scope that they have elsewhere.
  */
-export function needsApplication(purpose: "reads" | "changes"): Requirement {
+export function needsApplication(purpose: ApplicationPurpose): Requirement {
   return (caller) => {
     const { grant, application } = caller;
     if (grant.userId !== null) {
@@ -158,6 +161,7 @@ export function needsApplication(purpose: "reads" | "changes"): Requirement {
     }
     const missing = application.scopes.filter((scope) => !grant.scopes.includes(scope));
     if (purpose === "changes" && missing.length > 0) throw missingScopes(application.scopes);
+    if (purpose === "reads subscriptions") needsScope("events:subscribe")(caller);
     return caller;
   };
 }

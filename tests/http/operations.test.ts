@@ -103,6 +103,24 @@ describe("List Subscriptions", () => {
     const path = `/public/v1/application/subscriptions?broadcaster_user_id=1001&cursor=${cursor}`;
     expect((await server.get(path, two.token)).status).toBe(400);
   });
+
+  test("need the scope that they need elsewhere", async () => {
+    const { client_id, client_secret } = await server.application();
+    const body = new URLSearchParams({
+      grant_type: "client_credentials",
+      client_id,
+      client_secret,
+      scope: "users:read",
+    });
+    const made = await server.get("/oauth/token", undefined, { method: "POST", body });
+    const { access_token } = await json<{ access_token: string }>(made);
+    const refused = await server.get("/public/v1/application/subscriptions", access_token);
+    expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
+      403,
+      expect.stringContaining('scope="events:subscribe"'),
+    ]);
+    expect((await server.get("/public/v1/application", access_token)).status).toBe(200);
+  });
 });
 
 describe("Get Usage", () => {

@@ -7,6 +7,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { Store } from "../../store/store.ts";
 import {
   type Access,
+  type ApplicationPurpose,
   admit,
   admitAgain,
   admitAnyone,
@@ -135,8 +136,8 @@ export type PublicListener = ReturnType<typeof publicListener>;
 
 /**
  * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope.
- * `application: "reads"` or `"changes"` requires one of the application itself, to change something with all of its
- * scopes. The handler gets the `caller`. The token is read only for routes registered after this call; a request
+ * `application: "reads"`, `"reads subscriptions"` or `"changes"` requires one of the application itself, as
+ * `needsApplication` says. The handler gets the `caller`. The token is read only for routes registered after this call; a request
  * of the portal carries it in its `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
@@ -168,12 +169,13 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
       };
     })
-    .macro("application", (purpose: "reads" | "changes") => {
+    .macro("application", (purpose: ApplicationPurpose) => {
       const input = routeInput();
       return {
         introspect(route: InputSchemas & DescribedRoute) {
           input.introspect(route);
-          describeRoute(route, { security: tokenSecurity() });
+          const needed = purpose === "reads subscriptions" ? (["events:subscribe"] as const) : [];
+          describeRoute(route, { security: tokenSecurity(...needed) });
         },
         transform: gate(input, needsApplication(purpose)),
         resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),

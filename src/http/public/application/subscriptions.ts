@@ -33,7 +33,7 @@ export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDep
       });
     },
     {
-      application: "reads",
+      application: "reads subscriptions",
       query: Type.Object({ ...subscriptionFilters, ...list.query.properties }),
       response: { 200: NamedSubscriptionPage },
       errors: ["invalid_cursor"],

@@ -42,7 +42,7 @@ export function refuseMisplaced(
   taken: readonly string[],
   mistakes: string[],
 ): void {
-  const known = ["url", "data", "json", ...taken];
+  const known = ["url", "data", "database", "json", ...taken];
   for (const name of Object.keys(values)) {
     if (!known.includes(name)) mistakes.push(`--${name} is not for ${action}`);
   }

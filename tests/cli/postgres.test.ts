@@ -33,6 +33,22 @@ describe("what is said of the database", () => {
   });
 });
 
+test.each([
+  "apps list",
+  "deliveries list",
+  "tokens list 01KATHZX5M9S3E6R8B2D4F7G1H",
+  "export users",
+  "audit",
+  "admin-key list",
+])("onair %s takes --database", async (command) => {
+  const { code, stderr } = await run([
+    ...command.split(" "),
+    "--database",
+    "postgres://onair@127.0.0.1:1/onair",
+  ]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+});
+
 describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
   let database: TestDatabase;
   let env: Record<string, string>;

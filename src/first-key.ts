@@ -43,7 +43,7 @@ export async function settleOperatorKeys(options: SettleOptions): Promise<void> 
     reason: wasSet ? "ONAIR_ADMIN_KEY is not set any more, and no other key was made" : "none is in force",
     mend: options.show
       ? 'set ONAIR_ADMIN_KEY, or stop the server and run "onair admin-key reset --data DIR"'
-      : 'set ONAIR_ADMIN_KEY, or run "onair admin-key reset" with the same ONAIR_DATABASE, then start again',
+      : 'run "onair admin-key reset" with the same ONAIR_DATABASE, or set ONAIR_ADMIN_KEY and start again',
   });
 }
 

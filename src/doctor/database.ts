@@ -130,7 +130,7 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
   const which = disabledEndpoints === 0 ? "" : ` (of ${disabledApplications.join(", ")}${more})`;
   return warning(
     `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints}${which}; ${pending}`,
-    '"onair deliveries list --status failed" shows what they answer; what is disabled is enabled again by POST /admin/v1/applications/{id}/endpoint/enable',
+    '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
   );
 }
 

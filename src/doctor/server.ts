@@ -68,7 +68,7 @@ export async function remoteFindings(adminUrl: string, adminKey: string): Promis
     ...found,
     webhooks.warning(
       `endpoints that are failing: ${endpoints.length - disabled}, disabled: ${disabled}${many}`,
-      '"onair deliveries list --status failed" shows what they answer',
+      '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
     ),
   ];
 }

@@ -97,6 +97,14 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   expect(JSON.stringify(report)).not.toContain("PRIVATE");
 });
 
+test("an endpoint that fails is looked into and enabled by commands", async () => {
+  const data = places["an endpoint that is disabled"]?.() ?? "";
+  const [found] = ofCheck(await examined(["--data", data, ...freePorts]), "webhooks");
+  expect(found?.mend).toBe(
+    '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
+  );
+});
+
 test("it tells how many deliveries wait, and since when", async () => {
   const data = path("pending");
   const waiting = await startServer({ data, users });

@@ -73,6 +73,7 @@ describe("the admin document", () => {
       ({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD",
     );
     expect([...new Set(hidden.map(({ path }) => path))].sort()).toEqual([
+      "/",
       "/console",
       "/console/*",
       "/console/files/:file",

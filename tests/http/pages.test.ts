@@ -64,6 +64,12 @@ describe("the files of the pages", () => {
     expect((await fetch(`${without.app.adminUrl}/console`)).status).toBe(200);
   });
 
+  test("the root of the admin listener leads to the console, that of the public one to nothing", async () => {
+    const root = await fetch(server.app.adminUrl, { redirect: "manual" });
+    expect([root.status, root.headers.get("location")]).toEqual([302, "/console"]);
+    expect((await fetch(server.app.publicUrl)).status).toBe(404);
+  });
+
   test("the portal has the name, colour and logo of the platform", async () => {
     const logo = `${import.meta.dir}/../../src/http/public/assets/profile-picture.png`;
     const look = ["--portal-name", 'Kite "TV"', "--portal-accent", "#ff8800", "--portal-logo", logo];

@@ -17,7 +17,10 @@ const path = "/console/session";
 /** It is the page's own, and so not in the document; the audit trail has it by this name. */
 const detail = (operationId: string) => ({ hide: true, operationId });
 
-/** The console for operators, and its sessions: begun with an operator key as bearer, then known by a cookie. */
+/**
+ * The console for operators, and its sessions: begun with an operator key as bearer, then known by a cookie. The root of
+ * the listener leads to it.
+ */
 export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: ConsoleRouteOptions): void {
   const told = ({ operatorKey }: RequestContext): ConsoleSession => {
     if (operatorKey === null) throw new Error("The request has passed no gate");
@@ -49,5 +52,9 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
     },
     { roles: everyRole, detail: detail("endConsoleSession") },
   );
+  app.get("/", ({ requestContext }) => reply(requestContext, 302, null, { location: "/console" }), {
+    keyless: true,
+    detail: { hide: true },
+  });
   pageRoutes(app, { page: "console", path: "/console", look: { title: "On Air console" } });
 }

@@ -69,6 +69,8 @@ export interface Config extends TlsConfig {
   readonly portalAccent: string | null;
   /** A picture file; null for the default. */
   readonly portalLogo: string | null;
+  /** The application by which owners of applications sign in to the portal; null: they cannot. */
+  readonly portalLogin: string | null;
   /** Seconds after which an undelivered event expires, by event type; 0 for never. */
   readonly timeToLive: Readonly<Record<string, number>>;
   /** Where notices for the operator are sent to; null: nowhere. */
@@ -243,6 +245,12 @@ export const settings: Settings = {
     default: null,
     help: "logo of the portal: an SVG, PNG, JPEG or WebP file",
     read: pictureFile,
+  },
+  portalLogin: {
+    value: "APP",
+    default: null,
+    help: "application as which the portal sends owners of applications to the login of --login-url",
+    read: nonEmpty,
   },
   timeToLive: {
     value: "TYPE=SECONDS,…",

@@ -54,6 +54,7 @@ describe("settings", () => {
       portalName: "On Air",
       portalAccent: null,
       portalLogo: null,
+      portalLogin: null,
       timeToLive: {},
       keepDeliveredDays: 7,
       keepFailedDays: 30,

@@ -8,6 +8,7 @@ import { Nothing } from "./pages/nothing.tsx";
 import { PortalApplication } from "./pages/portal/application.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
 import { Overview } from "./pages/portal/overview.tsx";
+import { BackFromLogin, isBackFromLogin, OwnerLoginButton } from "./pages/portal/owner-login.tsx";
 import { Subscriptions } from "./pages/portal/subscriptions.tsx";
 import { Test } from "./pages/portal/test.tsx";
 import { Webhook } from "./pages/portal/webhook.tsx";
@@ -63,6 +64,7 @@ function Portal() {
         { name: "client_id", label: "Client id" },
         { name: "client_secret", label: "Client secret", isSecret: true },
       ]}
+      besides={<OwnerLoginButton />}
       begin={(values) => ({ body: new URLSearchParams(values) })}
     >
       {({ application }, signOut) => (
@@ -94,4 +96,4 @@ function Portal() {
   );
 }
 
-render(<Portal />, document.getElementById("app") ?? document.body);
+render(isBackFromLogin ? <BackFromLogin /> : <Portal />, document.getElementById("app") ?? document.body);

@@ -21,6 +21,16 @@ export interface PortalSession {
   readonly expires_at: string;
 }
 
+/** `POST /portal/login`: where the browser goes to sign in. */
+export interface LoginBegun {
+  readonly location: string;
+}
+
+/** `POST /portal/login/answer`: what whoever has signed in may choose from. */
+export interface OwnedApplications {
+  readonly applications: readonly PortalSession["application"][];
+}
+
 /** `GET /welcome/facts`: what the first page of `onair dev` shows. */
 export interface WelcomeFacts {
   readonly public_url: string;

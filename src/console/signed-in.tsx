@@ -10,13 +10,15 @@ interface SignedInProps<Session> {
   readonly kind: string;
   readonly intro: ComponentChildren;
   readonly fields: readonly { readonly name: string; readonly label: string; readonly isSecret?: boolean }[];
+  /** Another way to sign in, below the form. */
+  readonly besides?: ComponentChildren;
   /** The request that begins a session. */
   readonly begin: (values: Readonly<Record<string, string>>) => RequestInit;
   readonly children: (session: Session, signOut: () => Promise<void>) => ComponentChildren;
 }
 
 /** Shows its children to whoever has a session, and the form that begins one to everybody else. */
-export function SignedIn<Session>({ kind, intro, fields, begin, children }: SignedInProps<Session>) {
+export function SignedIn<Session>({ kind, intro, fields, besides, begin, children }: SignedInProps<Session>) {
   const [current, setCurrent] = useState<Session | null | undefined>(undefined);
   const [fault, setFault] = useState<Fault | null>(null);
   useEffect(() => {
@@ -44,6 +46,7 @@ export function SignedIn<Session>({ kind, intro, fields, begin, children }: Sign
   return (
     <SignInPage kind={kind}>
       <SignInForm intro={intro} fields={fields} fault={fault} onSignIn={signIn} />
+      {besides}
     </SignInPage>
   );
 }

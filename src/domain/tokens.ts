@@ -81,9 +81,9 @@ export function sessionFamily(applicationId: string): string {
 
 /**
  * Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key,
- * session of the console.
+ * session of the console, sign-in to the portal.
  */
-type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin" | "os"}_`;
+type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin" | "os" | "po"}_`;
 
 /** A new secret: 256 random bits after a prefix that identifies a leaked secret: `onair_at_…`. */
 export function newSecret(prefix: SecretPrefix): string {

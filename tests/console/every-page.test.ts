@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
-import { operator, signedIn, type Tab } from "../support/pages.ts";
+import { operator, signedIn } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";
@@ -10,7 +11,6 @@ const hostile = `"><img src=x onerror=alert(1)>{{7*7}}\u202e${"W".repeat(50)}`;
 
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver(() => new Response(`<script>alert(1)</script>${hostile}`, { status: 500 }));
-const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 let app: TestApplication;
 let delivery = "";
 
@@ -60,22 +60,6 @@ const pages = {
     "/subscriptions",
   ],
 } as const;
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-async function violations({ page }: Tab): Promise<string[]> {
-  // By the protocol of the browser: the policy of the page lets no script in.
-  await page.evaluate(axe);
-  const result = (await page.evaluate(
-    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })',
-  )) as { violations: Violation[] };
-  return result.violations.flatMap(({ id, nodes }) =>
-    nodes.slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
-  );
-}
 
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
   for (const theme of ["light", "dark"] as const) {

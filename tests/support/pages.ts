@@ -26,6 +26,8 @@ interface Options {
 export class Tab implements AsyncDisposable {
   /** What the page complained of, and what it asked of other servers. */
   readonly complaints: string[] = [];
+  /** Origins of other servers that it may be sent to. */
+  readonly elsewhere: string[] = [];
 
   constructor(
     readonly page: Page,
@@ -44,7 +46,8 @@ export class Tab implements AsyncDisposable {
     });
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(new URL(base).origin) && !url.startsWith("data:")) this.complaints.push(url);
+      const known = [new URL(base).origin, "data:", ...this.elsewhere];
+      if (!known.some((start) => url.startsWith(start))) this.complaints.push(url);
     });
   }
 

@@ -13,6 +13,8 @@ export interface PageLook {
   readonly accent: string | null;
   /** A picture; null for the default. */
   readonly logo: Bun.BunFile | null;
+  /** Whether one can sign in with the platform's login, too. */
+  readonly hasLogin: boolean;
 }
 
 interface PageOptions {
@@ -180,7 +182,7 @@ function htmlOf({ page, base, look, entries }: HtmlOptions): string {
   const at = Bun.escapeHTML(base);
   const file = (name: keyof PageFiles["entries"]) => `${at}/files/${entries[name]}`;
   return `<!doctype html>
-<html lang="en" data-base="${at}" data-title="${title}"${look.logo ? " data-logo" : ""}>
+<html lang="en" data-base="${at}" data-title="${title}"${look.logo ? " data-logo" : ""}${look.hasLogin ? " data-login" : ""}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

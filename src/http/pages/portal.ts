@@ -1,4 +1,5 @@
 import type { PortalSession } from "../../console/session.ts";
+import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { hour, isoTime } from "../../domain/time.ts";
 import { newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
@@ -17,22 +18,15 @@ const lifetimeMs = 12 * hour;
  * and with its owner, and takes from the application's rate limit.
  */
 export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: PageCookie): void {
-  const { store, now, publicUrl, portal } = deps;
+  const { publicUrl, portal } = deps;
   app.post(
     path,
     async ({ requestContext, client }) => {
       const { request } = requestContext;
       if (!isFromPage(request))
         throw new DomainError("invalid_parameter", "Only the portal begins a session");
-      const token = newSecret("onair_at_");
-      const expiresAt = now() + lifetimeMs;
-      const { id, name, scopes } = client;
-      const grant = { applicationId: id, userId: null, scopes, expiresAt };
-      await store.tokens.create(secretHash(token), grant, sessionFamily(id));
-      const session: PortalSession = { application: { id, name }, expires_at: isoTime(expiresAt) };
-      return replyJson(requestContext, 200, session, {
-        "set-cookie": cookie.set(request, token, lifetimeMs / 1000),
-      });
+      const { session, token } = await beginSession(deps, client);
+      return replyJson(requestContext, 200, session, { "set-cookie": sessionCookie(cookie, request, token) });
     },
     { client: "confidential", detail },
   );
@@ -42,6 +36,23 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
     look: portal ?? {},
     prefix: () => new URL(publicUrl()).pathname.replace(/\/$/, ""),
   });
+}
+
+/** A new session of this application. */
+export async function beginSession(
+  { store, now }: Pick<PublicDeps, "store" | "now">,
+  { id, name, scopes }: Application,
+): Promise<{ session: PortalSession; token: string }> {
+  const token = newSecret("onair_at_");
+  const expiresAt = now() + lifetimeMs;
+  const grant = { applicationId: id, userId: null, scopes, expiresAt };
+  await store.tokens.create(secretHash(token), grant, sessionFamily(id));
+  return { session: { application: { id, name }, expires_at: isoTime(expiresAt) }, token };
+}
+
+/** The header that gives a session to the browser. */
+export function sessionCookie(cookie: PageCookie, request: Request, token: string): string {
+  return cookie.set(request, token, lifetimeMs / 1000);
 }
 
 /** The session of a signed-in portal: what it is, and its end. */

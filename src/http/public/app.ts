@@ -10,6 +10,7 @@ import { tokenRoute } from "../oauth/token.ts";
 import { openApiRoutes } from "../openapi/plugin.ts";
 import { publicReference } from "../openapi/public-reference.ts";
 import { pageCookie } from "../pages/cookie.ts";
+import { ownerLoginRoutes } from "../pages/owner-login.ts";
 import { portalRoutes, portalSessionRoutes } from "../pages/portal.ts";
 import { welcomeRoutes } from "../pages/welcome.ts";
 import { answerOtherMethods } from "../server.ts";
@@ -66,6 +67,7 @@ export function publicApp(
   // /portal and what is below it
   const cookie = deps.portal ? pageCookie("onair_portal") : null;
   if (cookie) portalRoutes(open, deps, cookie);
+  if (cookie && deps.portalLogin) ownerLoginRoutes(open, deps, deps.portalLogin, cookie);
   // The root, and /welcome/facts
   if (deps.welcome) welcomeRoutes(open, deps.welcome);
   // /openapi.json, /docs

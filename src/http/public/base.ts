@@ -50,6 +50,8 @@ export interface PublicDeps {
   readonly hstsSeconds?: number;
   /** How the portal presents itself; by default there is none. */
   readonly portal?: PageLook | null;
+  /** The id of the application by which owners sign in to the portal; by default they cannot. */
+  readonly portalLogin?: string | null;
   /** The first page of a server for development; by default there is none. */
   readonly welcome?: WelcomeSource | null;
 }

@@ -138,6 +138,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     publicUrl: () => url,
     loginUrl: config.loginUrl,
     portal: portalLook(config),
+    portalLogin: config.portalLogin,
     welcome: options.welcome ?? null,
   });
   return {
@@ -165,9 +166,9 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
 }
 
 /** How the portal presents itself; null where it is switched off. */
-function portalLook({ portal, portalName, portalAccent, portalLogo }: Config): PageLook | null {
+function portalLook({ portal, portalName, portalAccent, portalLogo, portalLogin }: Config): PageLook | null {
   const logo = portalLogo === null ? null : Bun.file(portalLogo);
-  return portal ? { title: portalName, accent: portalAccent, logo } : null;
+  return portal ? { title: portalName, accent: portalAccent, logo, hasLogin: portalLogin !== null } : null;
 }
 
 /** Loads the JWT library only when the platform's tokens are accepted. */

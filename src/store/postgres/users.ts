@@ -1,10 +1,12 @@
-import { eq, getTableColumns, gt, sql } from "drizzle-orm";
+import { eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
 import { once } from "../../domain/lazily.ts";
+import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { keepBatch } from "./database/batch.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { cancelSubscriptions } from "./deliveries/cancel.ts";
+import { applications, tokens } from "./schema/access.ts";
 import { channels, users } from "./schema/platform.ts";
 import { subscriptions } from "./schema/subscriptions.ts";
 import { userSearch } from "./search/search.ts";
@@ -47,6 +49,12 @@ export function userStore(db: Postgres): UserStore {
         .returning({ id: subscriptions.id, app_id: subscriptions.app_id });
       const ids = ended.map((one) => one.id);
       await cancelSubscriptions(transaction, ids, now);
+      const owned = await orm
+        .select({ id: applications.id })
+        .from(applications)
+        .where(eq(applications.owner_user_id, id));
+      const sessions = owned.map((application) => sessionFamily(application.id));
+      await orm.delete(tokens).where(inArray(tokens.family_id, sessions));
       await orm.delete(users).where(eq(users.id, id)); // what refers to it goes with it
       const removed = [...Map.groupBy(ended, ({ app_id }) => app_id)].map(([application_id, some]) => ({
         application_id,

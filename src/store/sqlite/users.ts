@@ -1,12 +1,14 @@
 import type { Database } from "bun:sqlite";
-import { eq, gt, sql } from "drizzle-orm";
+import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
+import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { isUniqueViolation } from "./database/faults.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
+import { applications, tokens } from "./schema/access.ts";
 import { excluded, placeholders } from "./schema/columns.ts";
 import { subscriptions } from "./schema/events.ts";
 import { channels, users } from "./schema/platform.ts";
@@ -69,6 +71,13 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
       now,
     );
     const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
+    const owned = orm
+      .select({ id: applications.id })
+      .from(applications)
+      .where(eq(applications.owner_user_id, id))
+      .all();
+    const sessions = owned.map((application) => sessionFamily(application.id));
+    orm.delete(tokens).where(inArray(tokens.family_id, sessions)).run();
     search().remove(user);
     orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
     return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };

@@ -1,0 +1,121 @@
+import { useEffect, useState } from "preact/hooks";
+import { base, Fault, messageOf, session } from "../../client.ts";
+import { Button, FaultNotice, LinkButton } from "../../parts/basics.tsx";
+import { SignInPage } from "../../parts/shell.tsx";
+import { to } from "../../places.ts";
+import type { LoginBegun, OwnedApplications, PortalSession } from "../../session.ts";
+
+const hasLogin = "login" in document.documentElement.dataset;
+const faultOf = (error: unknown) =>
+  error instanceof Fault ? error : new Fault(messageOf(error), "unknown", 0);
+const asJson = (body: object): RequestInit => ({
+  body: JSON.stringify(body),
+  headers: { "content-type": "application/json" },
+});
+
+/** Whether the browser comes back from the platform's login. */
+export const isBackFromLogin = hasLogin && location.pathname === `${base}/signed-in`;
+
+/** The other way to sign in, where there is one: as the owner of the application. */
+export function OwnerLoginButton() {
+  const [fault, setFault] = useState<Fault | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  if (!hasLogin) return null;
+  const begin = async () => {
+    setBusy(true);
+    try {
+      location.assign((await session<LoginBegun>("POST", {}, "login")).location);
+    } catch (error) {
+      setFault(faultOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <p>Or with your account, if an application is registered as yours.</p>
+      <FaultNotice fault={fault} />
+      <Button onClick={begin} isBusy={isBusy}>
+        Sign in with your account
+      </Button>
+    </>
+  );
+}
+
+/** The answer as it came in the address, which is read once and does not stay there. */
+function answerOfLogin(): { readonly code: string | null; readonly error: string | null } {
+  const query = new URLSearchParams(location.search);
+  history.replaceState(null, "", location.pathname);
+  return { code: query.get("code"), error: query.get("error") };
+}
+
+/** What the other server said is not shown: anybody can make a link with a text in it. */
+function refusalOf(error: string | null): Fault {
+  return error === "access_denied"
+    ? new Fault("The sign-in was refused.", "access_denied", 0)
+    : new Fault("The sign-in did not work. Try again.", "unknown", 0);
+}
+
+let answered: Promise<OwnedApplications> | null = null;
+
+function owned(): Promise<OwnedApplications> {
+  const { code, error } = answerOfLogin();
+  if (code === null) return Promise.reject(refusalOf(error));
+  return session<OwnedApplications>("POST", asJson({ code }), "login/answer");
+}
+
+/** Gives a session for the application of whoever has signed in, and asks for which where there are several. */
+export function BackFromLogin() {
+  const [choice, setChoice] = useState<OwnedApplications["applications"] | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const choose = async (id: string) => {
+    try {
+      await session<PortalSession>("POST", asJson({ application_id: id }), "login/session");
+      location.replace(base || "/");
+    } catch (error) {
+      setFault(faultOf(error));
+    }
+  };
+  useEffect(() => {
+    answered ??= owned();
+    answered.then(
+      ({ applications }) => {
+        const [only, another] = applications;
+        if (only && !another) return choose(only.id);
+        setChoice(applications);
+      },
+      (error) => setFault(faultOf(error)),
+    );
+  }, []);
+  if (fault) {
+    return (
+      <SignInPage kind="Developers">
+        <h1>Not signed in</h1>
+        <FaultNotice fault={fault} />
+        <LinkButton href={to("") || "/"}>Back to the sign-in</LinkButton>
+      </SignInPage>
+    );
+  }
+  if (choice === null) return null;
+  if (choice.length === 0) {
+    return (
+      <SignInPage kind="Developers">
+        <h1>No application is yours</h1>
+        <p>
+          You are signed in, but no application is registered as yours. Ask the platform to set you as its
+          owner, or sign in with its client id and secret.
+        </p>
+        <LinkButton href={to("") || "/"}>Back to the sign-in</LinkButton>
+      </SignInPage>
+    );
+  }
+  return (
+    <SignInPage kind="Developers">
+      <h1>Choose an application</h1>
+      {choice.map(({ id, name }) => (
+        <Button key={id} onClick={() => choose(id)}>
+          {name}
+        </Button>
+      ))}
+    </SignInPage>
+  );
+}

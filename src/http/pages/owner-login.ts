@@ -1,0 +1,150 @@
+import { Type } from "@sinclair/typebox";
+import type { LoginBegun, OwnedApplications } from "../../console/session.ts";
+import type { Application } from "../../domain/applications.ts";
+import { codeChallenge } from "../../domain/authorizations.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { ulidPattern } from "../../domain/ids.ts";
+import { minute } from "../../domain/time.ts";
+import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
+import { noOtherFields } from "../fields.ts";
+import { oauthPaths } from "../oauth/errors.ts";
+import type { PublicDeps, PublicListener } from "../public/base.ts";
+import { replyJson } from "../request-context.ts";
+import { isFromPage, type PageCookie, pageCookie } from "./cookie.ts";
+import { beginSession, sessionCookie } from "./portal.ts";
+
+const detail = { hide: true };
+const choiceLifetimeMs = 10 * minute;
+const maxOwned = 100;
+
+const Answer = Type.Object({ code: Type.String({ maxLength: 200 }) }, noOtherFields);
+const Choice = Type.Object({ application_id: Type.String({ pattern: ulidPattern }) }, noOtherFields);
+
+/**
+ * The way into the portal for the users who own applications. The portal is a client of this server's own
+ * authorization endpoint, as the application `loginId`: a code tells who the user is, and only that; its tokens end at
+ * once. PKCE binds the code to the browser that began, whose verifier is in a cookie that no script reads.
+ */
+export function ownerLoginRoutes(
+  app: PublicListener,
+  deps: PublicDeps,
+  loginId: string,
+  session: PageCookie,
+): void {
+  const { publicUrl } = deps;
+  // First the verifier, then what proves who has signed in.
+  const cookie = pageCookie("onair_portal_login");
+  const redirectUri = () => `${publicUrl()}/portal/signed-in`;
+
+  app.post(
+    "/portal/login",
+    ({ requestContext, request }) => {
+      needsPage(request);
+      const verifier = newSecret("onair_po_");
+      const query = new URLSearchParams({
+        response_type: "code",
+        client_id: loginId,
+        redirect_uri: redirectUri(),
+        code_challenge: codeChallenge(verifier),
+        code_challenge_method: "S256",
+      });
+      const begun: LoginBegun = { location: `${publicUrl()}${oauthPaths.authorize}?${query}` };
+      const header = cookie.set(request, verifier, loginLifetimeMs / 1000);
+      return replyJson(requestContext, 200, begun, { "set-cookie": header });
+    },
+    { anyone: true, detail },
+  );
+
+  app.post(
+    "/portal/login/answer",
+    async ({ requestContext, request, body: { code } }) => {
+      needsPage(request);
+      const given = {
+        applicationId: loginId,
+        redirectUri: redirectUri(),
+        codeVerifier: cookie.read(request) ?? "",
+      };
+      const userId = await userOf(deps, code, given);
+      const choice = newSecret("onair_po_");
+      const grant = {
+        applicationId: loginId,
+        userId,
+        scopes: [],
+        expiresAt: deps.now() + choiceLifetimeMs,
+      };
+      await deps.store.tokens.create(secretHash(choice), grant);
+      const owned = await ownedBy(deps, userId);
+      const answer: OwnedApplications = { applications: owned.map(({ id, name }) => ({ id, name })) };
+      const header = cookie.set(request, choice, choiceLifetimeMs / 1000);
+      return replyJson(requestContext, 200, answer, { "set-cookie": header });
+    },
+    { anyone: true, body: Answer, detail },
+  );
+
+  app.post(
+    "/portal/login/session",
+    async ({ requestContext, request, body: { application_id: id } }) => {
+      needsPage(request);
+      const hash = secretHash(cookie.read(request) ?? "");
+      const userId = await chooser(deps, hash, loginId);
+      const application = await ownApplication(deps, id, userId);
+      const { session: begun, token } = await beginSession(deps, application);
+      // A change of the owner ends the sessions that there are: one before this session is seen only now.
+      try {
+        await ownApplication(deps, id, userId);
+      } catch (error) {
+        await deps.store.tokens.revoke(secretHash(token), id);
+        throw error;
+      }
+      await deps.store.tokens.revoke(hash, loginId);
+      return replyJson(requestContext, 200, begun, { "set-cookie": sessionCookie(session, request, token) });
+    },
+    { anyone: true, body: Choice, detail },
+  );
+}
+
+function needsPage(request: Request): void {
+  if (!isFromPage(request)) throw new DomainError("invalid_parameter", "Only the portal begins a session");
+}
+
+const ended = () =>
+  new DomainError(
+    "invalid_parameter",
+    "This sign-in has ended already, took too long, or began in another browser; sign in again",
+  );
+
+/** Who signed in, by a code, which works once; the tokens that it gives end at once. */
+async function userOf(
+  { store, now }: PublicDeps,
+  code: string,
+  given: { applicationId: string; redirectUri: string; codeVerifier: string },
+): Promise<number> {
+  const refreshHash = secretHash(newSecret("onair_rt_"));
+  const tokens = { accessHash: secretHash(newSecret("onair_at_")), refreshHash };
+  const exchanged = await store.tokens.redeemCode(secretHash(code), given, tokens, now());
+  if (!("grant" in exchanged) || exchanged.grant.userId === null) throw ended();
+  await store.tokens.revoke(refreshHash, given.applicationId);
+  return exchanged.grant.userId;
+}
+
+/**
+ * Who may choose. No application has a token without scopes: one that the login's application got for a user
+ * does not open the portal.
+ */
+async function chooser({ store, now }: PublicDeps, hash: Uint8Array, loginId: string): Promise<number> {
+  const grant = await store.tokens.find(hash);
+  if (!grant || grant.applicationId !== loginId || grant.scopes.length > 0) throw ended();
+  if (grant.userId === null || grant.expiresAt <= now()) throw ended();
+  return grant.userId;
+}
+
+async function ownedBy({ store }: PublicDeps, userId: number): Promise<Application[]> {
+  const owned = await store.applications.page("", maxOwned, { name: null, owner_user_id: userId });
+  return owned.filter(({ disabled }) => !disabled);
+}
+
+async function ownApplication({ store }: PublicDeps, id: string, userId: number): Promise<Application> {
+  const application = await store.applications.find(id);
+  if (application && !application.disabled && application.owner_user_id === userId) return application;
+  throw new DomainError("not_found", "You have no application with this id");
+}

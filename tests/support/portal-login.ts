@@ -1,0 +1,41 @@
+import { loginPage } from "../../src/dev/login-page.ts";
+import type { NewApplication } from "../../src/domain/applications.ts";
+import { afterTests } from "./after-tests.ts";
+import { adminKey, type TestServer, testServer } from "./server.ts";
+
+export const portalLogin = "01KATHZX5M9S3E6R8B2D4F7G1H";
+
+/** The users of these tests. */
+export const people = [1001, 1002].map((id) => ({ id, username: `owner_${id}` }));
+
+/** At the top of a file: a server whose owners of applications sign in to the portal by a platform's login page. */
+export async function portalLoginServer(): Promise<{ server: TestServer; loginUrl: string }> {
+  let server: TestServer | null = null;
+  const page = loginPage({
+    adminUrl: () => server?.app.adminUrl ?? "",
+    adminKey,
+    people: people.map((user) => ({ user: { display_name: user.username, ...user } }) as never),
+  });
+  const platform = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: page });
+  afterTests(() => platform.stop(true));
+  const loginUrl = `http://127.0.0.1:${platform.port}/login`;
+  const args = ["--portal", "--portal-login", portalLogin, "--login-url", loginUrl];
+  server = await testServer({ args, users: people });
+  const portal: NewApplication = {
+    id: portalLogin,
+    name: "Developer portal",
+    client_type: "public",
+    delivery: "webhook",
+    webhook_url: null,
+    webhook_secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
+    scopes: ["users:read"],
+    redirect_uris: [`${server.app.publicUrl}/portal/signed-in`],
+    rate_limit: null,
+    subscription_limit: null,
+    created_at: "2026-01-14T16:00:00.000Z",
+    updated_at: "2026-01-14T16:00:00.000Z",
+    client_secret_hash: null,
+  };
+  await server.app.store.applications.create(portal);
+  return { server, loginUrl };
+}

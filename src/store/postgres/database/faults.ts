@@ -62,6 +62,9 @@ function storeFault(thrown: unknown): unknown {
   const error = thrown instanceof DrizzleQueryError ? thrown.cause : thrown;
   if (error instanceof DomainError) return error;
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
+  // A text with U+0000, which PostgreSQL cannot have, and which nothing is found by.
+  if (codeOf(error) === "22021")
+    return new DomainError("invalid_parameter", "A text must not contain U+0000");
   // 57014: canceled by a deadline; 55P03: by one of a lock.
   const isPassing = storageFaultOf(error) !== null || isConflictOfWork(error);
   if (!isPassing && !/^(53|57014$|55P03$)/.test(codeOf(error))) return error;

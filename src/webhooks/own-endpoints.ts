@@ -101,8 +101,10 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
     },
     wake,
     hurry: (application) => atOwner(application, () => hurry(application), { kind: "asked", application }),
-    applicationChanged: (application, now) =>
-      atOwner(application, () => changed(application, now), { kind: "changed", application }),
+    applicationChanged(applicationId, application) {
+      const news = { kind: "changed", application: applicationId } as const;
+      atOwner(applicationId, () => changed(applicationId, application), news);
+    },
     subscriptionsRemoved(removed) {
       const { application_id: application, ids } = removed;
       if (ids.length === 0) return;

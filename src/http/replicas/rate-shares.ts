@@ -1,7 +1,7 @@
 import type { Share } from "../../store/replicas/news.ts";
 
-/** Part of a limit that is taken before it is told: the error that each replica adds at most. */
-const shareOfLimit = 50;
+/** What is taken is told in so many shares of the limit: a share is the error that each replica adds at most. */
+const sharesPerLimit = 50;
 const tellAfterMs = 5;
 /** Keys in memory; beyond that they begin anew. */
 const maxKeys = 65_536;
@@ -20,7 +20,7 @@ export class RateShares {
   count(key: string, limit: number, requests: 1 | -1): void {
     const taken = this.#taken.get(key) ?? { limit, count: 0 };
     taken.count = Math.max(0, taken.count + requests);
-    if (taken.count < Math.max(1, limit / shareOfLimit)) {
+    if (taken.count < Math.max(1, limit / sharesPerLimit)) {
       if (this.#taken.size >= maxKeys) this.#taken.clear();
       this.#taken.set(key, taken);
       return;

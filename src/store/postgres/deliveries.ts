@@ -4,7 +4,7 @@ import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
 import type { HandedOut } from "./deliveries/handed-out.ts";
 import { deliveryLog } from "./deliveries/log.ts";
-import type { EndpointOwnership } from "./deliveries/ownership.ts";
+import type { OwnedShards } from "./deliveries/owned-shards.ts";
 import { recordAttempts } from "./deliveries/record.ts";
 import { retryDelivery } from "./deliveries/requeue.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
@@ -12,18 +12,14 @@ import { isKeptState } from "./endpoints.ts";
 import { addNotice } from "./operations/notices.ts";
 
 /** The queue of deliveries, and the log that they become. */
-export function deliveryStore(
-  pool: Postgres,
-  handedOut: HandedOut,
-  ownership: EndpointOwnership,
-): DeliveryStore {
+export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): DeliveryStore {
   const { page, find, backlog } = deliveryLog(pool);
   return {
-    ...deliveryClaims(pool, handedOut, ownership),
+    ...deliveryClaims(pool, handedOut, owned),
     ...deliveryStream(pool),
     async record(results, endpoints, notices = []) {
       const record = (queries: Queries) =>
-        recordAttempts(queries, ownership, handedOut.fenceOf, results, endpoints);
+        recordAttempts(queries, owned, handedOut.fenceOf, results, endpoints);
       if (notices.length === 0) await record(pool);
       else {
         await pool.transact(async (transaction) => {

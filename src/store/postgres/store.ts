@@ -13,7 +13,7 @@ import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type PoolOptions, type Postgres } from "./database/pool.ts";
 import { HandedOut } from "./deliveries/handed-out.ts";
-import { EndpointOwnership } from "./deliveries/ownership.ts";
+import { OwnedShards } from "./deliveries/owned-shards.ts";
 import { eventPublisher } from "./deliveries/publishing.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { endpointStore } from "./endpoints.ts";
@@ -56,7 +56,7 @@ export async function openPostgresReplica(
   onFault?: OnFault,
 ): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaNewsLink }> {
   const db = await openPostgres(settings, options);
-  const owned = new EndpointOwnership();
+  const owned = new OwnedShards();
   const notifications = new Notifications(direct, db);
   const store = storeOn(db, onFault, owned);
   const replicas = new ReplicaNewsExchange(db, owned.replica, notifications);
@@ -84,7 +84,7 @@ export function openPostgresReader(
 type Nouns = Omit<Store, "close">;
 
 /** Each noun prepares its statements when it is first used. */
-function storeOn(db: Postgres, onFault: OnFault = () => {}, ownership = new EndpointOwnership()): Store {
+function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
   const handedOut = new HandedOut();
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db),
@@ -96,9 +96,9 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, ownership = new Endp
     loginRequests: () => loginRequestStore(db),
     consents: () => consentStore(db),
     subscriptions: () => subscriptionStore(db),
-    events: () => eventPublisher(db, handedOut, ownership),
+    events: () => eventPublisher(db, handedOut, owned),
     eventTypes: () => eventTypeStore(db),
-    deliveries: () => deliveryStore(db, handedOut, ownership),
+    deliveries: () => deliveryStore(db, handedOut, owned),
     replays: () => replayStore(db),
     endpoints: () => endpointStore(db),
     notices: () => noticeStore(db),

@@ -8,7 +8,7 @@ import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
 import { cancelSubscriptions, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
 import { HandedOut } from "../../../src/store/postgres/deliveries/handed-out.ts";
-import { EndpointOwnership } from "../../../src/store/postgres/deliveries/ownership.ts";
+import { OwnedShards } from "../../../src/store/postgres/deliveries/owned-shards.ts";
 import { eventPublisher } from "../../../src/store/postgres/deliveries/publishing.ts";
 import { deliveryStore } from "../../../src/store/postgres/deliveries.ts";
 import { endpointStore, renewEndpoint } from "../../../src/store/postgres/endpoints.ts";
@@ -28,7 +28,7 @@ let url: string;
 async function replica() {
   const pool = await openPostgres(readDatabaseUrl(url), { connections: 4 });
   undo.push(() => pool.close());
-  const [handedOut, ownership] = [new HandedOut(), new EndpointOwnership()];
+  const [handedOut, ownership] = [new HandedOut(), new OwnedShards()];
   return {
     pool,
     events: eventPublisher(pool, handedOut, ownership),

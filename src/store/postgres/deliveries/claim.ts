@@ -2,7 +2,7 @@ import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import type { Postgres } from "../database/pool.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
-import type { EndpointOwnership } from "./ownership.ts";
+import type { OwnedShards } from "./owned-shards.ts";
 
 interface Due {
   readonly seq: number;
@@ -62,10 +62,10 @@ SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
 export function deliveryClaims(
   pool: Postgres,
   handedOut: HandedOut,
-  ownership: EndpointOwnership,
+  owned: OwnedShards,
 ): Pick<DeliveryStore, "releaseAll" | "pending" | "claim" | "release"> {
   const claimDuring = async (look: Look, applicationId: string, now: number, limit: number) => {
-    const fence = ownership.of(applicationId);
+    const fence = owned.of(applicationId);
     const { shard, epoch } = fence;
     const here = handedOut.of(applicationId);
     const pending = await pool.run<Due>(pendingOfApplication, [applicationId, here, limit + 1, shard, epoch]);
@@ -101,7 +101,7 @@ export function deliveryClaims(
   return {
     async releaseAll() {
       handedOut.clear();
-      await ownership.takeAll(pool);
+      await owned.takeAll(pool);
     },
     pending: () => pool.run(pendingByApplication),
     async claim(applicationId, now, limit) {

@@ -1,4 +1,4 @@
-import type { Fence } from "./ownership.ts";
+import type { Fence } from "./owned-shards.ts";
 
 /**
  * Which deliveries are in this process's memory. The store does not know: its rows say only that they are pending, and

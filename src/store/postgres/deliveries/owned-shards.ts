@@ -20,7 +20,7 @@ export interface OwnedShard {
  * The shards that this process owns, each in an epoch. A change of the owner begins a new one, and what is claimed or
  * recorded in an earlier one is refused.
  */
-export class EndpointOwnership {
+export class OwnedShards {
   readonly #epochs = new Map<number, number>();
 
   /** @param replica the id of this process */

@@ -5,7 +5,7 @@ import type { EventStore, StoredEvent, Takes } from "../../events.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
-import type { EndpointOwnership } from "./ownership.ts";
+import type { OwnedShards } from "./owned-shards.ts";
 
 interface Waiting {
   readonly event: NewEvent;
@@ -22,11 +22,7 @@ const maxGatheredBytes = 2 * 1024 * 1024;
  * Group commit: while events are being kept, those that arrive meanwhile gather, and are kept together with the next
  * statement. One is under way at a time, so that what comes back is in the order in which it was committed.
  */
-export function eventPublisher(
-  pool: Postgres,
-  handedOut: HandedOut,
-  ownership: EndpointOwnership,
-): EventStore {
+export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): EventStore {
   let gathered: Waiting[] = [];
   /** What is under way, and after it what was asked for before. */
   let tail: Promise<void> = Promise.resolve();
@@ -57,11 +53,11 @@ export function eventPublisher(
     const look = handedOut.look();
     try {
       const events = batch.map(({ event }) => event);
-      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, ownership.replica));
+      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, owned.replica));
       for (const [i, { event, takes, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
-        else if (outcome) resolve(storedEvent({ handedOut, ownership, look, takes }, event, outcome));
+        else if (outcome) resolve(storedEvent({ handedOut, owned, look, takes }, event, outcome));
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -85,7 +81,7 @@ export function eventPublisher(
             const all = await outcomesOf(
               transaction,
               events,
-              await fanOut(transaction, events, ownership.replica),
+              await fanOut(transaction, events, owned.replica),
             );
             const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
             if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
@@ -93,7 +89,7 @@ export function eventPublisher(
           });
           const stored = outcomes.flatMap((outcome, i) => {
             const event = events[i];
-            return event ? storedEvent({ handedOut, ownership, look, takes }, event, outcome) : [];
+            return event ? storedEvent({ handedOut, owned, look, takes }, event, outcome) : [];
           });
           return {
             published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
@@ -147,14 +143,14 @@ async function outcomesOf(
 
 interface Taking {
   readonly handedOut: HandedOut;
-  readonly ownership: EndpointOwnership;
+  readonly owned: OwnedShards;
   readonly look: Look;
   readonly takes: Takes;
 }
 
 /** Takes deliveries into memory as far as the dispatcher has room. */
 function storedEvent(
-  { handedOut, ownership, look, takes }: Taking,
+  { handedOut, owned, look, takes }: Taking,
   { id, name, version, body, expires_at }: NewEvent,
   outcome: Outcome,
 ): StoredEvent {
@@ -166,7 +162,7 @@ function storedEvent(
     if (mode !== "webhook") streamed.add(application_id);
     if (mode === "stream" || seq === null) continue;
     // A claim that was under way may have it already.
-    if (takes(application_id, !follows) && handedOut.take(look, ownership.of(application_id), seq)) {
+    if (takes(application_id, !follows) && handedOut.take(look, owned.of(application_id), seq)) {
       event ??= { id, name, version, body: Buffer.from(body) };
       const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
       taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state });

@@ -1,7 +1,7 @@
 import type { AttemptResult } from "../../../domain/deliveries.ts";
 import type { Endpoint } from "../../../domain/endpoints.ts";
 import type { Queries } from "../database/pool.ts";
-import type { EndpointOwnership, Fence } from "./ownership.ts";
+import type { Fence, OwnedShards } from "./owned-shards.ts";
 
 /**
  * Records what came of attempts, and the state of endpoints, in one statement. What belongs to a shard that this process
@@ -62,35 +62,40 @@ UPDATE deliveries d SET
 FROM given g
 WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
 
+/**
+ * Records a batch of results, and the state of endpoints. Leaves out what was claimed in an epoch that is over.
+ *
+ * @param fenceOf by the number of a delivery in memory, the shard and epoch in which it was claimed
+ */
 export async function recordAttempts(
   connection: Queries,
-  ownership: EndpointOwnership,
+  owned: OwnedShards,
   fenceOf: (seq: number) => Fence | undefined,
   results: readonly AttemptResult[],
   endpoints: readonly Endpoint[],
 ): Promise<void> {
   // What is not in memory any more was taken back before.
-  const owned = results.flatMap((result) => {
+  const fenced = results.flatMap((result) => {
     const fence = fenceOf(result.seq);
     return fence === undefined ? [] : { ...result, ...fence };
   });
-  const states = endpoints.map((one) => ({ ...one, ...ownership.of(one.application_id) }));
-  const fences = new Map([...owned, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
+  const states = endpoints.map((one) => ({ ...one, ...owned.of(one.application_id) }));
+  const fences = new Map([...fenced, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
   await connection.run(statement, [
     [...fences.values()].map(({ shard }) => shard),
     [...fences.values()].map(({ epoch }) => epoch),
-    owned.map(({ seq }) => seq),
-    owned.map(({ application }) => application),
-    owned.map(({ shard }) => shard),
-    owned.map(({ attempts }) => attempts),
-    owned.map(({ extra_attempts }) => extra_attempts),
-    owned.map(({ at }) => at),
-    owned.map(({ status }) => status),
-    owned.map(({ next_attempt_at }) => next_attempt_at),
-    owned.map(({ resume_at }) => resume_at),
-    owned.map(({ attempt }) => attempt && JSON.stringify(attempt)),
-    owned.map(({ generation }) => generation),
+    fenced.map(({ seq }) => seq),
+    fenced.map(({ application }) => application),
+    fenced.map(({ shard }) => shard),
+    fenced.map(({ attempts }) => attempts),
+    fenced.map(({ extra_attempts }) => extra_attempts),
+    fenced.map(({ at }) => at),
+    fenced.map(({ status }) => status),
+    fenced.map(({ next_attempt_at }) => next_attempt_at),
+    fenced.map(({ resume_at }) => resume_at),
+    fenced.map(({ attempt }) => attempt && JSON.stringify(attempt)),
+    fenced.map(({ generation }) => generation),
     states,
-    owned.map(({ epoch }) => epoch),
+    fenced.map(({ epoch }) => epoch),
   ]);
 }

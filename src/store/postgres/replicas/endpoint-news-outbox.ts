@@ -8,10 +8,10 @@ const maxUnsent = 10_000;
 const againAfterMs = 500;
 
 /**
- * Sends news; what was published for applications gathers while others are being sent. It is not sent again, because owners
+ * Sends `EndpointNews`; what was published for applications gathers while others are being sent. It is not sent again, because owners
  * find it in the store; all other news are, because owners would not learn of them.
  */
-export class NewsOutbox {
+export class EndpointNewsOutbox {
   #published = new Set<string>();
   #others: EndpointNews[] = [];
   #isSending = false;

@@ -1,5 +1,5 @@
 import type { Queries } from "../database/pool.ts";
-import type { OwnedShard } from "../deliveries/ownership.ts";
+import type { OwnedShard } from "../deliveries/owned-shards.ts";
 
 /** How long a replica is taken for alive after its last heartbeat. */
 export const leaseMs = 3_000;

@@ -2,9 +2,9 @@ import { second } from "../../../domain/time.ts";
 import type { Deliverer, EndpointNews, Ownership } from "../../replicas/ownership.ts";
 import { type Notifications, notify, topic } from "../database/notifications.ts";
 import type { Postgres } from "../database/pool.ts";
-import type { EndpointOwnership, OwnedShard } from "../deliveries/ownership.ts";
+import type { OwnedShard, OwnedShards } from "../deliveries/owned-shards.ts";
+import { EndpointNewsOutbox } from "./endpoint-news-outbox.ts";
 import { beat, leaseMs, type Members, release, take, withdraw } from "./membership.ts";
-import { NewsOutbox } from "./news-outbox.ts";
 import { assignment, shardOf } from "./shards.ts";
 
 const beatMs = second / 2;
@@ -41,7 +41,7 @@ export class Replica implements Ownership {
   #gaining: Promise<void> = Promise.resolve();
   #isLeaving = false;
   /** Shards that are being handed over: nothing of theirs starts. */
-  readonly #leaving = new Set<number>();
+  readonly #handingOver = new Set<number>();
   #alive: readonly number[] = [];
   #meantFor: readonly number[] = [];
   /** Until then it may send, by a clock that is never set, and by one that goes on while the machine is suspended. */
@@ -49,15 +49,15 @@ export class Replica implements Ownership {
   #sendsUntilTime = Number.NEGATIVE_INFINITY;
   /** Until then it takes nothing from others: they may have been cut off as it was itself, and are about to come back. */
   #waitsUntil = Number.NEGATIVE_INFINITY;
-  readonly #outbox: NewsOutbox;
+  readonly #outbox: EndpointNewsOutbox;
 
   constructor(
     readonly db: Postgres,
-    readonly owned: EndpointOwnership,
+    readonly owned: OwnedShards,
     readonly notifications: Notifications,
     readonly mayServe: () => Promise<void> = async () => {},
   ) {
-    this.#outbox = new NewsOutbox((news) => notify(db, endpointNews, news));
+    this.#outbox = new EndpointNewsOutbox((news) => notify(db, endpointNews, news));
     notifications.on(endpointNews, (news) => this.#deliverer?.heard(news));
     notifications.on(changedHands, (from) => from !== owned.replica && this.#soon());
     notifications.onMissed(() => this.#deliverer?.missed());
@@ -110,7 +110,7 @@ export class Replica implements Ownership {
   }
 
   #isMine(shard: number): boolean {
-    return this.owned.epochOf(shard) >= 0 && !this.#leaving.has(shard);
+    return this.owned.epochOf(shard) >= 0 && !this.#handingOver.has(shard);
   }
 
   #schedule(): void {
@@ -147,8 +147,8 @@ export class Replica implements Ownership {
     this.#meet(members.alive);
     if (this.#isLeaving) return;
     const isMeant = ({ shard }: OwnedShard) => this.#meantFor[shard] === this.owned.replica;
-    const leaving = members.shards.filter((one) => this.#isMine(one.shard) && !isMeant(one));
-    if (leaving.length > 0) void this.#handOver(deliverer, shardsOf(leaving));
+    const surplus = members.shards.filter((one) => this.#isMine(one.shard) && !isMeant(one));
+    if (surplus.length > 0) void this.#handOver(deliverer, shardsOf(surplus));
     const stranded = members.shards.filter((one) => !isMeant(one) && this.#isStranded(one));
     if (stranded.length > 0) await release(this.db, this.owned.replica, stranded);
     const wanted = members.shards.filter((one) => isMeant(one) && this.#mayTake(one, members));
@@ -211,7 +211,7 @@ export class Replica implements Ownership {
   /** Starts nothing more of these shards, and gives each away when nothing of it is under way, or its time is over. */
   async #handOver(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
     const left = new Set(shards);
-    for (const shard of left) this.#leaving.add(shard);
+    for (const shard of left) this.#handingOver.add(shard);
     const until = performance.now() + handOverMs;
     while (left.size > 0) {
       const isLate = performance.now() >= until;
@@ -230,7 +230,7 @@ export class Replica implements Ownership {
       .map((shard) => ({ shard, epoch: this.owned.epochOf(shard) }))
       .filter(({ epoch }) => epoch >= 0);
     this.#forget(deliverer, new Set(shardsOf(given)));
-    for (const shard of shards) this.#leaving.delete(shard);
+    for (const shard of shards) this.#handingOver.delete(shard);
     if (given.length === 0) return;
     try {
       await release(this.db, this.owned.replica, given);

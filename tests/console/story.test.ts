@@ -84,6 +84,21 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     await server.admin("DELETE", `/admin/v1/applications/${app.id}`);
   });
 
+  test("and what failed is there to see while it is still tried again", async () => {
+    await using receiver = new Receiver(() => new Response("busy", { status: 500 }));
+    const app = await server.application({ name: "Busy bot", webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.followed"]);
+    await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+    await until(async () => {
+      const answer = await server.admin("GET", `/admin/v1/applications/${app.id}/endpoint`);
+      return (await answer.text()).includes('"failing"');
+    });
+    await using tab = await signedIn(server, app);
+    await tab.click("See what failed", "link");
+    await tab.click("channel.followed", "link");
+    await tab.see("Answer 500");
+  });
+
   test("and a test shows the exchange, and what the receiver does wrong", async () => {
     await using receiver = new Receiver(() => new Response("who are you?", { status: 401 }));
     const app = await server.application({ name: "Test bot", webhook_url: receiver.url });

@@ -127,6 +127,8 @@ function EndpointNotice({
   }
   const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" };
   const why = endpoint?.disabled_reason ? reasons[endpoint.disabled_reason] : "";
+  // What failed is tried again, or waits while the endpoint is disabled; but a 410 ends its delivery.
+  const failed = endpoint?.disabled_reason === "gone" ? "failed" : "pending";
   return (
     <Notice
       tone={status === "disabled" ? "bad" : "warn"}
@@ -151,7 +153,7 @@ function EndpointNotice({
             {status === "disabled" ? "Enable the endpoint" : "Try everything again now"}
           </Button>
         )}
-        <LinkButton href={to("/deliveries", { application_id: id, status: "failed" })}>
+        <LinkButton href={to("/deliveries", { application_id: id, status: failed })}>
           See what failed
         </LinkButton>
       </div>

@@ -80,7 +80,7 @@ export function EndpointNotice({ application }: { application: OwnApplication })
     toast("The endpoint is enabled. What waits is sent now.");
     reload();
   });
-  const { status, summary, advice, last_failure } = application.endpoint;
+  const { status, summary, advice, last_failure, disabled_reason } = application.endpoint;
   const isWithout = application.webhook_url === null && application.delivery !== "stream";
   const tone = isWithout || status === "failing" ? "warn" : status === "disabled" ? "bad" : "ok";
   return (
@@ -102,8 +102,13 @@ export function EndpointNotice({ application }: { application: OwnApplication })
           <LinkButton href={to("/webhook")}>
             {isWithout ? "Set the webhook URL" : "Change the webhook URL"}
           </LinkButton>
+          {/* What failed is tried again, or waits while the endpoint is disabled; but a 410 ends its delivery. */}
           {status !== "enabled" && !isWithout && (
-            <LinkButton href={to("/deliveries", { status: "failed" })}>See what failed</LinkButton>
+            <LinkButton
+              href={to("/deliveries", { status: disabled_reason === "gone" ? "failed" : "pending" })}
+            >
+              See what failed
+            </LinkButton>
           )}
         </div>
       )}

@@ -127,10 +127,10 @@ async function dependenciesOf(file: string): Promise<Record<string, string>> {
   return { ...dependencies, ...devDependencies };
 }
 
-test.each(packages)("docs/architecture.md gives a reason for every dependency of %s", async (file) => {
-  const architecture = await read("docs/architecture.md");
+test.each(packages)("docs/decisions.md gives a reason for every dependency of %s", async (file) => {
+  const decisions = await read("docs/decisions.md");
   const unexplained = Object.keys(await dependenciesOf(file)).filter(
-    (name) => !architecture.includes(`\`${name}\``),
+    (name) => !decisions.includes(`\`${name}\``),
   );
   expect(unexplained).toEqual([]);
 });

@@ -7,7 +7,7 @@ import {
   movedMessage,
   movedSetting,
 } from "../store/operations/copy.ts";
-import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { namedPlace, readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import type { Store } from "../store/store.ts";
 import { type DataPlace, shownDataPlace } from "./data-place.ts";
 
@@ -86,5 +86,7 @@ const settingsOf = ({ database }: Extract<DataPlace, { database: unknown }>) =>
 /** Throws a `StoreError` where the data was moved elsewhere. */
 export async function requireNotMoved(store: Pick<Store, "settings">, place: DataPlace): Promise<void> {
   const to = await store.settings.get(movedSetting);
-  if (to !== null) throw new StoreError(movedMessage(shownDataPlace(place), to), true);
+  if (to === null) return;
+  const named = "directory" in place ? place.directory : namedPlace(settingsOf(place));
+  throw new StoreError(movedMessage(shownDataPlace(place), named, to), true);
 }

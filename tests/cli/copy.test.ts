@@ -103,6 +103,10 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     }
     expect(there.stdout).not.toContain("test@");
     expect(await move(place, back)).toMatchObject({ code: 0 });
+    const args = ["serve", "--port", "0", "--admin-port", "0"];
+    const [, undo] = /(--reopen --from \S+)\n/.exec((await run(args, { env })).stderr) ?? [];
+    const reopened = await inProcess(copy, undo?.split(" ") ?? [], env);
+    expect(reopened.stdout).toContain("can be served again");
     const after = rowsIn(back);
     for (const [noun, rows] of Object.entries(before)) expect([noun, after[noun]]).toEqual([noun, rows]);
   });

@@ -24,13 +24,16 @@ function filling(name: string, column: Column, n: number): SQLQueryBindings {
   return `${name} ${n} 'ä`;
 }
 
-/** Two deliveries of one event, and an event without any; one delivery is pending, with an attempt behind it. */
+/** PostgreSQL divides the log there. */
+const partSize = 2 ** 28;
+
+/** Two deliveries of one event, in two parts of the log, and an event without any; one delivery is pending, with an attempt behind it. */
 const log: Partial<Record<Noun, readonly Row[]>> = {
   events: [
-    { seq: 1, first_delivery: 1, deliveries: 2, version: 1 },
+    { seq: 1, first_delivery: partSize - 1, deliveries: 2, version: 1 },
     {
-      seq: 3,
-      first_delivery: 3,
+      seq: partSize + 3,
+      first_delivery: partSize + 1,
       deliveries: 0,
       version: 1,
       broadcaster_user_id: 0,
@@ -42,17 +45,24 @@ const log: Partial<Record<Noun, readonly Row[]>> = {
   deliveries: [
     {
       event_seq: 1,
-      seq: 1,
+      seq: partSize - 1,
       status: "pending",
       attempts: 2,
       extra_attempts: 1,
       next_attempt_at: 1_800_000_000_000,
     },
-    { event_seq: 1, seq: 2, status: "delivered", attempts: 1, extra_attempts: 0, next_attempt_at: null },
+    {
+      event_seq: 1,
+      seq: partSize,
+      status: "delivered",
+      attempts: 1,
+      extra_attempts: 0,
+      next_attempt_at: null,
+    },
   ],
   attempts: [
-    { delivery_seq: 1, number: 1, dns_ms: 0.25, response: 'it said "\0"' },
-    { delivery_seq: 1, number: 2, error: null, tls_ms: null },
+    { delivery_seq: partSize - 1, number: 1, dns_ms: 0.25, response: 'it said "\0"' },
+    { delivery_seq: partSize - 1, number: 2, error: null, tls_ms: null },
   ],
 };
 

@@ -55,9 +55,9 @@ export interface CopyTarget {
 /** The setting of a source that tells where its data was copied to. It is not copied itself. */
 export const movedSetting = "moved_to";
 
-/** Why data that was copied elsewhere is not used any more. `place`: as it is shown. */
-export function movedMessage(place: string, to: string): string {
-  return `The data of ${place} was moved to ${to}, or that was cut off: serve ${to}, or copy again. Only where ${to} is not used, undo it: onair copy --reopen --from ${place}`;
+/** Why data that was copied elsewhere is not used any more. `place`: as it is shown; `named`: as `onair copy` takes it. */
+export function movedMessage(place: string, named: string, to: string): string {
+  return `The data of ${place} was moved to ${to}, or that was cut off: serve ${to}, or copy again. Only where ${to} is not used, undo it: onair copy --reopen --from ${named}`;
 }
 
 /** Why a store cannot be a target. */

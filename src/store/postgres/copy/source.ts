@@ -8,7 +8,7 @@ import {
   movedMessage,
   movedSetting,
 } from "../../operations/copy.ts";
-import { type ConnectionSettings, shownPlace } from "../database/connection-url.ts";
+import { type ConnectionSettings, namedPlace, shownPlace } from "../database/connection-url.ts";
 import { schemaOf } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
 import { copiedColumns } from "./tables.ts";
@@ -58,7 +58,8 @@ export async function copyingFromDatabase<T>(
   const pool = await openNewest(settings);
   try {
     const marked = await markOf(pool);
-    if (marked !== null && marked !== to) throw new StoreError(movedMessage(place, marked), true);
+    if (marked !== null && marked !== to)
+      throw new StoreError(movedMessage(place, namedPlace(settings), marked), true);
     // First the mark, then a look at who serves: a server does these in the other order.
     await pool.run("INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
       movedSetting,

@@ -63,6 +63,13 @@ export function shownPlace({ host, port, socket, database }: ConnectionSettings)
   return socket === null ? `${host}:${port}/${database}` : `${socket}/${database}`;
 }
 
+/** The URL of a database without its password. */
+export function namedPlace({ host, port, socket, database, user }: ConnectionSettings): string {
+  const [as, name] = [encodeURIComponent(user), encodeURIComponent(database)];
+  if (socket !== null) return `postgres://${as}@${encodeURIComponent(socket)}:${port}/${name}`;
+  return `postgres://${as}@${host.includes(":") ? `[${host}]` : host}:${port}/${name}`;
+}
+
 function isSslMode(text: string): text is SslMode {
   return sslModes.some((mode) => mode === text);
 }

@@ -272,9 +272,9 @@ export function driver(
     ...tlsOf(settings),
     max: connections,
     connectionTimeout: connectTimeoutSeconds,
-    // After that a pool has only as many connections as it uses.
-    idleTimeout: 60,
-    // So that connections spread anew over what stands behind an address; not below work that has all the time it needs.
+    // After that a pool has only as many connections as it uses. Work that has all the time it needs keeps its own.
+    idleTimeout: timeoutMs === 0 ? 0 : 60,
+    // So that connections spread anew over what stands behind an address.
     maxLifetime: timeoutMs === 0 ? 0 : 1800,
     prepare: isPooled !== true,
     ...(isPooled !== true && {

@@ -81,7 +81,8 @@ export async function copyingFromDirectory<T>(
   const { db, close } = openNewest(directory);
   try {
     const marked = markOf(db);
-    if (marked !== null && marked !== to) throw new StoreError(movedMessage(directory, marked), true);
+    if (marked !== null && marked !== to)
+      throw new StoreError(movedMessage(directory, directory, marked), true);
     db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [movedSetting, to]);
     let isKept = false;
     try {

@@ -3,7 +3,7 @@ import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { json, testServer } from "../support/server.ts";
+import { isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver();
@@ -198,6 +198,25 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.click("Delete");
     await tab.clickInDialog("Delete");
     await tab.see("raid.ended version 1 is deleted.");
+  });
+
+  // What a database has for room, the server does not know.
+  test.skipIf(isOnPostgres)("sees how much room there is, and is warned of a disk that fills", async () => {
+    const own = await ownServer();
+    const { free_bytes } = await json<{ free_bytes: number }>(await own.admin("GET", "/admin/v1/storage"));
+    await using tab = await signedIn(own, operator);
+    await tab.see("Last backup");
+    expect(await tab.text()).toMatch(/[0-9.]+ GB\s+free of [0-9.]+ GB\n/);
+    expect(await tab.text()).not.toContain("The disk will be full");
+    // Two days ago there was twice as much room: it lasts for two more.
+    const at = Date.now() - 48 * 3_600_000;
+    const counts = { samples: 1, free_bytes: 2 * free_bytes, database_bytes: 1 };
+    await own.app.store.statistics.add([{ kind: "storage", subject: "", at, counts, durations: [] }]);
+    await tab.go("");
+    await tab.see("The disk will be full");
+    expect(await tab.text()).toMatch(/GB, full in (?:1 day|2 days|tomorrow|4[0-9] hr)/);
+    await tab.click("Go to backups", "link");
+    await tab.page.waitForFunction('location.pathname === "/console/backups"');
   });
 
   test("makes and deletes a backup", async () => {

@@ -218,6 +218,12 @@ describe.skipIf(chromium === null)("in a browser", () => {
     expect(await violations(tab)).toEqual([]);
     await tab.click("Back to the sign-in", "link");
     await tab.see("Client secret");
+    for (const value of ["light", "dark"]) {
+      await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);
+      await tab.page.goto(`${server.app.publicUrl}/oauth/authorize?client_id=unknown`);
+      await tab.see("This sign-in does not work");
+      expect([value, await violations(tab)]).toEqual([value, []]);
+    }
   });
 
   test("there is no such way where the platform has not set it up", async () => {

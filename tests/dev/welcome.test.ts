@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { WelcomeFacts } from "../../src/console/session.ts";
+import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
 import { type Tab, welcomePage } from "../support/pages.ts";
 import { startServer } from "../support/server.ts";
@@ -68,5 +69,11 @@ describe("the first page of onair dev", () => {
     shown = { ...facts, inbox: [entry] };
     await tab.see(text);
     await tab.see("verified");
+    expect(await violations(tab)).toEqual([]);
+    await tab.click("Use dark colours");
+    expect(await violations(tab)).toEqual([]);
+    await tab.page.setViewport({ width: 390, height: 844 });
+    const beyond = await tab.page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    expect(beyond).toBe(0);
   });
 });

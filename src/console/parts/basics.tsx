@@ -4,6 +4,14 @@ import { useState } from "preact/hooks";
 import type { Fault } from "../client.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
+/** A size like "1.2 GB". */
+export const size = (bytes: number) =>
+  bytes >= 1e9
+    ? `${(bytes / 1e9).toFixed(1)} GB`
+    : bytes >= 1e6
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${Math.ceil(bytes / 1e3)} kB`;
+
 /** A whole number with thousands separated. */
 export const number = (value: number) => value.toLocaleString("en-US");
 

@@ -52,7 +52,8 @@ export function userStore(db: Postgres): UserStore {
       const owned = await orm
         .select({ id: applications.id })
         .from(applications)
-        .where(eq(applications.owner_user_id, id));
+        .where(eq(applications.owner_user_id, id))
+        .for("update"); // a session that is begun meanwhile waits
       const sessions = owned.map((application) => sessionFamily(application.id));
       await orm.delete(tokens).where(inArray(tokens.family_id, sessions));
       await orm.delete(users).where(eq(users.id, id)); // what refers to it goes with it

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { admin, base, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Bar, Button, Card, Empty, FaultNotice, Head, Status, toast } from "../../parts/basics.tsx";
+import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size, toast } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -11,13 +11,6 @@ import { useOperator } from "./operator.tsx";
 type Backup = components["schemas"]["Backup"];
 
 const everyMs = 2_000;
-
-const size = (bytes: number) =>
-  bytes >= 1e9
-    ? `${(bytes / 1e9).toFixed(1)} GB`
-    : bytes >= 1e6
-      ? `${(bytes / 1e6).toFixed(1)} MB`
-      : `${Math.ceil(bytes / 1e3)} kB`;
 
 /** Online backups: make one, download it, delete it. */
 export function Backups() {

@@ -9,6 +9,7 @@ import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
+import { StorageFigures, type StorageProblem, storageProblem } from "../../storage.tsx";
 import { applicationsNow, endpointsNow } from "./names.ts";
 import { useOperator } from "./operator.tsx";
 
@@ -30,11 +31,13 @@ export function Overview() {
   const source = useDeliveries();
   const loaded = useLoad(
     async (signal) => {
-      const [applications, endpoints, backups, pending, ready] = await Promise.all([
+      const [applications, endpoints, backups, pending, storage, ready] = await Promise.all([
         applicationsNow(signal),
         endpointsNow(signal),
         done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })),
         source.list({ status: "pending", limit: 100 }, signal),
+        // A disk that cannot be read does not hide the rest.
+        done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
         admin.GET("/readyz", { signal }),
       ]);
       const why = ready.response.ok
@@ -45,6 +48,7 @@ export function Overview() {
         endpoints,
         backups: backups.data,
         pending: pending.data,
+        storage,
         isMorePending: pending.pagination.has_more,
         why,
       };
@@ -68,6 +72,7 @@ export function Overview() {
               names={names}
               backups={known.backups}
               oldest={oldest?.created_at ?? null}
+              storage={known.storage && storageProblem(known.storage)}
               why={known.why}
             />
           </section>
@@ -82,6 +87,7 @@ export function Overview() {
               label="Pending deliveries"
             />
             <Figure value={number(troubled.length)} label="Endpoints in trouble" />
+            <StorageFigures storage={known.storage} backupAt={lastBackup(known.backups)} />
           </div>
           <OutcomeCard read={statistics} />
           <NoticesCard read={notices} />
@@ -97,17 +103,22 @@ interface AttentionProps {
   readonly names: ReadonlyMap<string, string>;
   readonly backups: readonly Backup[];
   readonly oldest: string | null;
+  readonly storage: StorageProblem | null;
   readonly why: string | null;
 }
 
+/** When the last backup was done; null: there is none. */
+function lastBackup(backups: readonly Backup[]): string | null {
+  return backups.find(({ status }) => status === "done")?.finished_at ?? null;
+}
+
 /** What ought to be looked at, the worst first, each with a link to where it is mended. */
-function Attention({ troubled, names, backups, oldest, why }: AttentionProps) {
+function Attention({ troubled, names, backups, oldest, storage, why }: AttentionProps) {
   const { canChange } = useOperator();
   const disabled = troubled.filter(({ status }) => status === "disabled");
   const failing = troubled.filter(({ status }) => status === "failing");
-  const last = backups.find(({ status }) => status === "done");
   const [newest] = backups;
-  const lastAt = last?.finished_at ?? null;
+  const lastAt = lastBackup(backups);
   const isBackupOld = lastAt === null || Date.now() - Date.parse(lastAt) > dayMs;
   const first = (endpoints: readonly Endpoint[]) => {
     const [one] = endpoints;
@@ -134,7 +145,10 @@ function Attention({ troubled, names, backups, oldest, why }: AttentionProps) {
         )}
       </Notice>,
     );
+  const addStorage = ({ tone, title, text }: StorageProblem) =>
+    add(tone, title, text, [to("/backups"), "Go to backups"]);
   if (why) add("bad", "The server is not ready", why, null);
+  if (storage?.tone === "bad") addStorage(storage);
   if (disabled.length > 0) {
     const title =
       disabled.length === 1 ? "An endpoint is disabled" : `${disabled.length} endpoints are disabled`;
@@ -143,6 +157,7 @@ function Attention({ troubled, names, backups, oldest, why }: AttentionProps) {
       canChange ? "Look and enable" : "Look at it",
     ]);
   }
+  if (storage?.tone === "warn") addStorage(storage);
   if (failing.length > 0) {
     const title = failing.length === 1 ? "An endpoint is failing" : `${failing.length} endpoints are failing`;
     add("warn", title, `${listed(failing)}. It is disabled after failing everything for 24 hours.`, [

@@ -1,0 +1,64 @@
+import type { components } from "./generated/admin.d.ts";
+import { Figure, size } from "./parts/basics.tsx";
+import { fullTime, Time } from "./parts/time.tsx";
+
+type Storage = Omit<components["schemas"]["Storage"], "message">;
+
+/** As much room as `onair doctor` wants. */
+const leastFreeBytes = 256 * 1024 * 1024;
+const dayMs = 86_400_000;
+const soonMs = 3 * dayMs;
+const foreseenMs = 30 * dayMs;
+
+export interface StorageProblem {
+  readonly tone: "bad" | "warn";
+  readonly title: string;
+  readonly text: string;
+}
+
+/** What ought to be done about the disk of the data directory; null: nothing, or it is not known. */
+export function storageProblem({ free_bytes, database_bytes, full_at }: Storage): StorageProblem | null {
+  if (free_bytes === null) return null;
+  const room = "Delete old backups, keep deliveries for fewer days, or give the disk more room.";
+  const free = `${size(free_bytes)} are free.`;
+  if (free_bytes < leastFreeBytes)
+    return {
+      tone: "bad",
+      title: "The disk is nearly full",
+      text: `${free} Without room nothing is accepted. ${room}`,
+    };
+  const leftMs = full_at === null ? Number.POSITIVE_INFINITY : Date.parse(full_at) - Date.now();
+  if (full_at !== null && leftMs < foreseenMs) {
+    const text = `If it fills as in the last week, it is full at ${fullTime(full_at)}. ${free} ${room}`;
+    return { tone: leftMs < soonMs ? "bad" : "warn", title: "The disk will be full", text };
+  }
+  if (free_bytes < (database_bytes ?? 0) + leastFreeBytes)
+    return { tone: "warn", title: "No further backup fits on the disk", text: `${free} ${room}` };
+  return null;
+}
+
+/** The room there is, how long it lasts, and when the last backup was made. */
+export function StorageFigures({ storage, backupAt }: { storage: Storage | null; backupAt: string | null }) {
+  const { free_bytes = null, total_bytes = null, database_bytes = null, full_at = null } = storage ?? {};
+  return (
+    <>
+      {free_bytes !== null && total_bytes !== null && (
+        <Figure
+          value={size(free_bytes)}
+          label={
+            <>
+              free of {size(total_bytes)}
+              {full_at && (
+                <>
+                  , full <Time at={full_at} />
+                </>
+              )}
+            </>
+          }
+        />
+      )}
+      {database_bytes !== null && <Figure value={size(database_bytes)} label="Database" />}
+      <Figure value={backupAt ? <Time at={backupAt} /> : "none"} label="Last backup" />
+    </>
+  );
+}

@@ -1,7 +1,8 @@
 import type { SQL } from "bun";
 import { second } from "../../../domain/time.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
-import { driver, type Queries } from "./pool.ts";
+import { driver } from "./driver.ts";
+import type { Queries } from "./pool.ts";
 
 /** What replicas tell each other over the database, by name; `Message` is anything that JSON can say, in 7,000 bytes. */
 interface Topic<Message> {

@@ -1,8 +1,9 @@
 import { StoreError } from "../../faults.ts";
 import { type ConnectionSettings, shownPlace } from "./connection-url.ts";
+import type { PoolOptions } from "./driver.ts";
 import { codeOf, isUnreachable } from "./faults.ts";
 import { appliedSteps, migrateDatabase, schemaSteps } from "./migrations.ts";
-import { openPool, type PoolOptions, type Postgres } from "./pool.ts";
+import { openPool, type Postgres } from "./pool.ts";
 
 const oldestVersion = 15;
 

@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
-import { SQL } from "bun";
+import type { SQL } from "bun";
 import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
 import { second } from "../../../domain/time.ts";
-import { StoreError } from "../../faults.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
+import { driver, type PoolOptions } from "./driver.ts";
 import { DeadlineError, isConflictOfWork, isReadOnly, isUnreachable } from "./faults.ts";
 
 /** drizzle on a pool, or on the connection of a transaction. */
@@ -26,21 +25,9 @@ export interface Postgres extends Queries {
   close(): Promise<void>;
 }
 
-export interface PoolOptions {
-  /** Most connections that are open at once. */
-  readonly connections: number;
-  /** The time in which a statement ends; 0: it has all the time it needs. */
-  readonly statementTimeoutMs?: number;
-  /** Whether a pooler stands between, which gives each transaction another connection and takes no settings. */
-  readonly isPooled?: boolean;
-  /** Whether it only reads: the server refuses writes then. */
-  readonly isReader?: boolean;
-}
-
 const defaultTimeoutMs = 10 * second;
 /** The server answers within the timeout, unless it is out of reach. */
 const graceMs = 2 * second;
-const connectTimeoutSeconds = 5;
 /** Beyond that, statements are refused at once. */
 const mostWaiting = 10_000;
 /** Work that was undone by other work is tried so often, with longer and longer pauses. */
@@ -51,6 +38,7 @@ const downMs = 250;
 /** A connection as the driver has it: the pool, or the one that a transaction has for itself. */
 type Driver = Pick<SQL, "unsafe">;
 
+/** Opens connections as they are needed: a database that cannot be reached is noticed with the first statement. */
 export function openPool(settings: ConnectionSettings, options: PoolOptions): Postgres {
   return new DriverPool(settings, options);
 }
@@ -111,7 +99,7 @@ class DriverPool implements Postgres {
     try {
       return await Promise.race([done, late.promise]);
     } catch (error) {
-      done.catch(() => {}); // what came of it later is nobody's
+      done.catch(() => {}); // its caller has the error of the deadline by then
       this.#noteIfDown(error);
       throw error;
     } finally {
@@ -128,20 +116,20 @@ class DriverPool implements Postgres {
   #queriesOn(sql: Driver): Queries {
     return {
       orm: this.#ormOn(() => sql, false),
-      // As above.
+      // A boundary: the caller knows what the statement gives.
       run: <Row>(text: string, values: readonly unknown[] = []) =>
         this.#send(sql, text, values, false) as Promise<Row[]>,
     };
   }
 
-  /** drizzle needs of its driver only what is here. */
+  /** drizzle, whose statements are sent as all others are. */
   #ormOn(sql: () => Driver, isRepeatable: boolean): Orm {
     const unsafe = (text: string, values: readonly unknown[]) =>
       new Statement((asArrays) => {
         const send = () => this.#send(sql(), text, values, asArrays);
         return isRepeatable ? again(send) : send();
       });
-    // A boundary, for the same reason.
+    // A boundary: of the driver, drizzle uses `unsafe` alone.
     return drizzle({ client: { unsafe } as unknown as SQL });
   }
 
@@ -250,62 +238,5 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
       if (attempt === attempts || !isConflictOfWork(error)) throw error;
       await Bun.sleep(Math.random() * 2 ** attempt);
     }
-  }
-}
-
-/** The driver's pool. */
-export function driver(
-  settings: ConnectionSettings,
-  { connections, isPooled, isReader }: PoolOptions,
-  timeoutMs: number,
-): SQL {
-  const { host, port, socket, database, user, password, sslMode } = settings;
-  const shownHost = host.includes(":") ? `[${host}]` : host;
-  return new SQL({
-    adapter: "postgres",
-    // Only a URL has a place for the mode.
-    url: `postgres://${socket === null ? shownHost : "localhost"}:${port}/?sslmode=${sslMode}`,
-    username: user,
-    password,
-    database,
-    ...(socket !== null && { path: socket }),
-    ...tlsOf(settings),
-    max: connections,
-    connectionTimeout: connectTimeoutSeconds,
-    // After that a pool has only as many connections as it uses. Work that has all the time it needs keeps its own.
-    idleTimeout: timeoutMs === 0 ? 0 : 60,
-    // So that connections spread anew over what stands behind an address.
-    maxLifetime: timeoutMs === 0 ? 0 : 1800,
-    prepare: isPooled !== true,
-    ...(isPooled !== true && {
-      connection: {
-        application_name: "onair",
-        statement_timeout: timeoutMs,
-        // A transaction that its process has forgotten must not hold its locks.
-        idle_in_transaction_session_timeout: timeoutMs,
-        ...(isReader && { default_transaction_read_only: true }),
-      },
-    }),
-  });
-}
-
-function tlsOf({ sslMode, sslRootCert, sslCert, sslKey }: ConnectionSettings) {
-  const isVerified = sslMode.startsWith("verify-");
-  if (sslRootCert === null && sslCert === null && !isVerified) return {};
-  return {
-    tls: {
-      ...(isVerified && { rejectUnauthorized: true }),
-      ...(sslRootCert !== null && { ca: pemOf(sslRootCert) }),
-      ...(sslCert !== null && { cert: pemOf(sslCert) }),
-      ...(sslKey !== null && { key: pemOf(sslKey) }),
-    },
-  };
-}
-
-function pemOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    throw new StoreError(`${file}, which the URL of the database names, cannot be read.`);
   }
 }

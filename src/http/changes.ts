@@ -19,7 +19,10 @@ export class Changes {
     return this.#usableUntil === Number.POSITIVE_INFINITY || performance.now() <= this.#usableUntil;
   }
 
-  /** How often `note` was called. Each look is a change while it is not known what changed elsewhere. */
+  /**
+   * How often `note` was called. While it is not known what changed elsewhere, each call gives another number, so that no
+   * cache entry counts as valid.
+   */
   get count(): number {
     if (!this.isCurrent) this.#count++;
     return this.#count;

@@ -124,7 +124,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     now,
   });
   const maySend = (queue: EndpointQueue) =>
-    !queue.isLost && ownership.isCurrent() && ownership.holds(queue.applicationId);
+    !queue.isLost && ownership.hasLease() && ownership.holds(queue.applicationId);
 
   /** The state of endpoints is measured in elapsed time, which setting the clock must not change. */
   const checkClock = (): void => {
@@ -203,7 +203,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Half of the connections are for new deliveries: retries that wait for slow endpoints do not delay them. */
   const mayRun = (isNew: boolean): boolean =>
-    ownership.isCurrent() &&
+    ownership.hasLease() &&
     recorder.unrecorded < maxUnrecorded &&
     worker.inFlight < (isNew ? connections : connections / 2);
 

@@ -10,7 +10,7 @@ async function owning() {
   const application = await subscriber(store);
   const sole = soleOwnership(() => store.deliveries.releaseAll());
   const told: EndpointNews[] = [];
-  const state = { holds: true, isCurrent: true, told, deliverer: null as Deliverer | null };
+  const state = { holds: true, hasLease: true, told, deliverer: null as Deliverer | null };
   const run = dispatching(store, {
     ownership: {
       ...sole,
@@ -19,7 +19,7 @@ async function owning() {
         await sole.join(deliverer);
       },
       holds: () => state.holds,
-      isCurrent: () => state.isCurrent,
+      hasLease: () => state.hasLease,
       tell: (news) => void told.push(news),
     },
   });
@@ -31,12 +31,12 @@ test("while others may own what it holds, nothing starts; then it goes on in ord
   const { state, sent, publish, stop } = await owning();
   await publish("a");
   await until(() => sent.length === 1);
-  state.isCurrent = false;
+  state.hasLease = false;
   for (const id of ["b", "c"]) await publish(id);
   sent[0]?.answer(ok);
   await Bun.sleep(50);
   expect(sent).toHaveLength(1);
-  state.isCurrent = true;
+  state.hasLease = true;
   state.deliverer?.resumed();
   await until(() => sent.length >= 2);
   for (let i = 1; i < 3; i++) {

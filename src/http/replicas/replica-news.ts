@@ -51,7 +51,7 @@ export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
         break;
       case "event_types":
       case "operator_keys":
-        // They are the whole server's.
+        // `app.ts` reads these again, for both listeners.
         break;
     }
   };

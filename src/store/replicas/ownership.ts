@@ -9,8 +9,8 @@ export interface Ownership {
   leave(): Promise<void>;
   /** Whether the endpoint of an application belongs to this process. */
   holds(applicationId: string): boolean;
-  /** Whether attempts may start: not while others may already have taken what this process holds. */
-  isCurrent(): boolean;
+  /** Whether attempts may start: not where others may already have taken what this process holds. */
+  hasLease(): boolean;
   /** Whether this process does what one alone does, such as cleaning. */
   leads(): boolean;
   /** Tells the owners of endpoints. What is lost on the way, they find in the store within a second or so. */
@@ -36,7 +36,7 @@ export interface Deliverer {
   lost(isLost: (applicationId: string) => boolean): void;
   /** Applications of which attempts are under way, or results not recorded. */
   busy(): Iterable<string>;
-  /** Attempts may start again: see `isCurrent`. */
+  /** Attempts may start again: see `hasLease`. */
   resumed(): void;
   heard(news: EndpointNews): void;
   /** News may be lost: what is in memory may be outdated. */
@@ -54,7 +54,7 @@ export function soleOwnership(begin: () => Promise<void>): Ownership {
     },
     async leave() {},
     holds: () => true,
-    isCurrent: () => true,
+    hasLease: () => true,
     leads: () => true,
     tell() {},
   };

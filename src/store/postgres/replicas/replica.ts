@@ -97,12 +97,12 @@ export class Replica implements Ownership {
     return this.#isMine(shardOf(applicationId));
   }
 
-  isCurrent(): boolean {
+  hasLease(): boolean {
     return performance.now() < this.#sendsUntil && Date.now() < this.#sendsUntilTime;
   }
 
   leads(): boolean {
-    return this.#isMine(0) && this.isCurrent();
+    return this.#isMine(0) && this.hasLease();
   }
 
   tell(news: EndpointNews): void {

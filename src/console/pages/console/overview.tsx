@@ -77,10 +77,9 @@ export function Overview() {
             />
           </section>
           <div class="grid small">
-            <Figure value={number(known.applications.length)} label="Applications" />
             <Figure
-              value={number(known.applications.filter(({ disabled }) => disabled).length)}
-              label="of them disabled"
+              value={number(known.applications.length)}
+              label={`Applications, ${number(known.applications.filter(({ disabled }) => disabled).length)} disabled`}
             />
             <Figure
               value={`${number(known.pending.length)}${known.isMorePending ? "+" : ""}`}

@@ -7,8 +7,8 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 /*
- * What several replicas promise while one of them, or the database, fails: each is a process of its own. Longer and at
-
+ * What several replicas promise while one of them, or the database, fails: each is a process of its own. Longer, and with
+ * faults at random: tests/bench/replica-faults.ts.
  */
 
 /** A library that sets the clock of a process; it takes the place of the system's calls. */

@@ -8,7 +8,7 @@ import { beat, leaseMs, type Members, release, take, withdraw } from "./membersh
 import { assignment, shardOf } from "./shards.ts";
 
 const beatMs = second / 2;
-/** A replica stops to send so much before others may take what it has. */
+/** A replica stops sending so much earlier than others may take what it has. */
 const marginMs = 250;
 /** Attempts under way have this time before the shard of their endpoint is handed over without their results. */
 const handOverMs = 5 * second;
@@ -35,8 +35,9 @@ export class Replica implements Ownership {
   #isListening = false;
   #timer: Timer | null = null;
   #looking: Timer | null = null;
-  #turn: Promise<void> | null = null;
-  #isTurnAsked = false;
+  /** The heartbeat under way, with what follows from it. */
+  #underWay: Promise<void> | null = null;
+  #isAskedAgain = false;
   /** What is being read of shards that were taken. */
   #gaining: Promise<void> = Promise.resolve();
   #isLeaving = false;
@@ -59,7 +60,7 @@ export class Replica implements Ownership {
   ) {
     this.#outbox = new EndpointNewsOutbox((news) => notify(db, endpointNews, news));
     notifications.on(endpointNews, (news) => this.#deliverer?.heard(news));
-    notifications.on(changedHands, (from) => from !== owned.replica && this.#soon());
+    notifications.on(changedHands, (from) => from !== owned.replica && this.#beatNow());
     notifications.onMissed(() => this.#deliverer?.missed());
   }
 
@@ -69,7 +70,7 @@ export class Replica implements Ownership {
     this.#isListening = true;
     await beat(this.db, this.owned.replica);
     await this.mayServe();
-    await this.#round(deliverer);
+    await this.#heartbeat(deliverer);
     await this.#gaining;
     this.#tellOthers();
     this.#schedule();
@@ -84,7 +85,7 @@ export class Replica implements Ownership {
     await this.#handOver(deliverer, this.owned.shards);
     if (this.#timer) clearTimeout(this.#timer);
     this.#deliverer = null;
-    await this.#turn;
+    await this.#underWay;
     try {
       await withdraw(this.db, this.owned.replica);
       await notify(this.db, changedHands, this.owned.replica);
@@ -114,28 +115,28 @@ export class Replica implements Ownership {
   }
 
   #schedule(): void {
-    if (this.#deliverer) this.#timer = setTimeout(() => this.#soon(), beatMs);
+    if (this.#deliverer) this.#timer = setTimeout(() => this.#beatNow(), beatMs);
   }
 
-  /** Takes a turn now, or once more after the one that is under way. */
-  #soon(): void {
+  /** Sends a heartbeat now, or one more after the one that is under way. */
+  #beatNow(): void {
     const deliverer = this.#deliverer;
     if (!deliverer) return;
-    this.#isTurnAsked = true;
-    if (this.#turn) return;
+    this.#isAskedAgain = true;
+    if (this.#underWay) return;
     if (this.#timer) clearTimeout(this.#timer);
-    this.#isTurnAsked = false;
-    this.#turn = this.#round(deliverer)
+    this.#isAskedAgain = false;
+    this.#underWay = this.#heartbeat(deliverer)
       .catch(() => {}) // the storage reports by itself that it cannot be used
       .then(() => {
-        this.#turn = null;
-        if (this.#isTurnAsked) this.#soon();
+        this.#underWay = null;
+        if (this.#isAskedAgain) this.#beatNow();
         else this.#schedule();
       });
   }
 
   /** One heartbeat, and what follows from it. */
-  async #round(deliverer: Deliverer): Promise<void> {
+  async #heartbeat(deliverer: Deliverer): Promise<void> {
     const [sentAt, sentAtTime] = [performance.now(), Date.now()];
     const members = await beat(this.db, this.owned.replica);
     this.#renewed(sentAt, sentAtTime);

@@ -5,12 +5,12 @@ import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import { type Rereading, rereading } from "./batch/rereading.ts";
 import type { Config } from "./config.ts";
 import type { WelcomeSource } from "./console/session.ts";
-import { descriptorLimit } from "./descriptors.ts";
 import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
-import { day, second } from "./domain/time.ts";
+import { second } from "./domain/time.ts";
 import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
+import { engineSettings } from "./engine/engine-settings.ts";
 import { startEngineThread } from "./engine/link/thread.ts";
 import type { ShowKey } from "./first-key.ts";
 import { Cursors } from "./http/cursors.ts";
@@ -35,7 +35,6 @@ import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
 import { supervise } from "./supervisor.ts";
 import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
-import { connectionCapacity } from "./webhooks/queues/connection-capacity.ts";
 
 /** A running server. */
 export interface App {
@@ -275,15 +274,6 @@ function backupFailed(reason: string): ServerNoticeData {
   return { summary: `A backup failed. ${reason}`, advice };
 }
 
-/**
- * The number of webhook connections: three quarters of the file descriptors. The rest is for the listeners and files.
- */
-function webhookConnections(): number {
-  const descriptors = descriptorLimit();
-  const memory = process.constrainedMemory();
-  return connectionCapacity({ descriptors: descriptors && Math.floor(descriptors * 0.75), memory });
-}
-
 /** The program of a backup thread, named here for the same reason as the engine's. */
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
 
@@ -292,32 +282,21 @@ export const databaseCheckProgram = new URL("./doctor/database-worker.ts", impor
 /** Starts the engine in a thread of its own, or in this one when a clock is injected. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
   const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
-  const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, logLevel } = config;
-  const { notifyUrl, notifySecret } = config;
-  const retention = {
-    deliveredMs: config.keepDeliveredDays * day,
-    failedMs: config.keepFailedDays * day,
-    bodiesMs: config.keepBodiesDays * day,
-  };
-  const settings = {
-    place: placeOf(config),
-    allowPrivateWebhooks,
-    webhookProxy,
-    webhookConcurrency,
-    webhookConnections: webhookConnections(),
-    retention,
-    auditMs: config.keepAuditDays * day,
-    notifyUrl,
-    notifySecret,
-    attemptTimeoutMs,
-  };
+  const settings = engineSettings(config, attemptTimeoutMs);
   if (now) {
     const { startEngine } = await import("./engine/start.ts");
     return startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
   }
   // Named here, because in the executable all modules but the entry points are one file in this directory.
   const program = new URL("./engine/worker.ts", import.meta.url).href;
-  return startEngineThread({ program, settings, logLevel, log, onFault, failed: exitOnFailure(log) });
+  return startEngineThread({
+    program,
+    settings,
+    logLevel: config.logLevel,
+    log,
+    onFault,
+    failed: exitOnFailure(log),
+  });
 }
 
 /** Ends the process after the loss of a part that requests or deliveries need; the service manager restarts it. */

@@ -1,0 +1,36 @@
+import type { Config } from "../config.ts";
+import { descriptorLimit } from "../descriptors.ts";
+import { day } from "../domain/time.ts";
+import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
+import { placeOf } from "./data-place.ts";
+import type { EngineSettings } from "./engine.ts";
+
+/** What the engine needs of the settings, and of the machine. */
+export function engineSettings(config: Config, attemptTimeoutMs: number | undefined): EngineSettings {
+  const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, notifyUrl, notifySecret } = config;
+  return {
+    place: placeOf(config),
+    allowPrivateWebhooks,
+    webhookProxy,
+    webhookConcurrency,
+    webhookConnections: webhookConnections(),
+    retention: {
+      deliveredMs: config.keepDeliveredDays * day,
+      failedMs: config.keepFailedDays * day,
+      bodiesMs: config.keepBodiesDays * day,
+    },
+    auditMs: config.keepAuditDays * day,
+    notifyUrl,
+    notifySecret,
+    attemptTimeoutMs,
+  };
+}
+
+/**
+ * The number of webhook connections: three quarters of the file descriptors. The rest is for the listeners and files.
+ */
+function webhookConnections(): number {
+  const descriptors = descriptorLimit();
+  const memory = process.constrainedMemory();
+  return connectionCapacity({ descriptors: descriptors && Math.floor(descriptors * 0.75), memory });
+}

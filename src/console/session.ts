@@ -26,7 +26,7 @@ export interface LoginBegun {
   readonly location: string;
 }
 
-/** `POST /portal/login/answer`: what whoever has signed in may choose from. */
+/** `POST /portal/login/answer`: the applications that the user who has signed in may choose from. */
 export interface OwnedApplications {
   readonly applications: readonly PortalSession["application"][];
 }
@@ -39,7 +39,7 @@ export interface WelcomeFacts {
   /** Where a browser signs in to the sample application as a sample user. */
   readonly sign_in_url: string;
   readonly has_portal: boolean;
-  /** What opens the doors; null for whoever is not at this machine. */
+  /** The operator key, and what belongs to the sample application; null for a browser on another machine. */
   readonly secrets: {
     readonly admin_key: string;
     readonly client_id: string;

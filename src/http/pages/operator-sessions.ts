@@ -1,12 +1,9 @@
 import { LRUCache } from "lru-cache";
 import type { OperatorKey } from "../../domain/operator-keys.ts";
-import { hour } from "../../domain/time.ts";
 import { newSecret, secretHash } from "../../domain/tokens.ts";
 import type { OperatorKeys } from "../admin/operator-keys.ts";
-import { pageCookie } from "./cookie.ts";
+import { pageCookie, sessionMs } from "./cookie.ts";
 
-/** How long a session lasts at most. */
-const lifetimeMs = 12 * hour;
 /** The oldest sessions end when there are more. */
 const maxSessions = 1_000;
 
@@ -32,8 +29,8 @@ export function operatorSessions({ operatorKeys, now }: OperatorSessionOptions) 
     /** Begins a session and returns the cookie that carries it. */
     begin(request: Request, key: OperatorKey): string {
       const secret = newSecret("onair_os_");
-      sessions.set(idOf(secret), { keyId: key.id, expiresAt: now() + lifetimeMs });
-      return cookie.set(request, secret, lifetimeMs / 1000);
+      sessions.set(idOf(secret), { keyId: key.id, expiresAt: now() + sessionMs });
+      return cookie.set(request, secret, sessionMs / 1000);
     },
     /** The key of a request of the page; null without a session in force. */
     keyOf(request: Request): OperatorKey | null {

@@ -10,8 +10,8 @@ import { noOtherFields } from "../fields.ts";
 import { oauthPaths } from "../oauth/errors.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { replyJson } from "../request-context.ts";
-import { isFromPage, type PageCookie, pageCookie } from "./cookie.ts";
-import { beginSession, sessionCookie } from "./portal.ts";
+import { type PageCookie, pageCookie } from "./cookie.ts";
+import { beginSession, requirePortal, sessionCookie } from "./portal.ts";
 
 const detail = { hide: true };
 const choiceLifetimeMs = 10 * minute;
@@ -39,7 +39,7 @@ export function ownerLoginRoutes(
   app.post(
     "/portal/login",
     ({ requestContext, request }) => {
-      needsPage(request);
+      requirePortal(request);
       const verifier = newSecret("onair_po_");
       const query = new URLSearchParams({
         response_type: "code",
@@ -58,7 +58,7 @@ export function ownerLoginRoutes(
   app.post(
     "/portal/login/answer",
     async ({ requestContext, request, body: { code } }) => {
-      needsPage(request);
+      requirePortal(request);
       const given = {
         applicationId: loginId,
         redirectUri: redirectUri(),
@@ -84,7 +84,7 @@ export function ownerLoginRoutes(
   app.post(
     "/portal/login/session",
     async ({ requestContext, request, body: { application_id: id } }) => {
-      needsPage(request);
+      requirePortal(request);
       const hash = secretHash(cookie.read(request) ?? "");
       const userId = await chooser(deps, hash, loginId);
       const application = await ownApplication(deps, id, userId);
@@ -101,10 +101,6 @@ export function ownerLoginRoutes(
     },
     { anyone: true, body: Choice, detail },
   );
-}
-
-function needsPage(request: Request): void {
-  if (!isFromPage(request)) throw new DomainError("invalid_parameter", "Only the portal begins a session");
 }
 
 const ended = () =>

@@ -1,16 +1,15 @@
 import type { PortalSession } from "../../console/session.ts";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { hour, isoTime } from "../../domain/time.ts";
+import { isoTime } from "../../domain/time.ts";
 import { newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "../public/base.ts";
 import { reply, replyJson } from "../request-context.ts";
-import { isFromPage, type PageCookie } from "./cookie.ts";
+import { isFromPage, type PageCookie, sessionMs } from "./cookie.ts";
 import { pageRoutes } from "./files.ts";
 
 const path = "/portal/session";
 const detail = { hide: true };
-const lifetimeMs = 12 * hour;
 
 /**
  * The portal for developers, and the begin of its sessions. A session is an access token of the application itself,
@@ -23,8 +22,7 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
     path,
     async ({ requestContext, client }) => {
       const { request } = requestContext;
-      if (!isFromPage(request))
-        throw new DomainError("invalid_parameter", "Only the portal begins a session");
+      requirePortal(request);
       const { session, token } = await beginSession(deps, client);
       return replyJson(requestContext, 200, session, { "set-cookie": sessionCookie(cookie, request, token) });
     },
@@ -38,13 +36,18 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
   });
 }
 
+/** Throws `invalid_parameter` for a request that no script of the portal has made. */
+export function requirePortal(request: Request): void {
+  if (!isFromPage(request)) throw new DomainError("invalid_parameter", "Only the portal begins a session");
+}
+
 /** A new session of this application. */
 export async function beginSession(
   { store, now }: Pick<PublicDeps, "store" | "now">,
   { id, name, scopes }: Application,
 ): Promise<{ session: PortalSession; token: string }> {
   const token = newSecret("onair_at_");
-  const expiresAt = now() + lifetimeMs;
+  const expiresAt = now() + sessionMs;
   const grant = { applicationId: id, userId: null, scopes, expiresAt };
   await store.tokens.create(secretHash(token), grant, sessionFamily(id));
   return { session: { application: { id, name }, expires_at: isoTime(expiresAt) }, token };
@@ -52,7 +55,7 @@ export async function beginSession(
 
 /** The header that gives a session to the browser. */
 export function sessionCookie(cookie: PageCookie, request: Request, token: string): string {
-  return cookie.set(request, token, lifetimeMs / 1000);
+  return cookie.set(request, token, sessionMs / 1000);
 }
 
 /** The session of a signed-in portal: what it is, and its end. */

@@ -27,7 +27,7 @@ export async function tagsAmong({ orm }: Queries, wanted: readonly NewTag[]): Pr
   const byId = new Map(known.map((tag) => [tag.id, tag]));
   const added: Tag[] = [];
   let highest = top?.id ?? 0;
-  // Where the platform has given the last id there is, the lowest ones that no tag has.
+  // Ids follow the highest one. Where that is the last there is, the lowest free ones are taken.
   const isAtEnd = Math.max(highest, ...ids) + wanted.length >= maxId;
   const lowest = isAtEnd ? await freeIds({ orm }, wanted.length) : [];
 

@@ -70,7 +70,8 @@ export async function copyingFromDatabase<T>(
       await requireUnserved(pool, place);
       return await pool.transact(async (moment) => {
         await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-        // Cursors are read to their end, and what takes a nested loop for the first rows takes for ever then.
+        // A plan for all rows: by default PostgreSQL makes one for the first rows of a cursor, such as a nested loop, which is
+        // far slower to the end.
         await moment.run("SET LOCAL cursor_tuple_fraction = 1");
         const keepMark = () => {
           isKept = true;

@@ -27,7 +27,7 @@ export function driver(
   const shownHost = host.includes(":") ? `[${host}]` : host;
   return new SQL({
     adapter: "postgres",
-    // Only a URL has a place for the mode.
+    // `sslmode` can be given in a URL alone.
     url: `postgres://${socket === null ? shownHost : "localhost"}:${port}/?sslmode=${sslMode}`,
     username: user,
     password,

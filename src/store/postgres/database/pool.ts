@@ -190,7 +190,7 @@ class DriverPool implements Postgres {
   }
 
   #noteIfDown(error: unknown): void {
-    // Its address may lead to another server by now.
+    // A server that refuses writes may be a former primary, whose address leads to another server by now.
     if (isReadOnly(error) && !this.options.isReader && performance.now() > this.#downUntil) {
       this.#downBy = error;
       this.#downUntil = performance.now() + downMs;

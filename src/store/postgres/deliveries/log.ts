@@ -36,7 +36,7 @@ export function deliveryLog(queries: Queries): Pick<DeliveryStore, "page" | "fin
     const { from, to } = await positions.between(after, before);
     const top = to === null ? below : Math.min(to, below ?? to);
     const wentWrong = status === "failed" || status === "expired";
-    // The conditions that an index has stand inside; what they leave is looked through, so much of it.
+    // `looked` has the conditions that an index serves, and a limit; the other conditions choose from its rows.
     const rows = await queries.run<LoggedRow>(
       `WITH looked AS MATERIALIZED (
          SELECT * FROM deliveries d

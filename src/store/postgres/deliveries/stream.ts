@@ -61,7 +61,7 @@ export function deliveryStream(
       return row?.up_to ?? 0;
     },
     async streamed(applicationId, after, userId) {
-      // Asked first: what is committed behind it may have a lower number than what is seen then.
+      // Asked before the rows are read: beyond this number a row with a lower one may still be committed.
       const end = await last();
       const rows = await queries.run<StreamedRow>(ahead, [applicationId, after, end, userId]);
       const given = rows.slice(0, mostDeliveries).filter(({ has_room }) => has_room);

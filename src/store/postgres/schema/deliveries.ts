@@ -50,10 +50,10 @@ export const events = pgTable("events", {
   body: text().notNull(),
 });
 
-/** As the driver makes it of `json[]`. */
+/** The driver reads `json[]` as an array of values. */
 const attemptList = customType<{ data: Attempt[]; driverData: Attempt[] }>({ dataType: () => "json[]" });
 
-/** In parts. */
+/** Partitioned by number: see `deliveries/parts.ts`. */
 export const deliveries = pgTable(
   "deliveries",
   {

@@ -127,10 +127,10 @@ async function dependenciesOf(file: string): Promise<Record<string, string>> {
   return { ...dependencies, ...devDependencies };
 }
 
-test.each(packages)("docs/decisions.md gives a reason for every dependency of %s", async (file) => {
-  const decisions = await read("docs/decisions.md");
+test.each(packages)("docs/architecture.md gives a reason for every dependency of %s", async (file) => {
+  const architecture = await read("docs/architecture.md");
   const unexplained = Object.keys(await dependenciesOf(file)).filter(
-    (name) => !decisions.includes(`\`${name}\``),
+    (name) => !architecture.includes(`\`${name}\``),
   );
   expect(unexplained).toEqual([]);
 });

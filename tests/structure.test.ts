@@ -180,7 +180,7 @@ test("the HTTP client for webhooks is one folder with one door, and its types sh
   expect([...inside.intersection(outside)]).toEqual([]);
 });
 
-/** docs/statements.md has the reason of each. */
+/** docs/architecture.md has the reason of each. */
 const sqliteStatements = [
   "database/",
   "deliveries/",
@@ -209,9 +209,9 @@ test.each([
   ["SQLite", sqliteStatements, /\b(db|moment)\.(prepare|query|run)\b/],
   ["PostgreSQL", postgresStatements, /\brun(<[^(]*>)?\(|\borm\.execute\b/],
 ] as const)(
-  "statements of %s itself stay where docs/statements.md lists them; all others are drizzle's",
+  "statements of %s itself stay where docs/architecture.md lists them; all others are drizzle's",
   async (database, paths, raw) => {
-    const page = await Bun.file(join(src, "../docs/statements.md")).text();
+    const page = await Bun.file(join(src, "../docs/architecture.md")).text();
     const other = database === "SQLite" ? "store/postgres/" : "store/sqlite/";
     const wrong: string[] = [];
     for (const file of files) {

@@ -441,6 +441,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/public/v1/application/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Subscriptions
+         * @description The subscriptions of your application in pages, each with the names of broadcaster and channel. Get Event Subscriptions gives all of them at once, without names.
+         */
+        get: operations["listSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/public/v1/application": {
         parameters: {
             query?: never;
@@ -517,26 +537,6 @@ export interface paths {
          * @description What was noticed about the endpoint of your application: that it fails, was disabled, has recovered. The newest hundred of the last 30 days. The event stream has the same notices as events of their `type`, under the same ids.
          */
         get: operations["getNotices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/public/v1/application/subscriptions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Subscriptions
-         * @description The subscriptions of your application in pages, each with the names of broadcaster and channel. Get Event Subscriptions gives all of them at once, without names.
-         */
-        get: operations["listSubscriptions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4375,6 +4375,83 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Id of the broadcaster.
+                 * @example 1001
+                 */
+                broadcaster_user_id?: number;
+                /**
+                 * @description Of the broadcaster whose channel has this slug.
+                 * @example lunabytes
+                 */
+                channel?: string;
+                /**
+                 * @description To this event.
+                 * @example channel.followed
+                 */
+                event?: string;
+                /**
+                 * @description How many subscriptions to return.
+                 * @example 25
+                 */
+                limit?: number;
+                /** @description `pagination.cursor` of the previous page; empty for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+                     *           "app_id": "01KATHZX5M9S3E6R8B2D4F7G1H",
+                     *           "broadcaster_user_id": 1001,
+                     *           "event": "channel.followed",
+                     *           "version": 1,
+                     *           "method": "webhook",
+                     *           "created_at": "2026-01-14T16:08:06.123Z",
+                     *           "updated_at": "2026-01-14T16:08:06.123Z",
+                     *           "username": "LunaBytes",
+                     *           "channel_slug": "lunabytes",
+                     *           "channel_name": "Luna Bytes"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "cursor": "",
+                     *         "has_more": false
+                     *       },
+                     *       "message": "OK"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamedSubscriptionPage"];
+                };
+            };
+            400: components["responses"]["InvalidParameterOrInvalidCursor"];
+            401: components["responses"]["MissingTokenOrInvalidToken"];
+            403: components["responses"]["InsufficientScope"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getOwnApplication: {
         parameters: {
             query?: never;
@@ -4761,83 +4838,6 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["NoticePage"];
-                };
-            };
-            400: components["responses"]["InvalidParameterOrInvalidCursor"];
-            401: components["responses"]["MissingTokenOrInvalidToken"];
-            403: components["responses"]["InsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    listSubscriptions: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Id of the broadcaster.
-                 * @example 1001
-                 */
-                broadcaster_user_id?: number;
-                /**
-                 * @description Of the broadcaster whose channel has this slug.
-                 * @example lunabytes
-                 */
-                channel?: string;
-                /**
-                 * @description To this event.
-                 * @example channel.followed
-                 */
-                event?: string;
-                /**
-                 * @description How many subscriptions to return.
-                 * @example 25
-                 */
-                limit?: number;
-                /** @description `pagination.cursor` of the previous page; empty for the first page. */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of subscriptions. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
-                     *           "app_id": "01KATHZX5M9S3E6R8B2D4F7G1H",
-                     *           "broadcaster_user_id": 1001,
-                     *           "event": "channel.followed",
-                     *           "version": 1,
-                     *           "method": "webhook",
-                     *           "created_at": "2026-01-14T16:08:06.123Z",
-                     *           "updated_at": "2026-01-14T16:08:06.123Z",
-                     *           "username": "LunaBytes",
-                     *           "channel_slug": "lunabytes",
-                     *           "channel_name": "Luna Bytes"
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "cursor": "",
-                     *         "has_more": false
-                     *       },
-                     *       "message": "OK"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NamedSubscriptionPage"];
                 };
             };
             400: components["responses"]["InvalidParameterOrInvalidCursor"];

@@ -88,12 +88,13 @@ export function publicApp(
   replayRoutes(app, deps);
   // POST /public/v1/events/test
   testRoute(app, deps, deps.engine);
+  // /public/v1/application/subscriptions
+  namedSubscriptionRoutes(app, deps, cursors);
   // Tokens of the application itself: GET, PATCH /public/v1/application
   // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
-  // GET /public/v1/application/notices, …/application/subscriptions, …/application/statistics, …/application/outcomes
+  // GET /public/v1/application/notices, …/application/statistics, …/application/outcomes
   applicationRoutes(app, deps, deps.engine, deps.defaultSubscriptionLimit);
   noticeRoutes(app, deps, cursors);
-  namedSubscriptionRoutes(app, deps, cursors);
   statisticRoutes(app, deps);
   outcomeRoute(app, deps, deps.outcomes);
   // GET, DELETE /portal/session

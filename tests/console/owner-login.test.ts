@@ -202,6 +202,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
       await tab.page.$eval("option", (option) => option.setAttribute("value", "1004"));
       await tab.click("Allow");
       await tab.see(shown);
+      await tab.page.waitForSelector("h1");
       expect(await violations(tab)).toEqual([]);
     }
   });

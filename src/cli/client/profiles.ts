@@ -30,7 +30,7 @@ const suffix = ".json";
 /** The name of the profile that is used where none is named. */
 export const defaultProfile = "default";
 
-/** The profiles of this user of the machine, a file for each, which nobody else may read. */
+/** The profiles of this user of the machine: a file for each, with mode 0600. */
 export class Profiles {
   readonly #directory: string | null;
 

@@ -1,0 +1,26 @@
+/*
+ * Makes the types of both APIs from their OpenAPI documents: of the public one for the client, of the admin one for the
+ * console. `bun run types` and `bun run build` call it; nothing of it is needed at run time.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const document = join(root, "src/console/generated/openapi.json");
+mkdirSync(join(document, ".."), { recursive: true });
+await make("src/client/api.d.ts", "--public-url", "https://api.example.com");
+await make("src/console/generated/admin.d.ts", "--admin");
+rmSync(document);
+
+/** Writes the types of the document that `onair openapi` gives with these options. */
+async function make(file: string, ...options: readonly string[]): Promise<void> {
+  run("src/main.ts", "openapi", ...options, "--out", document);
+  await Bun.write(join(root, file), run("scripts/openapi-types.ts", document));
+}
+
+/** The output of a program of this checkout. Throws when it fails. */
+function run(program: string, ...args: readonly string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, join(root, program), ...args]);
+  if (exitCode !== 0) throw new Error(`${program} failed: ${stderr}`);
+  return stdout.toString();
+}

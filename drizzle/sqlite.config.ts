@@ -1,9 +1,7 @@
-import { defineConfig } from "drizzle-kit";
-
 // After a change of the schema: `bun run migration` writes the next file of drizzle/sqlite, which
 // src/store/sqlite/database/migrations.ts lists.
-export default defineConfig({
+export default {
   dialect: "sqlite",
   schema: "./src/store/sqlite/schema/*.ts",
   out: "./drizzle/sqlite",
-});
+};

@@ -1,13 +1,11 @@
 import type { AnyElysia } from "elysia";
-import scalarFile from "../../../node_modules/@scalar/api-reference/dist/browser/standalone.js" with {
-  type: "file",
-};
 import { dependencies } from "../../../package.json";
 import { shared } from "../cached.ts";
 import { acceptsGzip, compress } from "../compression.ts";
 import { openGate } from "../input.ts";
 import { type ExtraHeaders, reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
+import { scalarScript } from "./scalar-script.ts";
 
 /*
  * The page of the API reference, which is made by Scalar's script. Nothing of it calls any other server.
@@ -16,7 +14,7 @@ import { handlerContext } from "../server.ts";
 export const docsPath = "/docs";
 
 /** Where our copy of the script is: the name changes with its version, so that it can be kept for good. */
-export const scriptPath = `${docsPath}/scalar-${dependencies["@scalar/api-reference"]}.js`;
+export const scriptPath = `${docsPath}/scalar-${dependencies["@scalar/fastify-api-reference"]}.js`;
 
 /**
  * Scalar's colours and fonts; its own fonts would come from the internet. Lines of code wrap, where Scalar lets them run
@@ -62,9 +60,8 @@ export function scalarConfig(documentPath: string, scheme: string) {
 
 /** Serves Scalar's script. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
 export function scriptRoute(app: AnyElysia): void {
-  const source = () => Bun.file(scalarFile).bytes();
-  const plain = onceUnlessFailed(async () => shared(await source()));
-  const gzipped = onceUnlessFailed(async () => shared(await compress(await source())));
+  const plain = onceUnlessFailed(async () => shared(await scalarScript()));
+  const gzipped = onceUnlessFailed(async () => shared(await compress(await scalarScript())));
   app.get(
     scriptPath,
     async (context) => {

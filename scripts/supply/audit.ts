@@ -1,0 +1,78 @@
+/*
+ * Asks the registry for known vulnerabilities of what bun.lock names: bun run audit
+ *
+ * Fails for one of severity high or critical in what goes into the executable. What only development needs is shown,
+ * and so is what is less severe. Where the registry does not answer, nothing was checked: that is said, and is no failure.
+ */
+import { bundledPackages } from "./bundled.ts";
+import scalar from "./scalar-contents.json";
+
+interface Advisory {
+  readonly title: string;
+  readonly severity: "info" | "low" | "moderate" | "high" | "critical";
+  readonly url: string;
+}
+
+type Report = Readonly<Record<string, readonly Advisory[]>>;
+
+const deadlineMs = 60_000;
+const registry = process.env["NPM_CONFIG_REGISTRY"] ?? "https://registry.npmjs.org/";
+
+/** Of what bun.lock names. Rejects with the reason where there is no report. */
+async function askedByBun(): Promise<Report> {
+  const audit = Bun.spawn([process.execPath, "audit", "--json"], {
+    stdout: "pipe",
+    stderr: "pipe",
+    stdin: "ignore",
+    timeout: deadlineMs,
+  });
+  const [text, errors] = await Promise.all([audit.stdout.text(), audit.stderr.text()]);
+  if (text.trim() === "") throw new Error(errors.trim().replace(/^error: /, "") || "no answer");
+  return JSON.parse(text);
+}
+
+/** Of what is inside Scalar's script, which bun.lock does not name. Rejects where there is no report. */
+async function askedByUs(): Promise<Report> {
+  const versions = Object.fromEntries(scalar.packages.map(({ name, version }) => [name, [version]]));
+  const answer = await fetch(new URL("-/npm/v1/security/advisories/bulk", registry), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(versions),
+    signal: AbortSignal.timeout(deadlineMs),
+  });
+  if (!answer.ok) throw new Error(`the registry answers ${answer.status}`);
+  return (await answer.json()) as Report;
+}
+
+const reports: Report[] = [];
+for (const ask of [askedByBun, askedByUs]) {
+  try {
+    reports.push(await ask());
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    process.stdout.write(
+      `\nNOT CHECKED for known vulnerabilities: the registry gave no report (${reason}).\n\n`,
+    );
+    process.exit(0);
+  }
+}
+
+const bundled = new Set((await bundledPackages()).map(({ name }) => name));
+const known = reports.flatMap((report) => Object.entries(report));
+let count = 0;
+let wrong = 0;
+for (const [name, advisories] of known) {
+  for (const { title, severity, url } of advisories) {
+    const isWrong = bundled.has(name) && (severity === "high" || severity === "critical");
+    count++;
+    if (isWrong) wrong++;
+    const place = bundled.has(name) ? "in the executable" : "for development only";
+    process.stdout.write(
+      `${isWrong ? "FAILED" : "noted "}  ${name} (${place}): ${severity}: ${title}\n        ${url}\n`,
+    );
+  }
+}
+process.stdout.write(
+  `${count} known vulnerabilities, ${wrong} of them high or critical and in the executable\n`,
+);
+process.exit(wrong > 0 ? 1 : 0);

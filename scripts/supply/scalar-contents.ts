@@ -1,0 +1,62 @@
+/*
+ * Lists the packages inside Scalar's script with their licences, in scripts/supply/scalar-contents.json. To be run
+ * after a new version of @scalar/fastify-api-reference:
+ *
+ *     bun scripts/supply/scalar-contents.ts
+ *
+ * The script's source map names its sources. Only @scalar/api-reference has that map, so it is installed for a moment.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dependencies } from "../../package.json";
+
+interface Contained {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+}
+
+const version = dependencies["@scalar/fastify-api-reference"];
+const directory = mkdtempSync(join(tmpdir(), "onair-scalar-"));
+try {
+  await Bun.write(join(directory, "package.json"), "{}");
+  await Bun.$`bun add --exact --silent @scalar/api-reference@${version}`.cwd(directory);
+  const map: { sources: readonly string[] } = await Bun.file(
+    join(directory, "node_modules/@scalar/api-reference/dist/browser/standalone.js.map"),
+  ).json();
+  const packages: Contained[] = [];
+  const names = new Map(map.sources.map((source) => [packageOf(source), versionOf(source)]));
+  for (const [name, version] of names) packages.push(await described(name, version));
+  packages.sort((one, other) => (one.name < other.name ? -1 : 1));
+  const lines = packages.map((each) => `  ${JSON.stringify(each)}`).join(",\n");
+  await Bun.write(
+    join(import.meta.dir, "scalar-contents.json"),
+    `{ "version": "${version}", "packages": [\n${lines}\n] }\n`,
+  );
+  process.stdout.write(`${packages.length} packages are in Scalar's script ${version}\n`);
+} finally {
+  rmSync(directory, { recursive: true });
+}
+
+/** The package of a source: its own name below node_modules, a folder of Scalar's repository elsewhere. */
+function packageOf(source: string): string {
+  const [, folder] = /^(?:\.\.\/)+([a-z-]+)\/dist\//.exec(source) ?? [];
+  const below = [...source.matchAll(/node_modules\/(?!\.pnpm)((?:@[^/]+\/)?[^/]+)\//g)].at(-1)?.[1];
+  return below ?? (folder === undefined ? "@scalar/api-reference" : `@scalar/${folder}`);
+}
+
+/** What the script was made with, where the source says it; its author's own packages are those of today. */
+function versionOf(source: string): string | undefined {
+  return [...source.matchAll(/\/\.pnpm\/@?[^/@]+@(\d[^/_(]*)/g)].at(-1)?.[1];
+}
+
+async function described(name: string, madeWith: string | undefined): Promise<Contained> {
+  const found = () => [...new Bun.Glob(`**/node_modules/${name}/package.json`).scanSync(directory)];
+  // What the script was made with, and the package of today no longer needs.
+  if (found().length === 0) await Bun.$`bun add --silent ${name}`.cwd(directory);
+  const [file] = found().sort((one, other) => one.length - other.length);
+  if (file === undefined) throw new Error(`${name} is in Scalar's script, but could not be installed`);
+  const { version, license } = await Bun.file(join(directory, file)).json();
+  return { name, version: madeWith ?? version, license };
+}

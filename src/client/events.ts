@@ -9,18 +9,16 @@ export interface AnyEvent {
   readonly data: unknown;
 }
 
+type NoticeType = components["schemas"]["Notice"]["type"];
+type Sent<Type extends keyof webhooks> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
+
 /** The events of every platform, told apart by `type`. */
 export type PlatformEvent = {
-  [Type in keyof webhooks]: webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
-}[keyof webhooks];
+  [Type in Exclude<keyof webhooks, NoticeType>]: Sent<Type>;
+}[Exclude<keyof webhooks, NoticeType>];
 
 /** A notice about the endpoint of the application, which its stream has beside events. */
-export interface NoticeEvent {
-  readonly type: components["schemas"]["Notice"]["type"];
-  readonly version: number;
-  readonly timestamp: string;
-  readonly data: components["schemas"]["EndpointNoticeData"];
-}
+export type NoticeEvent = { readonly [Type in NoticeType]: Sent<Type> }[NoticeType];
 
 /** What the headers of a delivery say. */
 export interface DeliveryInfo {

@@ -155,7 +155,7 @@ test("a refusal ends it with what the server says", async () => {
   });
   expect(refused).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("answered 403: This application gets"),
+    stderr: expect.stringMatching(/answered 403: This application gets .*"onair app change --delivery both"/),
   });
   const unknown = await run(["listen", "--url", server.app.publicUrl, "--token", "x"]);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("answered 401") });

@@ -272,12 +272,15 @@ describe("which API deliveries uses", () => {
     expect("app_id" in delivery).toBe(api === "all");
   });
 
-  test("a data directory is the operator's, and so is nothing at all", async () => {
+  test("a data directory is the operator's, and so is nothing at all, which tells of the other way", async () => {
     const directory = testDirectory();
+    const alone = (...args: string[]) => run(["deliveries", "list", ...args], { env: {}, cwd: directory });
     for (const args of [["--data", directory], []]) {
-      const { code, stderr } = await run(["deliveries", "list", ...args], { env: {}, cwd: directory });
+      const { code, stderr } = await alone(...args);
       expect([code, stderr]).toEqual([2, expect.stringContaining("There is no data in")]);
+      expect(stderr.includes('"onair login --url URL"')).toBe(args.length === 0);
     }
+    expect((await alone("--url", server.app.adminUrl)).stderr).toContain('"onair login --url URL"');
     const named = await run(["deliveries", "list"], { env: { ...env, ONAIR_DATA: directory } });
     expect(named.stderr).toContain("There is no data in");
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
+import { endpointNotices, serverNotices } from "../../src/domain/operations/notices.ts";
 import { adminApp } from "../../src/http/admin/app.ts";
 import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
@@ -33,6 +34,11 @@ describe("the admin document", () => {
     expect(Object.keys(document.paths).filter((path) => path.startsWith("/public"))).toEqual([]);
     expect(JSON.stringify(document)).not.toContain("RateLimit-");
     expect(JSON.stringify(document)).not.toContain('"x-component":');
+  });
+
+  test("has the notices that the notify URL gets", () => {
+    expect(Object.keys(document.webhooks)).toEqual([...endpointNotices, ...serverNotices]);
+    for (const { post } of Object.values(document.webhooks)) expect(post.parameters).toHaveLength(6);
   });
 
   test("describes every operation, with a tag that is explained", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
+import { endpointNotices } from "../../src/domain/operations/notices.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { publicApp } from "../../src/http/public/app.ts";
@@ -162,11 +163,11 @@ describe("the operations", () => {
   });
 });
 
-test("the webhooks are the event types, with the headers of a delivery", () => {
+test("the webhooks are the event types, with the headers of a delivery, and the notices of the stream", () => {
   const names = builtInEventTypes.map(({ name }) => name);
-  expect(Object.keys(document.webhooks)).toEqual(names);
+  expect(Object.keys(document.webhooks)).toEqual([...names, ...endpointNotices]);
   for (const [name, { post }] of Object.entries(document.webhooks)) {
-    expect(post.parameters).toHaveLength(9);
+    expect(post.parameters).toHaveLength(names.includes(name) ? 9 : 6);
     expect(post.requestBody?.content["application/json"]?.example).toMatchObject({ type: name, version: 1 });
   }
   expect(document.components.schemas).toContainKeys(["Error", "User", "Category", "Subscription"]);

@@ -96,12 +96,14 @@ export async function refusalOf(response: Response, origin: string | null): Prom
 }
 
 /** Describes an error of the public API for people; fields have the names of options. */
-export function publicRefusal({ status, details, message }: OnairError, url: string, advice: string): string {
+export function publicRefusal(error: OnairError, url: string, advice: string): string {
+  const { status, details, message, code } = error;
   const { location, errors, body } = details;
   const isOurs = typeof body === "object" && body !== null;
   const text = typeof body === "string" ? body : "";
   const hints = { elsewhere: "The URL must be that of the public listener.", unauthorized: advice };
-  return sentenceOf({ status, location, message: isOurs ? message : null, errors, text }, url, hints);
+  const said = sentenceOf({ status, location, message: isOurs ? message : null, errors, text }, url, hints);
+  return code === "stream_disabled" ? `${said}: "onair app change --delivery both"` : said;
 }
 
 function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauthorized }: Hints): string {

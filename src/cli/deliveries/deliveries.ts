@@ -129,14 +129,23 @@ export const deliveries: Command = {
       return withPublicApi(target, (api) => perform(ownDeliveries(api), target.option));
     }
     const target = readTarget(values, env, mistakes);
+    if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey);
     if ((values.wait || values.follow) && !target.server)
       mistakes.push(
         `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
       );
     if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
-    return withAdminApi(target, (api) => perform(allDeliveries(api), target.option));
+    return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
+      const isNameless = values.data === undefined && values.database === undefined;
+      throw error instanceof UsageError && isNameless
+        ? new UsageError(`${error.message}\n${withoutKey}`)
+        : error;
+    });
   },
 };
+
+const withoutKey =
+  'For those of an application of yours no operator key is needed: "onair login --url URL" keeps who you are';
 
 function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
   const mistakes: string[] = [];

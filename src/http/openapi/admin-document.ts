@@ -2,6 +2,7 @@ import { roles as allRoles } from "../../domain/operator-keys.ts";
 import { type AdminErrorCode, adminErrorResponses, adminHeaders } from "./admin-errors.ts";
 import introduction from "./assets/admin-introduction.md" with { type: "text" };
 import { complete, contact, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
+import { operatorWebhooks } from "./webhooks.ts";
 
 const rules: ListenerRules = {
   headers: adminHeaders,
@@ -30,6 +31,7 @@ export function adminDocument(written: WrittenDocument, url: string): string {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url }],
+    webhooks: operatorWebhooks("Operations"),
   });
   return JSON.stringify(document);
 }

@@ -3,7 +3,7 @@ import { complete, contact, type ListenerRules, type Operation, type WrittenDocu
 import { exampleUrl } from "./declared.ts";
 import { isOAuthError, oauthErrorResponses } from "./oauth-errors.ts";
 import { type PublicErrorCode, publicErrorResponses, publicHeaders } from "./public-errors.ts";
-import { webhooks } from "./webhooks.ts";
+import { applicationWebhooks } from "./webhooks.ts";
 
 const rules: ListenerRules = {
   headers: publicHeaders,
@@ -36,7 +36,7 @@ export function publicDocument(written: WrittenDocument, url: string): string {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url }],
-    webhooks: webhooks("Webhooks"),
+    webhooks: applicationWebhooks("Webhooks"),
   });
   return JSON.stringify(document).replaceAll("{base_url}", url).replaceAll(exampleUrl, url);
 }

@@ -1,8 +1,10 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
+import { endpointNotices, type NoticeType, serverNotices } from "../../domain/operations/notices.ts";
 import { about, Timestamp } from "../../domain/validation/fields.ts";
 import { Ulid } from "../fields.ts";
+import { EndpointNoticeData, exampleNotice } from "../public/application/notice-fields.ts";
 import type { Json } from "./components.ts";
 import { documentSchema } from "./schemas.ts";
 
@@ -37,14 +39,16 @@ const headers: readonly (readonly [string, string, TSchema, string | number])[] 
   ["Onair-Attempt", "Counts the attempts of this delivery.", Type.Integer({ minimum: 1 }), 1],
 ];
 
-const parameters = headers.map(([name, description, schema, example]) => ({
-  name,
-  in: "header",
-  required: true,
-  description,
-  schema: documentSchema(schema),
-  example,
-}));
+/** The headers of a delivery; a notice belongs to no subscription and is one attempt among many of the same. */
+const parametersOf = (kind: "delivery" | "notice") =>
+  headers.slice(0, kind === "delivery" ? headers.length : 6).map(([name, description, schema, example]) => ({
+    name,
+    in: "header",
+    required: true,
+    description,
+    schema: documentSchema(schema),
+    example,
+  }));
 
 const responses = {
   "2XX": { description: "You have it. Answer within 15 seconds, and do slow work afterwards." },
@@ -55,31 +59,98 @@ const responses = {
   },
 };
 
-/**
- * The `webhooks` section: what is sent to an application, by event. Nothing in it is a component: generators such as
- * oapi-codegen leave out components that no path refers to.
+/** Notices of the stream are not answered. */
+const streamed = { default: { description: "The event stream takes no answer." } };
+const notified = {
+  "2XX": responses["2XX"],
+  default: { description: "It failed and is sent again later, by the schedule of deliveries." },
+};
+
+/** When a notice is made. */
+const notices: Readonly<Record<NoticeType, string>> = {
+  "endpoint.failing": "Everything failed for half an hour.",
+  "endpoint.disabled": "The endpoint answered 410, or everything failed for 24 hours.",
+  "endpoint.recovered": "The first success after the endpoint was failing or disabled.",
+  "storage.failing": "The disk is full or fails, the database is damaged or was replaced.",
+  "storage.recovered": "The storage can be written again.",
+  "backup.failed": "A backup came to nothing, or could not begin for lack of room.",
+  "deliveries.stuck": "For ten minutes nothing was attempted, although something is due.",
+  "deliveries.resumed": "Deliveries are attempted again.",
+};
+
+const ServerNoticeData = Type.Object(
+  { summary: EndpointNoticeData.properties.summary, advice: EndpointNoticeData.properties.advice },
+  { description: "What happened to the server; some notices have more fields." },
+);
+const serverExample: Static<typeof ServerNoticeData> = {
+  summary: "Nothing can be written: the disk is full.",
+  advice: "Make room; onair doctor shows how much is free.",
+};
+
+/*
+ * The `webhooks` section: what is sent, by event. What no path refers to is no component in it: generators such as
+ * oapi-codegen leave that out.
  */
-export function webhooks(tag: string): Json {
-  return Object.fromEntries(builtInEventTypes.map((type) => [type.name, { post: delivery(type, tag) }]));
+
+/** What is sent to an application. Notices come on its event stream alone, in the same form. */
+export function applicationWebhooks(tag: string): Json {
+  const events = builtInEventTypes.map(({ name, version, description, payload, example }) =>
+    webhook({ name, version, description, data: payload, example, kind: "delivery", responses, tag }),
+  );
+  const way =
+    "Comes on the event stream of an application whose `delivery` is `both`, in the form of a webhook.";
+  const noticed = endpointNotices.map((name) => notice(name, EndpointNoticeData, way, streamed, tag));
+  return Object.fromEntries([...events, ...noticed]);
 }
 
-function delivery({ name, version, description, payload, example }: EventType, tag: string): Json {
+/** What is sent to the operator's notify URL. */
+export function operatorWebhooks(tag: string): Json {
+  const way = "Sent to the notify URL (`--notify-url`), signed.";
+  // In the admin API no answer has it.
+  const { $id: _, ...OfEndpoint } = EndpointNoticeData;
+  return Object.fromEntries([
+    ...endpointNotices.map((name) => notice(name, OfEndpoint, way, notified, tag)),
+    ...serverNotices.map((name) => notice(name, ServerNoticeData, way, notified, tag)),
+  ]);
+}
+
+function notice(name: NoticeType, data: TSchema, way: string, answers: Json, tag: string) {
+  return webhook({
+    name,
+    version: 1,
+    description: `${notices[name]} ${way}`,
+    data,
+    example: data === ServerNoticeData ? serverExample : exampleNotice.data,
+    kind: "notice",
+    responses: answers,
+    tag,
+  });
+}
+
+interface Webhook extends Pick<EventType, "name" | "version" | "description" | "example"> {
+  readonly data: TSchema;
+  readonly kind: "delivery" | "notice";
+  readonly responses: Json;
+  readonly tag: string;
+}
+
+function webhook({ name, version, description, data, example, kind, responses, tag }: Webhook) {
   const body = Type.Object(
     {
       type: Type.Literal(name, { description: "Type of the event." }),
       version: Type.Literal(version, { description: "Version of the event." }),
       timestamp: about(Timestamp, "When it was published."),
-      data: about(payload, "The payload."),
+      data: kind === "delivery" ? about(data, "The payload.") : data,
     },
     { additionalProperties: false },
   );
-  return {
+  const post = {
     operationId: name.replace(/\.(.)/g, (_, letter: string) => letter.toUpperCase()),
     summary: name,
     description,
     tags: [tag],
     security: [],
-    parameters,
+    parameters: parametersOf(kind),
     requestBody: {
       required: true,
       content: {
@@ -91,4 +162,5 @@ function delivery({ name, version, description, payload, example }: EventType, t
     },
     responses,
   };
+  return [name, { post }] as const;
 }

@@ -14,7 +14,7 @@ const advice = nullable(Type.String(), {
   description: "What to do next; null where nothing is to do. Its words may change.",
 });
 
-const EndpointNoticeData = Type.Object(
+export const EndpointNoticeData = Type.Object(
   {
     summary,
     advice,

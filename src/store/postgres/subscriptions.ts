@@ -69,10 +69,7 @@ export function subscriptionStore(db: Postgres): SubscriptionStore {
   );
   return {
     subscribe: (keys, limit, now, token = null) =>
-      db.transact(async (transaction) => {
-        if (token) await requireToken(transaction, token);
-        return subscribe(transaction, keys, limit, isoTime(now));
-      }),
+      db.transact((transaction) => subscribe(transaction, keys, { limit, now: isoTime(now), token })),
     ofApplication: async (app) => ofApplication().execute({ app }),
     list: (applicationId, broadcasterId) => readSubscriptionList(db, applicationId, broadcasterId),
     find: async (app, id) => (await find().execute({ app, id }))[0] ?? null,
@@ -94,25 +91,20 @@ export function subscriptionStore(db: Postgres): SubscriptionStore {
   };
 }
 
-/** In the transaction that creates: nothing is created after the token, its consent or its application ended. */
-async function requireToken({ orm }: Queries, hash: Uint8Array): Promise<void> {
-  const isIt = eq(tokens.hash, Buffer.from(hash));
-  const found = await orm.select({ hash: tokens.hash }).from(tokens).where(isIt).for("key share");
-  if (found.length === 0) throw new DomainError("invalid_token", "The access token was revoked");
-}
-
-/** Gives the subscriptions of keys, or creates them. */
+/**
+ * Gives the subscriptions of keys, or creates them; nothing is created after the token, its consent or its application
+ * ended. Locks applications, then users, then the token: in the order in which those that remove them do.
+ */
 async function subscribe(
   { orm }: Queries,
   keys: readonly SubscriptionKey[],
-  limit: number,
-  now: string,
+  { limit, now, token }: { limit: number; now: string; token: Uint8Array | null },
 ): Promise<SubscribeResult[]> {
   const { id, app_id, broadcaster_user_id, event, version } = subscriptions;
   const ids = [...new Set(keys.map((key) => key.app_id))];
   const broadcasters = keys.map((key) => key.broadcaster_user_id);
   const columns = { id, app_id, broadcaster_user_id, event, version };
-  // Locks the applications: others that subscribe for them, and count, come after this.
+  // Others that subscribe for these applications, and count, come after this.
   await orm
     .select({ id: applications.id })
     .from(applications)
@@ -122,18 +114,25 @@ async function subscribe(
   const isTheKeys = sql`EXISTS (SELECT FROM ${given(subscriptions, keys)} WHERE given.app_id = ${app_id}
     AND given.broadcaster_user_id IS NOT DISTINCT FROM ${broadcaster_user_id}
     AND given.event = ${event} AND given.version = ${version})`;
-  const [existing, known, used] = await Promise.all([
+  const [known, allowing, existing, used] = await Promise.all([
+    orm
+      .select({ id: users.id })
+      .from(users)
+      .where(isOneOf(users.id, broadcasters))
+      .orderBy(users.id)
+      .for("key share"),
+    token === null ? null : tokenOf(orm, token),
     orm
       .select(columns)
       .from(subscriptions)
       .where(and(isOneOf(app_id, ids), isTheKeys)),
-    orm.select({ id: users.id }).from(users).where(isOneOf(users.id, broadcasters)),
     orm
       .select({ app_id, n: sql`count(*)`.mapWith(Number) })
       .from(subscriptions)
       .where(isOneOf(app_id, ids))
       .groupBy(app_id),
   ]);
+  if (allowing?.length === 0) throw new DomainError("invalid_token", "The access token was revoked");
   const found = new Map(existing.map((one) => [textOf(one), one.id]));
   const isKnown = new Set(known.map((user) => user.id));
   const counts = new Map(used.map(({ app_id, n }) => [app_id, n]));
@@ -160,6 +159,12 @@ async function subscribe(
       FROM ${given(subscriptions, made)} ORDER BY given.n`,
   );
   return results;
+}
+
+/** Begins with the first `then`, behind the statements that stand before it. */
+function tokenOf(orm: Queries["orm"], hash: Uint8Array) {
+  const isIt = eq(tokens.hash, Buffer.from(hash));
+  return orm.select({ hash: tokens.hash }).from(tokens).where(isIt).for("key share");
 }
 
 const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscription, keyof SubscriptionKey>) =>

@@ -1,4 +1,5 @@
-import { and, eq, gt, inArray, isNull, lte, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { once } from "../../domain/lazily.ts";
 import {
@@ -12,7 +13,8 @@ import {
 import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { keepNewest } from "./newest.ts";
-import { authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema/access.ts";
+import { applications, authorizationCodes, loginRequests, refreshTokens, tokens } from "./schema/access.ts";
+import { users } from "./schema/platform.ts";
 
 /** On whose behalf tokens are given, and with what. */
 interface Family {
@@ -98,6 +100,7 @@ export function tokenStore(db: Postgres): TokenStore {
     redeemCode: (hash, given, hashes, now) =>
       db.transact(async (transaction) => {
         const isIt = eq(authorizationCodes.hash, Buffer.from(hash));
+        await keepOwners(transaction, authorizationCodes, isIt);
         const [found = null] = await transaction.orm
           .select(code)
           .from(authorizationCodes)
@@ -114,6 +117,8 @@ export function tokenStore(db: Postgres): TokenStore {
       }),
     refresh: (hash, { applicationId, scopes }, hashes, now) =>
       db.transact(async (transaction) => {
+        const isIt = eq(refreshTokens.hash, Buffer.from(hash));
+        await keepOwners(transaction, refreshTokens, isIt);
         const token = await refreshToken(transaction, hash, "update");
         const verdict = judgeRefresh(token, applicationId, now);
         if (!token || verdict === "invalid") return { refused: "invalid" };
@@ -125,7 +130,6 @@ export function tokenStore(db: Postgres): TokenStore {
           return { refused: "exceeded" };
         }
         if (token.rotatedAt === null) {
-          const isIt = eq(refreshTokens.hash, Buffer.from(hash));
           await transaction.orm.update(refreshTokens).set({ rotated_at: now }).where(isIt);
         }
         return issue(transaction, token, scopes ?? token.scopes, hashes, now);
@@ -178,6 +182,31 @@ export function tokenStore(db: Postgres): TokenStore {
         return true;
       }),
   };
+}
+
+/**
+ * Before a row is locked for which others are made in its place: locks whom it belongs to, who can be removed only after
+ * the transaction then, as they are locked first by those that remove them.
+ */
+export async function keepOwners(
+  { orm }: Queries,
+  table: typeof authorizationCodes | typeof refreshTokens | typeof loginRequests,
+  isIt: SQL | undefined,
+): Promise<void> {
+  const of = (owner: PgColumn) => orm.select({ owner }).from(table).where(isIt);
+  const [{ id: app }, { id: user }] = [applications, users];
+  await Promise.all([
+    orm
+      .select({ app })
+      .from(applications)
+      .where(inArray(app, of(table.application_id)))
+      .for("key share"),
+    orm
+      .select({ user })
+      .from(users)
+      .where(inArray(user, of(table.user_id)))
+      .for("key share"),
+  ]);
 }
 
 async function refreshToken({ orm }: Pick<Queries, "orm">, hash: Uint8Array, lock?: "update") {

@@ -42,6 +42,14 @@ export function userStore(db: Postgres): UserStore {
   const remove = (id: number, now: number) =>
     db.transact(async (transaction): Promise<RemovedUser> => {
       const { orm } = transaction;
+      const owned = await orm
+        .select({ id: applications.id })
+        .from(applications)
+        .where(eq(applications.owner_user_id, id))
+        .orderBy(applications.id)
+        .for("update"); // a session that is begun meanwhile waits
+      // Applications, then users, then what is theirs: nobody that needs both locks them in another order.
+      await orm.select({ id: users.id }).from(users).where(eq(users.id, id)).for("update");
       const gone = await orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id));
       const ended = await orm
         .delete(subscriptions)
@@ -49,11 +57,6 @@ export function userStore(db: Postgres): UserStore {
         .returning({ id: subscriptions.id, app_id: subscriptions.app_id });
       const ids = ended.map((one) => one.id);
       await cancelSubscriptions(transaction, ids, now);
-      const owned = await orm
-        .select({ id: applications.id })
-        .from(applications)
-        .where(eq(applications.owner_user_id, id))
-        .for("update"); // a session that is begun meanwhile waits
       const sessions = owned.map((application) => sessionFamily(application.id));
       await orm.delete(tokens).where(inArray(tokens.family_id, sessions));
       await orm.delete(users).where(eq(users.id, id)); // what refers to it goes with it

@@ -1,0 +1,127 @@
+import { describe, expect, onTestFinished, test } from "bun:test";
+import { codeChallenge } from "../../../src/domain/authorizations.ts";
+import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { openPool } from "../../../src/store/postgres/database/pool.ts";
+import { openPostgresStore } from "../../../src/store/postgres/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { storedApplication } from "../../support/store.ts";
+import { until } from "../../support/until.ts";
+
+/*
+ * What stands on an application or a user is made while these are removed. Both lock applications, then users, then what
+ * is theirs: so neither waits for the other in a circle, which PostgreSQL would notice after a second, and again with
+ * each further attempt.
+ */
+
+const now = Date.parse("2026-01-14T16:00:00.000Z");
+const redirectUri = "https://client.test/";
+const verifier = "v".repeat(43);
+const user = {
+  id: 1,
+  username: "user",
+  display_name: "User",
+  bio: "",
+  profile_picture: null,
+  followers_count: 0,
+  following_count: 0,
+  is_verified: false,
+  created_at: null,
+};
+const hash = (name: string) => new Bun.CryptoHasher("sha256").update(name).digest();
+const made = { accessHash: hash("access"), refreshHash: hash("refresh") };
+
+const grant = (applicationId: string) => ({ applicationId, userId: 1, scopes: [], expiresAt: now + 1e6 });
+
+async function logsIn({ loginRequests }: Store, applicationId: string): Promise<void> {
+  const request = { applicationId, redirectUri, scopes: [], state: null, expiresAt: now + 1e6 };
+  const challenge = { codeChallenge: codeChallenge(verifier) };
+  await loginRequests.create(hash("challenge"), hash("browser"), { ...request, ...challenge }, "network");
+  const answer = { userId: 1, scopes: [], remember: true };
+  await loginRequests.answer(hash("challenge"), answer, hash("verifier"), now);
+}
+
+const comesBack = ({ loginRequests }: Store) =>
+  loginRequests.redeem(hash("verifier"), hash("browser"), hash("code"), now);
+
+const redeems = ({ tokens }: Store, applicationId: string) =>
+  tokens.redeemCode(hash("code"), { applicationId, redirectUri, codeVerifier: verifier }, made, now);
+
+interface Use {
+  readonly name: string;
+  prepare?(store: Store, application: string): Promise<unknown>;
+  use(store: Store, application: string): Promise<unknown>;
+}
+
+const uses: readonly Use[] = [
+  {
+    name: "a subscription, by a token",
+    prepare: ({ tokens }, application) => tokens.create(hash("token"), grant(application)),
+    use({ subscriptions }, app_id) {
+      const key = { app_id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+      return subscriptions.subscribe([key], 10, now, hash("token"));
+    },
+  },
+  { name: "a token", use: ({ tokens }, application) => tokens.create(hash("token"), grant(application)) },
+  { name: "a code, as a browser comes back", prepare: logsIn, use: comesBack },
+  {
+    name: "tokens for a code",
+    async prepare(store, application) {
+      await logsIn(store, application);
+      await comesBack(store);
+    },
+    use: redeems,
+  },
+  {
+    name: "tokens for a refresh token",
+    async prepare(store, application) {
+      await logsIn(store, application);
+      await comesBack(store);
+      await redeems(store, application);
+    },
+    use: ({ tokens }, applicationId) =>
+      tokens.refresh(
+        made.refreshHash,
+        { applicationId, scopes: null },
+        { accessHash: hash("next access"), refreshHash: hash("next refresh") },
+        now,
+      ),
+  },
+];
+
+describe.skipIf(!hasPostgres)("while it is removed", () => {
+  for (const owner of ["applications", "users"] as const) {
+    test.each(uses)(`one of ${owner}: $name`, async ({ prepare, use }) => {
+      const database = await emptyDatabase();
+      const store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 2 });
+      const remover = openPool(readDatabaseUrl(database.url), { connections: 2 });
+      onTestFinished(async () => {
+        await Promise.all([store.close(), remover.close()]);
+        await database.drop();
+      });
+      await store.users.upsert([user], "");
+      const application = await storedApplication(store);
+      await prepare?.(store, application);
+
+      let isUsed: Promise<unknown> | undefined;
+      await remover.transact(async ({ run }) => {
+        await run(`SELECT FROM ${owner} FOR UPDATE`);
+        isUsed = use(store, application).catch((error: unknown) => error);
+        await until(() => waitsForALock(remover));
+        // It holds nothing that goes with the owner.
+        await run("SET LOCAL lock_timeout = '1ms'");
+        await run(`DELETE FROM ${owner}`);
+      });
+      await isUsed;
+      expect(await remover.run("SELECT FROM tokens")).toEqual([]);
+      expect(await remover.run("SELECT FROM subscriptions")).toEqual([]);
+    });
+  }
+});
+
+async function waitsForALock({ run }: Pick<ReturnType<typeof openPool>, "run">): Promise<boolean> {
+  const waiting = await run(
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return waiting.length > 0;
+}

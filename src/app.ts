@@ -29,11 +29,12 @@ import {
 } from "./serving/certificates.ts";
 import { liveSettings, type Reloaded } from "./serving/reload.ts";
 import { storingStatistics } from "./statistics.ts";
-import { samplingSizes, sizesOf } from "./storage-sizes.ts";
+import { logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
 import { supervise } from "./supervisor.ts";
+import { watchEventLoop } from "./threads/event-loop-delay.ts";
 import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
 
 /** A running server. */
@@ -143,8 +144,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     readKeys = rereading(() => operatorKeys.load());
     await operatorKeys.load();
     const data = platformData({ store, ranking, now, follower: api.follower });
+    const eventLoop = watchEventLoop();
     const trail = new AuditTrail({ store, log, now });
     let adminUrl = "";
+    let watch: CertificateWatch | null = null;
     let phase: "starting" | "serving" | "stopping" = "starting";
     const admin = adminApp({
       store,
@@ -168,6 +171,13 @@ export async function startApp(options: AppOptions): Promise<App> {
         },
         rateLimit: api.rateLimit,
         storage: () => ("directory" in place ? sizesOf(place.directory) : null),
+        watched: {
+          database: "directory" in place ? "sqlite" : "postgresql",
+          logBytes: () => ("directory" in place ? logBytesOf(place.directory) : null),
+          openStreams: api.openStreams,
+          certificates: () => watch?.expiries() ?? [],
+          eventLoopDelay: eventLoop.delay,
+        },
       },
       trail,
       hosts: [config.adminHost, ...config.adminHosts],
@@ -204,13 +214,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     );
     const redirect = await redirectOf(config);
     if (redirect) started.push(redirect);
-    const watch = watchCertificates(
+    const certificateWatch = watchCertificates(
       [
         ...watchedListener("public", files.public, certificates.public, publicListening),
         ...watchedListener("admin", files.admin, certificates.admin, adminListening),
       ],
       { log, now },
     );
+    watch = certificateWatch;
     phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 
@@ -223,14 +234,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       publisher,
       backups,
       redirectPort: redirect?.port ?? null,
-      certificates: watch,
+      certificates: certificateWatch,
       reload,
       async stop() {
         phase = "stopping";
         // Gives load balancers time to notice that the server is not ready.
         await Bun.sleep(config.drainDelay * second);
         storage.stop();
-        watch.stop();
+        certificateWatch.stop();
+        eventLoop.stop();
         backups.stop();
         outcomes.close();
         readTypes.stop();

@@ -22,6 +22,11 @@ export function sizesOf(directory: string): StorageSizes {
   return { total_bytes: blocks * bsize, free_bytes: bavail * bsize, database_bytes };
 }
 
+/** The size of the write-ahead log of a data directory, in bytes. */
+export function logBytesOf(directory: string): number {
+  return statSync(join(directory, "onair.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** The service that keeps samples of the sizes, from which it is forecast when the disk is full. */
 export function samplingSizes(
   directory: string,

@@ -34,6 +34,8 @@ export interface Publisher {
   publish(input: unknown): Promise<PublishedEvent>;
   /** All of these events or none: where one is refused it throws `BatchRefused` with the reason of each. */
   publishAll(inputs: readonly unknown[]): Promise<readonly PublishedEvent[]>;
+  /** How many events were acknowledged since the start, by the name of their type. */
+  readonly acknowledged: ReadonlyMap<string, number>;
 }
 
 interface PublisherOptions {
@@ -68,8 +70,16 @@ export function createPublisher(
       expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
     };
   };
+  const acknowledged = new Map<string, number>();
+  const count = ({ name }: NewEvent) => acknowledged.set(name, (acknowledged.get(name) ?? 0) + 1);
   return {
-    publish: async (input) => sink.publish(newEvent(input)),
+    acknowledged,
+    async publish(input) {
+      const event = newEvent(input);
+      const published = await sink.publish(event);
+      count(event);
+      return published;
+    },
     async publishAll(inputs) {
       const events: NewEvent[] = [];
       const refusals: (string | null)[] = [];
@@ -85,7 +95,9 @@ export function createPublisher(
         if (slice.isOver) await slice.next();
       }
       if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
-      return sink.publishAll(events);
+      const published = await sink.publishAll(events);
+      events.forEach(count);
+      return published;
     },
   };
 }

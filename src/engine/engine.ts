@@ -1,4 +1,5 @@
 import type { EventSink, Retention } from "../domain/deliveries.ts";
+import type { Histogram } from "../domain/operations/histogram.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
 import type { OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
 import type { StorageFault } from "../store/faults.ts";
@@ -44,7 +45,7 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   test(applicationId: string, sample: Sample): Promise<SampleExchange>;
   /** Keeps a notice about the server and sends it to the operator. Never rejects. */
   notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
-  stats(): Promise<DispatcherStats>;
+  stats(): Promise<EngineStats>;
   readonly checkStorage: CheckStorage;
   /** Calls `listener` from now on with the applications that have something new on their event stream. */
   onStreamed(listener: StreamedListener): void;
@@ -54,6 +55,11 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   onOutcomes(listener: OutcomeListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
+}
+
+export interface EngineStats extends DispatcherStats {
+  /** Of the engine's thread, in seconds. */
+  readonly eventLoopDelay: Histogram;
 }
 
 export type OutcomeListener = (batches: readonly OutcomeBatch[]) => void;

@@ -1,6 +1,7 @@
 import { DomainError } from "../domain/errors.ts";
+import { newHistogram } from "../domain/operations/histogram.ts";
 import { noReplicas } from "../store/replicas/news.ts";
-import { newCounts } from "../webhooks/counts.ts";
+import { DeliveryCounter } from "../webhooks/counts.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
 import type { DataPlace } from "./data-place.ts";
 import type { Engine } from "./engine.ts";
@@ -40,7 +41,8 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       unrecorded: 0,
       heldUp: 0,
       reading: 0,
-      counts: newCounts(),
+      counts: new DeliveryCounter().counts,
+      eventLoopDelay: newHistogram([]),
     }),
     checkStorage: async () => null,
     stop: () => store.close(),

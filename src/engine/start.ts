@@ -14,6 +14,7 @@ import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
 import type { Store } from "../store/store.ts";
 import { signingKeySetting } from "../stored-keys.ts";
 import { supervise } from "../supervisor.ts";
+import { watchEventLoop } from "../threads/event-loop-delay.ts";
 import { version } from "../version.ts";
 import { createSender } from "../webhooks/client/sender.ts";
 import type { EndedDelivery } from "../webhooks/deliver.ts";
@@ -77,6 +78,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       now,
       random,
     });
+    const eventLoop = watchEventLoop();
     const counter = new StatisticCounter(now);
     const watched = new OutcomeCollector();
     let outcomes: OutcomeListener = () => {};
@@ -157,7 +159,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
       },
       notify,
-      stats: async () => dispatcher.stats,
+      stats: async () => ({ ...dispatcher.stats, eventLoopDelay: eventLoop.delay }),
       async checkStorage(isTroubled) {
         const fault = await look(isTroubled);
         if (fault !== null || !isTroubled) return fault;
@@ -166,6 +168,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       async stop(graceMs) {
         stopping.abort();
+        eventLoop.stop();
         if (handing) clearTimeout(handing);
         noticeSender.close();
         const cutOff = setTimeout(() => sender.close(), graceMs);

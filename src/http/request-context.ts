@@ -126,9 +126,9 @@ export function reply(
 
 /** Counts an answer and logs it. */
 function recordAnswer(requestContext: RequestContext, status: number): void {
-  const { listener, requestId, method, path, startedAt, grant } = requestContext;
+  const { listener, requestId, method, path, startedAt, grant, operation } = requestContext;
   const durationMs = performance.now() - startedAt;
-  listener.traffic.count(status, durationMs, requestContext.operation);
+  listener.traffic.count({ status, durationMs, operation, requestId });
   const applicationId = grant?.applicationId ?? null;
   const client = clientAddressOf(requestContext);
   listener.log.request({ requestId, method, path, status, durationMs, client, applicationId });

@@ -1,15 +1,29 @@
+import { type Histogram, newHistogram, observe } from "../domain/operations/histogram.ts";
 import type { StatisticCounter } from "../domain/operations/statistics.ts";
 
 /** Upper bounds of the histogram's buckets, in seconds. */
-export const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
+const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
+
+/** Statuses that are counted from the start, so that the first answer with one of them is seen to be one more. */
+const usualStatuses = [
+  200, 201, 202, 204, 206, 302, 304, 400, 401, 403, 404, 405, 409, 413, 415, 416, 421, 429, 499, 500, 503,
+] as const;
+
+/** A request that was answered. */
+interface Answered {
+  readonly status: number;
+  readonly durationMs: number;
+  /** Of the document; null for a request that came to none. */
+  readonly operation: string | null;
+  readonly requestId: string;
+}
 
 /** The requests of one listener since its start. */
 export class Traffic {
   /** Answers by status. */
-  readonly statuses = new Map<number, number>();
-  /** Answers by duration; the last bucket has no upper bound. */
-  readonly durations: number[] = Array(durationBounds.length + 1).fill(0);
-  totalMs = 0;
+  readonly statuses = new Map<number, number>(usualStatuses.map((status) => [status, 0]));
+  /** How long answers took, in seconds. */
+  readonly seconds: Histogram = newHistogram(durationBounds);
   readonly #counter: StatisticCounter | null;
   readonly #listener: string;
   readonly #subjects = new Map<string | null, string>();
@@ -20,14 +34,10 @@ export class Traffic {
     this.#counter = counter;
   }
 
-  /** @param operation of the document; null for a request that came to none */
-  count(status: number, durationMs: number, operation: string | null = null): void {
+  count({ status, durationMs, operation, requestId }: Answered): void {
     this.#counter?.count("requests", this.#subjectOf(operation), "requests", durationMs, errorOf(status));
-    let at = 0;
-    while (durationMs > (durationBounds[at] ?? Number.POSITIVE_INFINITY) * 1000) at++;
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    this.durations[at] = (this.durations[at] ?? 0) + 1;
-    this.totalMs += durationMs;
+    observe(this.seconds, durationMs / 1000, { labels: { request_id: requestId }, at: Date.now() });
   }
 
   #subjectOf(operation: string | null): string {

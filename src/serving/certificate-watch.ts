@@ -27,6 +27,8 @@ interface WatchOptions {
 export interface CertificateWatch {
   /** Looks at the files now. */
   look(): void;
+  /** Until when the certificate of each listener is good, in milliseconds since the epoch. */
+  expiries(): readonly { readonly listener: string; readonly expiresAt: number }[];
   stop(): void;
 }
 
@@ -42,11 +44,12 @@ export function watchCertificates(
 ): CertificateWatch {
   const looks = listeners.map((listener) => watchOne(listener, log, now));
   const look = () => {
-    for (const one of looks) one();
+    for (const one of looks) one.look();
   };
   look();
   const timer = listeners.length > 0 ? setInterval(look, everyMs) : undefined;
-  return { look, stop: () => clearInterval(timer) };
+  const expiries = () => looks.map((one) => one.expiry);
+  return { look, expiries, stop: () => clearInterval(timer) };
 }
 
 function watchOne({ name, files, certificate, replace }: WatchedListener, log: Log, now: () => number) {
@@ -58,7 +61,7 @@ function watchOne({ name, files, certificate, replace }: WatchedListener, log: L
     reported = message;
     log.error("certificate_not_taken", { listener: name, message, effect: "the former one stays in use" });
   };
-  return () => {
+  const look = () => {
     try {
       const found = readCertificate(files, now());
       const isSame = (["cert", "key", "clientCa"] as const).every((part) => found[part] === inForce[part]);
@@ -75,6 +78,12 @@ function watchOne({ name, files, certificate, replace }: WatchedListener, log: L
     if (inForce.expiresAt - now() > warnBeforeMs || now() - warnedAt < day) return;
     warnedAt = now();
     log.warn("certificate_expires", { listener: name, expires_at: isoOf(inForce), file: files.cert.path });
+  };
+  return {
+    look,
+    get expiry() {
+      return { listener: name, expiresAt: inForce.expiresAt };
+    },
   };
 }
 

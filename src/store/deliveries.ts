@@ -50,6 +50,8 @@ export interface DeliveryStore {
   page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
   find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
   backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
+  /** Of all applications together; exact up to half a million, beyond which no more are looked at. */
+  backlogOfAll(): Promise<Backlog>;
   /**
    * Makes a delivery due at `now`, whatever became of it before; it does not expire any more, and its retry schedule
    * goes on as if this attempt were not made. Rejects with `not_found`, and with `conflict` where it cannot be sent.

@@ -1,25 +1,81 @@
-import type { AttemptResult } from "../domain/deliveries.ts";
-import type { EndpointNotice } from "../domain/operations/notices.ts";
+import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import { idTime } from "../domain/ids.ts";
+import { BoundedCounts } from "../domain/operations/bounded-counts.ts";
+import { type Exemplar, type Histogram, newHistogram, observe } from "../domain/operations/histogram.ts";
+import { type EndpointNotice, endpointNotices } from "../domain/operations/notices.ts";
+import type { SendResult } from "./client/sender.ts";
+import { outcomeClasses } from "./retry.ts";
 
 /** What has happened since the start, for `/metrics`. */
 export interface Counts {
   /** Attempts by their class of outcome. */
-  readonly attempts: Record<string, number>;
+  readonly attempts: Readonly<Record<string, number>>;
   /** Deliveries that have ended, by final state. */
-  readonly finished: Record<string, number>;
+  readonly finished: Readonly<Record<string, number>>;
   /** Notices about endpoints. */
-  readonly notices: Record<string, number>;
+  readonly notices: Readonly<Record<string, number>>;
+  /** Attempts that failed, by application. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** How long attempts took, in seconds. */
+  readonly attemptSeconds: Histogram;
+  /** From publishing to arrival, in seconds, by whether the first attempt or a later one arrived. */
+  readonly arrivalSeconds: Readonly<Record<"first" | "later", Histogram>>;
 }
 
-export function newCounts(): Counts {
-  return { attempts: {}, finished: {}, notices: {} };
+/** A delivery or attempt that has ended. */
+interface CountedDelivery {
+  readonly delivery: Pick<DueDelivery, "id" | "application_id">;
+  readonly result: Pick<AttemptResult, "status" | "attempts">;
+  /** null where it ended without an attempt. */
+  readonly sent: Pick<SendResult, "class" | "durationMs"> | null;
 }
 
-export function countResult({ attempts, finished }: Counts, { attempt, status }: AttemptResult): void {
-  if (attempt) attempts[attempt.outcome] = (attempts[attempt.outcome] ?? 0) + 1;
-  if (status !== "pending") finished[status] = (finished[status] ?? 0) + 1;
+const attemptBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15] as const;
+const arrivalBounds = [...attemptBounds.slice(0, -1), 30, 60, 300, 3_600, 43_200] as const;
+
+const zeros = (names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, 0]));
+
+export class DeliveryCounter {
+  readonly #attempts = zeros(outcomeClasses);
+  readonly #finished = zeros(["delivered", "failed", "expired", "canceled"]);
+  readonly #notices = zeros(endpointNotices);
+  readonly #failures = new BoundedCounts();
+  readonly #attemptSeconds = newHistogram(attemptBounds);
+  readonly #arrivalSeconds = { first: newHistogram(arrivalBounds), later: newHistogram(arrivalBounds) };
+
+  ended({ delivery, result, sent }: CountedDelivery, now: number): void {
+    const { status, attempts } = result;
+    if (status !== "pending") add(this.#finished, status);
+    if (!sent) return;
+    add(this.#attempts, sent.class);
+    const exemplar: Omit<Exemplar, "value"> = { labels: { delivery_id: delivery.id }, at: now };
+    observe(this.#attemptSeconds, sent.durationMs / 1000, exemplar);
+    if (sent.class !== "ok") {
+      this.#failures.count(delivery.application_id, now);
+      return;
+    }
+    // The id of a delivery is made when it is published.
+    const arrivalMs = Math.max(0, now - idTime(delivery.id));
+    observe(this.#arrivalSeconds[attempts === 1 ? "first" : "later"], arrivalMs / 1000, exemplar);
+  }
+
+  notice(notice: EndpointNotice): void {
+    add(this.#notices, notice);
+  }
+
+  get counts(): Counts {
+    return {
+      attempts: this.#attempts,
+      finished: this.#finished,
+      notices: this.#notices,
+      failures: this.#failures.shown(),
+      attemptSeconds: this.#attemptSeconds,
+      arrivalSeconds: this.#arrivalSeconds,
+    };
+  }
 }
 
-export function countNotice({ notices }: Counts, notice: EndpointNotice): void {
-  notices[notice] = (notices[notice] ?? 0) + 1;
+function add(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
 }

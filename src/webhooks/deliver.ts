@@ -4,7 +4,7 @@ import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
-import { type Counts, countNotice, countResult } from "./counts.ts";
+import type { DeliveryCounter } from "./counts.ts";
 import { updateEndpoint } from "./health.ts";
 import {
   type EndedAttempt,
@@ -30,7 +30,7 @@ interface DeliveryOptions {
   readonly scheduler: Scheduler<EndpointQueue>;
   readonly recorder: Recorder;
   readonly unload: Unload;
-  readonly counts: Counts;
+  readonly counter: DeliveryCounter;
   /** Called with what became of each delivery or attempt. */
   readonly ended: (outcome: EndedDelivery) => void;
   readonly notices: Notices;
@@ -75,7 +75,7 @@ interface StartedAttempt {
 type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
-  const { sender, signingKey, capacity, scheduler, recorder, unload, counts, notices, ended, log } = options;
+  const { sender, signingKey, capacity, scheduler, recorder, unload, counter, notices, log } = options;
   const { now, random, maySend, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
@@ -137,8 +137,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const ending = endingOf(delivery, recipient, startedAt);
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
-      countResult(counts, result);
-      ended({ delivery, result, sent: null });
+      noteEnd({ delivery, result, sent: null });
       void recorder.add(result);
       return null;
     }
@@ -161,6 +160,11 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     return { startedAt, endedAt: now(), generation, isFormer, random: random() };
   };
 
+  const noteEnd = (outcome: EndedDelivery): void => {
+    counter.ended(outcome, now());
+    options.ended(outcome);
+  };
+
   /** One wide line in the log, and the counts. */
   const report = (delivery: DueDelivery, sent: SendResult, { result, decision }: Verdict): void => {
     log.info("delivery", {
@@ -175,8 +179,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       error: sent.error,
       decision: decision.kind,
     });
-    countResult(counts, result);
-    ended({ delivery, result, sent });
+    noteEnd({ delivery, result, sent });
   };
 
   /** Adjusts the pace, and the state of the endpoint; one that is held up now keeps no deliveries in memory. */
@@ -194,7 +197,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       random,
     });
     const notice = updateEndpoint(queue, sent, endedAt, { recorder, notices, log });
-    if (notice) countNotice(counts, notice);
+    if (notice) counter.notice(notice);
     if (queue.isHeldUp(endedAt)) unload(queue);
   };
 

@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { Sender } from "./client/sender.ts";
 import { ClockWatch } from "./clock-watch.ts";
-import { type Counts, newCounts } from "./counts.ts";
+import { type Counts, DeliveryCounter } from "./counts.ts";
 import { createDeliveryWorker, type EndedDelivery } from "./deliver.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { type Notices, noticesOf } from "./notices/notice.ts";
@@ -89,7 +89,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
   const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
   const { notices = noticesOf(false), ended = () => {} } = options;
-  const counts = newCounts();
+  const counter = new DeliveryCounter();
   const clock = new ClockWatch(now, steady);
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
@@ -144,7 +144,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     scheduler,
     recorder,
     unload,
-    counts,
+    counter,
     notices,
     ended,
     maySend,
@@ -236,7 +236,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const heldUp = all.filter((queue) => queue.isHeldUp(at)).length;
       const reading = all.filter((queue) => queue.isLookingUp || queue.isClaiming).length;
       const { inFlight } = worker;
-      return { inFlight, queued: capacity.queued, unrecorded: recorder.unrecorded, heldUp, reading, counts };
+      const { queued } = capacity;
+      const { counts } = counter;
+      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, reading, counts };
     },
   };
 }

@@ -16,21 +16,23 @@ import { hour, minute, second } from "../domain/time.ts";
  * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
  * - `canceled`: this process cut the attempt short. `internal`: it could not make one.
  */
-export type OutcomeClass =
-  | "ok"
-  | "status"
-  | "dns"
-  | "blocked"
-  | "refused"
-  | "unreachable"
-  | "tls"
-  | "proxy"
-  | "reset"
-  | "timeout"
-  | "protocol"
-  | "too_large"
-  | "canceled"
-  | "internal";
+export const outcomeClasses = [
+  "ok",
+  "status",
+  "dns",
+  "blocked",
+  "refused",
+  "unreachable",
+  "tls",
+  "proxy",
+  "reset",
+  "timeout",
+  "protocol",
+  "too_large",
+  "canceled",
+  "internal",
+] as const;
+export type OutcomeClass = (typeof outcomeClasses)[number];
 
 /** What the rules below need to know of an attempt. */
 export interface Outcome {

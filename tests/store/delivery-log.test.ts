@@ -182,6 +182,14 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
     });
   });
 
+  test("what is pending of all applications is counted, from the oldest on", async () => {
+    const waiting = log.filter((d) => d.status === "pending");
+    expect(await store.deliveries.backlogOfAll()).toEqual({
+      pending: waiting.length,
+      oldest_pending_at: waiting[0]?.published_at ?? 0,
+    });
+  });
+
   test("a stream gives all of an application, or of one broadcaster, in order, from any number on", async () => {
     const read = async (application: string, after: number, user: number | null) => {
       const found: number[] = [];

@@ -35,6 +35,14 @@ describe.each(stores)("statistics in $name", ({ empty }) => {
     expect(await read("", "minute", hour + 1, 3 * hour)).toEqual([row("", hour + minute, 5)]);
   });
 
+  test("the size of the database is known, and grows", async () => {
+    const before = await store.statistics.databaseBytes();
+    expect(before).toBeGreaterThan(100_000);
+    const rows = Array.from({ length: 5_000 }, (_, i) => row(`subject ${i}`, hour, 1, Array(20).fill(1)));
+    for (let i = 0; i < rows.length; i += 500) await store.statistics.add(rows.slice(i, i + 500));
+    expect(await store.statistics.databaseBytes()).toBeGreaterThan(before + 1_000_000);
+  });
+
   test("two at once lose nothing", async () => {
     await Promise.all(
       Array.from({ length: 20 }, () => store.statistics.add([row("", hour, 1), row("a", hour, 1)])),

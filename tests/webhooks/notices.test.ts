@@ -5,6 +5,7 @@ import { createLog } from "../../src/log.ts";
 import { StorageWatch } from "../../src/storage-watch.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
+import { DeliveryCounter } from "../../src/webhooks/counts.ts";
 import { noticesOf, type ServerNoticeData } from "../../src/webhooks/notices/notice.ts";
 import { createNotifier } from "../../src/webhooks/notices/notifier.ts";
 import { stuckWatch } from "../../src/webhooks/notices/stuck-watch.ts";
@@ -300,7 +301,7 @@ describe("stuck deliveries", () => {
   test("are announced once after ten minutes without an attempt, and so is that they go on", async () => {
     let at = 0;
     const told: [string, ServerNoticeData][] = [];
-    const counts = { attempts: { ok: 1 }, finished: {}, notices: {} };
+    const counts = { ...new DeliveryCounter().counts, attempts: { ok: 1 } };
     let due = [{ application_id: "a", due_at: 0 }];
     const held = new Set<string>();
     const { look } = stuckWatch({

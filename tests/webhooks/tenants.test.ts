@@ -105,7 +105,12 @@ describe("tenants are apart", () => {
         await Promise.all(both.map((one) => one()));
       }
       await settled(server);
-      expect((await server.app.engine.stats()).counts.finished).toEqual({ delivered: 20 });
+      expect((await server.app.engine.stats()).counts.finished).toEqual({
+        delivered: 20,
+        failed: 0,
+        expired: 0,
+        canceled: 0,
+      });
     },
   );
 

@@ -82,6 +82,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
         subscriptionLimit: subscriptionLimits.defaultPerApplication,
         rateLimit: () => null,
         storage: () => null,
+        watched: null,
       },
       trail,
       allowPrivateWebhooks: target.allowPrivateWebhooks,

@@ -17,7 +17,7 @@ import { subscriptionRoutes } from "./events/subscriptions.ts";
 import { healthRoutes } from "./health.ts";
 import { keyRoutes } from "./keys.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
-import { metricRoutes } from "./metrics.ts";
+import { metricRoutes } from "./metrics/metrics.ts";
 import { auditRoutes } from "./operations/audit.ts";
 import { noticeRoutes } from "./operations/notices.ts";
 import { outcomeRoute } from "./operations/outcomes.ts";

@@ -3,6 +3,7 @@ import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Publisher } from "../../batch/publisher.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
+import type { Histogram } from "../../domain/operations/histogram.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
@@ -28,6 +29,18 @@ import type { OperatorKeys } from "./operator-keys.ts";
 /** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
 
+/** What `/metrics` shows beside what other routes use. */
+interface WatchedFacts {
+  readonly database: "sqlite" | "postgresql";
+  /** The size of the write-ahead log in the data directory; null where the database is on another server. */
+  logBytes(): number | null;
+  openStreams(): number;
+  /** Until when the certificate of each listener is good, in milliseconds since the epoch. */
+  certificates(): readonly { readonly listener: string; readonly expiresAt: number }[];
+  /** Of the thread that answers, in seconds. */
+  readonly eventLoopDelay: Histogram;
+}
+
 /** What the admin API tells of the server itself. */
 interface ServerFacts {
   readonly settings: ReturnType<typeof settingsInForce>;
@@ -39,6 +52,8 @@ interface ServerFacts {
   rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
   /** The sizes of the data directory; null where the database is on another server. */
   storage(): StorageSizes | null;
+  /** null in a command, which serves nobody. */
+  readonly watched: WatchedFacts | null;
 }
 
 /** The dependencies of the admin routes. */

@@ -70,6 +70,8 @@ interface PublicServer {
   rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
   /** The external URL, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** The number of open event streams. */
+  openStreams(): number;
   /** Starts to accept connections. Throws when the port is taken. */
   listen(): Listening;
   /** Ends event streams and waits up to `graceMs` for requests in flight. */
@@ -150,6 +152,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     traffic,
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),
     publicUrl: () => url,
+    openStreams: () => streams.count,
     listen() {
       const { host: hostname, port } = config;
       listening = listen(app, { hostname, port, certificate: options.certificate ?? null });

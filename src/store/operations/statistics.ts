@@ -6,6 +6,8 @@ export interface StatisticStore {
   add(rows: readonly StatisticRow[]): Promise<void>;
   /** Those of one subject, or of each but all together (null), that began from `from` on and before `to`, in order. */
   read(question: StatisticQuestion): Promise<StatisticRow[]>;
+  /** The size of the database in bytes, without a write-ahead log beside it. */
+  databaseBytes(): Promise<number>;
   /** Removes some of those that need not be kept; true: there are no more of them. */
   prune(now: number): Promise<boolean>;
 }

@@ -13,7 +13,7 @@ import { addNotice } from "./operations/notices.ts";
 
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): DeliveryStore {
-  const { page, find, backlog } = deliveryLog(pool);
+  const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
   return {
     ...deliveryClaims(pool, handedOut, owned),
     ...deliveryStream(pool),
@@ -36,6 +36,7 @@ export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: Owned
     page,
     find,
     backlog,
+    backlogOfAll,
     retry: (scope, id, now) =>
       pool.transact(async (transaction) => {
         const retried = await deliveryLog(transaction).one(await retryDelivery(transaction, scope, id, now));

@@ -4,19 +4,27 @@ import type { Endpoint } from "../../domain/endpoints.ts";
 import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
 import type { Commit } from "./database/commit.ts";
+import type { Snapshots } from "./database/snapshots.ts";
+import { backlogOfAll } from "./deliveries/backlog.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import { attemptRecorder } from "./deliveries/record.ts";
 import { retrier } from "./deliveries/requeue.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
 
+interface DeliveryStoreParts {
+  readonly keepEndpoint: (endpoint: Endpoint) => boolean;
+  readonly addNotice: (notice: NewNotice) => void;
+  /** For counting, which takes many turns of the event loop. */
+  readonly snapshots: Snapshots;
+}
+
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  keepEndpoint: (endpoint: Endpoint) => boolean,
-  addNotice: (notice: NewNotice) => void,
+  { keepEndpoint, addNotice, snapshots }: DeliveryStoreParts,
 ): DeliveryStore {
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
@@ -36,6 +44,7 @@ export function deliveryStore(
     page: log.page,
     find: log.find,
     backlog: log.backlog,
+    backlogOfAll: () => snapshots.during(backlogOfAll),
     retry: (scope, id, now) =>
       commit(() => {
         const retried = log.one(retry(scope, id, now));

@@ -97,7 +97,8 @@ function storeOn(
     subscriptions: () => subscriptionStore(orm, commit, snapshots),
     events: () => eventStore(db, orm, commit, modes),
     eventTypes: () => eventTypeStore(orm, commit),
-    deliveries: () => deliveryStore(db, orm, commit, keepEndpoint, noticeAdder(orm)),
+    deliveries: () =>
+      deliveryStore(db, orm, commit, { keepEndpoint, addNotice: noticeAdder(orm), snapshots }),
     replays: () => replayStore(db, orm, commit),
     endpoints: () => endpointStore(orm, commit),
     notices: () => noticeStore(orm, commit),

@@ -1,4 +1,5 @@
 import type {
+  Backlog,
   DeliveryFilter,
   DeliveryPage,
   DeliveryRecord,
@@ -13,6 +14,8 @@ import { shownStatus } from "./requeue.ts";
 const maxRows = 2_000;
 /** So many pending deliveries of a subscription are counted. */
 const maxCounted = 5_000;
+/** So many of all applications. */
+const maxCountedOfAll = 500_000;
 
 const shown = `d.seq::float8, d.id, d.application_id, d.subscription_id, d.event_id, d.type, d.version::float8,
   d.broadcaster_user_id::float8, d.sequence::float8, d.next_attempt_at::float8, d.expires_at::float8,
@@ -26,7 +29,10 @@ interface Looked {
 type LoggedRow = DeliveryRecord & Looked;
 
 /** The log of deliveries as it is read. */
-export function deliveryLog(queries: Queries): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
+export function deliveryLog(queries: Queries): Pick<
+  DeliveryStore,
+  "page" | "find" | "backlog" | "backlogOfAll"
+> & {
   one(seq: number): Promise<DeliveryRecord | null>;
 } {
   const positions = deliveryPositions(queries);
@@ -100,6 +106,16 @@ export function deliveryLog(queries: Queries): Pick<DeliveryStore, "page" | "fin
          FROM (SELECT published_at FROM deliveries WHERE subscription_id = $1 AND status = 'pending'
                  AND application_id = $2 ORDER BY seq LIMIT ${maxCounted}) AS oldest`,
         [subscriptionId, applicationId],
+      );
+      return counted ?? { pending: 0, oldest_pending_at: null };
+    },
+    async backlogOfAll() {
+      // The numbers are in an index of what is pending; numbers ascend with the time of publishing.
+      const [counted] = await queries.run<Backlog>(
+        `WITH pending AS MATERIALIZED (SELECT seq FROM deliveries WHERE status = 'pending' LIMIT ${maxCountedOfAll})
+         SELECT (SELECT count(*) FROM pending)::float8 AS pending,
+           (SELECT published_at FROM deliveries
+            WHERE seq = (SELECT min(seq) FROM pending))::float8 AS oldest_pending_at`,
       );
       return counted ?? { pending: 0, oldest_pending_at: null };
     },

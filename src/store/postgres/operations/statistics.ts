@@ -55,6 +55,11 @@ export function statisticStore(db: Postgres): StatisticStore {
           ),
         )
         .orderBy(asc(at)),
+    async databaseBytes() {
+      const bytes = sql<number>`pg_database_size(current_database())::float8`;
+      const [row] = await db.orm.select({ bytes }).from(sql`(SELECT) AS one`);
+      return row?.bytes ?? 0;
+    },
     async prune(now) {
       let removed = 0;
       for (const one of periods) {

@@ -65,6 +65,10 @@ export function statisticStore(orm: BunSQLiteDatabase, commit: Commit): Statisti
         )
         .orderBy(asc(at))
         .all(),
+    async databaseBytes() {
+      const bytes = sql<number>`(SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())`;
+      return orm.get<[number]>(sql`SELECT ${bytes}`)[0];
+    },
     prune: (now) =>
       commit(() => {
         let removed = 0;

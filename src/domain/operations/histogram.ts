@@ -1,0 +1,31 @@
+/** A value that was observed, with labels by which it is found in the log and in traces. */
+export interface Exemplar {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** How many values there were of which size. Plain data, so that it can be sent to another thread. */
+export interface Histogram {
+  /** The upper bounds of the buckets, ascending; the last bucket has none. */
+  readonly bounds: readonly number[];
+  readonly counts: number[];
+  /** The newest value of each bucket that has labels. */
+  readonly exemplars: (Exemplar | null)[];
+  sum: number;
+}
+
+export function newHistogram(bounds: readonly number[]): Histogram {
+  const buckets = bounds.length + 1;
+  return { bounds, counts: Array(buckets).fill(0), exemplars: Array(buckets).fill(null), sum: 0 };
+}
+
+export function observe(histogram: Histogram, value: number, exemplar: Omit<Exemplar, "value"> | null): void {
+  const { bounds, counts, exemplars } = histogram;
+  let bucket = 0;
+  while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+  counts[bucket] = (counts[bucket] ?? 0) + 1;
+  histogram.sum += value;
+  if (exemplar) exemplars[bucket] = { ...exemplar, value };
+}

@@ -1,0 +1,93 @@
+import type { EngineStats } from "../../../engine/engine.ts";
+import type { Traffic } from "../../traffic.ts";
+import type { AdminDeps } from "../base.ts";
+import type { AnyMetric, Gauge } from "./exposition.ts";
+import { counter, counters, gauge } from "./metric.ts";
+
+export type Listeners = Readonly<Record<"public" | "admin", Traffic>>;
+
+/** Requests, open streams, published events, and lines of the log. */
+export function trafficMetrics(
+  { catalogue, publisher, log, facts }: AdminDeps,
+  traffic: Listeners,
+): AnyMetric[] {
+  const listeners = Object.entries(traffic);
+  const requests: Gauge = {
+    type: "counter",
+    name: "onair_http_requests",
+    help: "Requests answered.",
+    samples: listeners.flatMap(([listener, { statuses }]) =>
+      [...statuses].map(([status, value]) => ({ labels: { listener, status: String(status) }, value })),
+    ),
+  };
+  const published = Object.fromEntries([
+    ...catalogue.types.map(({ name }) => [name, 0]),
+    ...publisher.acknowledged,
+  ]);
+  return [
+    requests,
+    {
+      type: "histogram",
+      name: "onair_http_request_duration_seconds",
+      help: "Time from the request to its answer.",
+      histograms: listeners.map(([listener, { seconds: histogram }]) => ({
+        labels: { listener },
+        histogram,
+      })),
+    },
+    ...gauge(
+      "onair_event_streams_open",
+      "Event streams that are open.",
+      facts.watched?.openStreams() ?? null,
+    ),
+    counters("onair_events_published", "Events acknowledged to the platform.", "type", published),
+    counter("onair_log_lines_left_out", "Log lines that were dropped.", log.linesLeftOut),
+  ];
+}
+
+/** What the engine does and has done. */
+export function deliveryMetrics(
+  { facts }: AdminDeps,
+  { inFlight, queued, unrecorded, heldUp, counts, eventLoopDelay }: EngineStats,
+): AnyMetric[] {
+  const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
+  return [
+    ...gauge("onair_attempts_in_flight", "Attempts to deliver that are under way.", inFlight),
+    ...gauge("onair_deliveries_queued", "Deliveries in memory that have not started.", queued),
+    ...gauge("onair_results_unrecorded", "Results of attempts that are not on disk yet.", unrecorded),
+    ...gauge("onair_endpoints_held_up", "Endpoints that are sent nothing for now, or are disabled.", heldUp),
+    counters("onair_attempts", "Attempts to deliver.", "outcome", attempts),
+    counters("onair_deliveries_finished", "Deliveries that came to their end.", "status", finished),
+    counters("onair_endpoint_notices", "Notices about endpoints.", "notice", notices),
+    counters(
+      "onair_application_failures",
+      "Attempts that failed, of those applications that failed last.",
+      "application",
+      failures,
+    ),
+    {
+      type: "histogram",
+      name: "onair_attempt_duration_seconds",
+      help: "Time of an attempt to deliver.",
+      histograms: [{ labels: {}, histogram: attemptSeconds }],
+    },
+    {
+      type: "histogram",
+      name: "onair_publish_to_arrival_seconds",
+      help: "Time from publishing an event to its arrival, by the attempt that arrived.",
+      histograms: Object.entries(arrivalSeconds).map(([attempt, histogram]) => ({
+        labels: { attempt },
+        histogram,
+      })),
+    },
+    {
+      type: "histogram",
+      name: "onair_event_loop_delay_seconds",
+      help: "By how much a thread is late, sampled twice a second.",
+      histograms: [
+        ...(facts.watched ? [{ labels: { thread: "main" }, histogram: facts.watched.eventLoopDelay }] : []),
+        { labels: { thread: "engine" }, histogram: eventLoopDelay },
+      ],
+    },
+  ];
+}

@@ -1,0 +1,111 @@
+import type { Exemplar, Histogram } from "../../../domain/operations/histogram.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A name that is measured, with its values. */
+interface Metric {
+  /** A counter's without `_total`. */
+  readonly name: string;
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+export interface Gauge extends Metric {
+  readonly type: "gauge" | "counter";
+}
+
+interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+/** A name of which histograms are measured. */
+interface HistogramMetric {
+  readonly type: "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly histograms: readonly { readonly labels: Labels; readonly histogram: Histogram }[];
+}
+
+export type AnyMetric = Gauge | HistogramMetric;
+
+/** A format of Prometheus. */
+export interface Format {
+  readonly mediaType: string;
+  /** Whether it has exemplars, and an end that shows that nothing is missing. */
+  readonly isOpenMetrics: boolean;
+}
+
+const text: Format = { mediaType: "text/plain; version=0.0.4", isOpenMetrics: false };
+const openMetrics: Format = {
+  mediaType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+  isOpenMetrics: true,
+};
+
+/** OpenMetrics where the header `Accept` names it, as Prometheus does that keeps exemplars; else the text format. */
+export function formatFor(accept: string | null): Format {
+  const offers = (accept ?? "").toLowerCase().split(",");
+  const isAsked = offers.some((offer) => {
+    const [type = "", ...parameters] = offer.split(";").map((part) => part.trim());
+    const isRefused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return type === "application/openmetrics-text" && !isRefused;
+  });
+  return isAsked ? openMetrics : text;
+}
+
+/** Metrics as text. */
+export function exposition(metrics: readonly AnyMetric[], { isOpenMetrics }: Format): string {
+  const lines = metrics.flatMap((metric) => linesOf(metric, isOpenMetrics));
+  if (isOpenMetrics) lines.push("# EOF");
+  return `${lines.join("\n")}\n`;
+}
+
+function linesOf(metric: AnyMetric, isOpenMetrics: boolean): string[] {
+  const { type, name, help } = metric;
+  const sampled = type === "counter" ? `${name}_total` : name;
+  const shown = isOpenMetrics ? name : sampled;
+  const head = [`# HELP ${shown} ${help}`, `# TYPE ${shown} ${type}`];
+  if (type !== "histogram") {
+    return [...head, ...metric.samples.map(({ labels, value }) => sample(sampled, labels, value))];
+  }
+  return [...head, ...metric.histograms.flatMap((one) => histogramLines(name, one, isOpenMetrics))];
+}
+
+function histogramLines(
+  name: string,
+  { labels, histogram }: HistogramMetric["histograms"][number],
+  isOpenMetrics: boolean,
+): string[] {
+  const { bounds, counts, exemplars, sum } = histogram;
+  let total = 0;
+  const buckets = counts.map((count, i) => {
+    total += count;
+    const line = sample(`${name}_bucket`, { ...labels, le: boundOf(bounds[i]) }, total);
+    return isOpenMetrics ? line + exemplarOf(exemplars[i] ?? null) : line;
+  });
+  return [...buckets, sample(`${name}_sum`, labels, sum), sample(`${name}_count`, labels, total)];
+}
+
+/** Written alike in both formats, because it is part of the name of a series. */
+function boundOf(bound: number | undefined): string {
+  if (bound === undefined) return "+Inf";
+  return Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
+}
+
+function exemplarOf(exemplar: Exemplar | null): string {
+  if (exemplar === null) return "";
+  return ` # ${labelled(exemplar.labels) || "{}"} ${exemplar.value} ${(exemplar.at / 1000).toFixed(3)}`;
+}
+
+function sample(name: string, labels: Labels, value: number): string {
+  return `${name}${labelled(labels)} ${value}`;
+}
+
+function labelled(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
+  return pairs.length > 0 ? `{${pairs.join(",")}}` : "";
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\"\n]/g, (character) => (character === "\n" ? "\\n" : `\\${character}`));
+}

@@ -1,0 +1,39 @@
+import { type RequestContext, reply } from "../../request-context.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+import { deliveryMetrics, type Listeners, trafficMetrics } from "./counted.ts";
+import { type AnyMetric, exposition, formatFor } from "./exposition.ts";
+import { processMetrics } from "./process.ts";
+import { storageMetrics } from "./storage.ts";
+
+/**
+ * `/metrics` in the text format of Prometheus, or in OpenMetrics with exemplars where that is asked for. Needs no key: it
+ * holds no personal data.
+ */
+export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Listeners): void {
+  const read = async (): Promise<readonly AnyMetric[]> => {
+    const [stats, reason, storage] = await Promise.all([
+      deps.engine.stats(),
+      deps.whyNotReady(),
+      storageMetrics(deps),
+    ]);
+    return [
+      ...processMetrics(deps, reason === null),
+      ...trafficMetrics(deps, traffic),
+      ...deliveryMetrics(deps, stats),
+      ...storage,
+    ];
+  };
+  // Scrapes at the same time share what is read for them: counting what is pending takes a while where it is much.
+  let reading: Promise<readonly AnyMetric[]> | null = null;
+
+  const answer = async ({ requestContext }: { requestContext: RequestContext }) => {
+    reading ??= read().finally(() => {
+      reading = null;
+    });
+    const format = formatFor(requestContext.request.headers.get("accept"));
+    const text = exposition(await reading, format);
+    return reply(requestContext, 200, text, { "content-type": format.mediaType, vary: "Accept" });
+  };
+  // Hidden, because the document does not describe the Prometheus format.
+  app.get("/metrics", answer, { keyless: true, detail: { hide: true } });
+}

@@ -1,0 +1,34 @@
+import { descriptorLimit, openDescriptors } from "../../../descriptors.ts";
+import { version } from "../../../version.ts";
+import type { AdminDeps } from "../base.ts";
+import type { AnyMetric } from "./exposition.ts";
+import { counter, gauge } from "./metric.ts";
+
+/** The process, under Prometheus's standard names where there are some. */
+export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetric[] {
+  const { user, system } = process.cpuUsage();
+  const database = facts.watched?.database ?? "";
+  const expiries = facts.watched?.certificates() ?? [];
+  return [
+    {
+      type: "gauge",
+      name: "onair_build_info",
+      help: "1, with the version.",
+      samples: [{ labels: { version, bun: Bun.version, database }, value: 1 }],
+    },
+    ...gauge("onair_ready", "Whether the server should get requests, as /readyz says.", isReady ? 1 : 0),
+    ...gauge("process_start_time_seconds", "When the process began, since the epoch.", startedAt()),
+    counter("process_cpu_seconds", "Processor time of all threads.", (user + system) / 1e6),
+    ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
+    ...gauge("process_open_fds", "Open files and connections.", openDescriptors()),
+    ...gauge("process_max_fds", "How many there may be.", descriptorLimit()),
+    {
+      type: "gauge",
+      name: "onair_tls_certificate_expiry_timestamp_seconds",
+      help: "Until when the certificate in force is good, since the epoch.",
+      samples: expiries.map(({ listener, expiresAt }) => ({ labels: { listener }, value: expiresAt / 1000 })),
+    },
+  ];
+}
+
+const startedAt = () => Math.round(performance.timeOrigin) / 1000;

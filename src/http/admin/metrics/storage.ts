@@ -1,0 +1,67 @@
+import { second } from "../../../domain/time.ts";
+import type { AdminDeps } from "../base.ts";
+import type { AnyMetric } from "./exposition.ts";
+import { gauge } from "./metric.ts";
+
+/** Prometheus waits for an answer for 10 seconds, unless told otherwise. */
+const longestReadMs = 3 * second;
+
+/** What is in the database and on the disk; a value that cannot be read is left out. */
+export async function storageMetrics({ store, backups, facts, now }: AdminDeps): Promise<AnyMetric[]> {
+  const [backlog, databaseBytes, backupAt] = await Promise.all([
+    inTime(store.deliveries.backlogOfAll()),
+    inTime(store.statistics.databaseBytes()),
+    inTime(lastBackupAt(backups)),
+  ]);
+  const disk = attempt(() => facts.storage());
+  const oldest = backlog?.oldest_pending_at ?? null;
+  const isHere = facts.watched?.database === "sqlite";
+  return [
+    ...gauge(
+      "onair_deliveries_pending",
+      "Deliveries in the database that have not come to their end, up to half a million.",
+      backlog?.pending,
+    ),
+    ...gauge(
+      "onair_oldest_pending_age_seconds",
+      "Time since the oldest of them was published; 0: there is none.",
+      backlog && (oldest === null ? 0 : Math.max(0, now() - oldest) / 1000),
+    ),
+    ...gauge("onair_database_bytes", "The database, without its write-ahead log.", databaseBytes),
+    ...gauge(
+      "onair_database_wal_bytes",
+      "The write-ahead log in the data directory.",
+      attempt(() => facts.watched?.logBytes() ?? null),
+    ),
+    ...gauge("onair_disk_free_bytes", "Free on the disk of the data directory.", disk?.free_bytes),
+    ...gauge("onair_disk_size_bytes", "The size of that disk.", disk?.total_bytes),
+    ...gauge(
+      "onair_last_backup_timestamp_seconds",
+      "When the newest backup was begun, since the epoch; 0: there is none.",
+      isHere && backupAt !== null ? backupAt / 1000 : null,
+    ),
+  ];
+}
+
+/** When the newest complete backup was begun, in milliseconds since the epoch; 0: there is none. */
+async function lastBackupAt(backups: AdminDeps["backups"]): Promise<number> {
+  const newest = (await backups.page("", 100)).find(({ status }) => status === "done");
+  return newest?.created_at ?? 0;
+}
+
+/** What was read; null where it could not be, or not in time: the other metrics do not wait for a database that is away. */
+async function inTime<T>(reading: Promise<T>): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), longestReadMs);
+  const read = await Promise.race([reading.catch(() => null), late.promise]);
+  clearTimeout(timer);
+  return read;
+}
+
+function attempt<T>(read: () => T | null): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

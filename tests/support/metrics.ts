@@ -1,0 +1,27 @@
+import type { TestServer } from "./server.ts";
+
+/** What `/metrics` says. */
+export async function metricsText(
+  { app }: Pick<TestServer, "app">,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const response = await fetch(`${app.adminUrl}/metrics`, { headers });
+  if (response.status !== 200) throw new Error(`/metrics: ${response.status}`);
+  return response.text();
+}
+
+/** The samples of a text, by their series: `onair_attempts_total{outcome="ok"}`. */
+export function samplesOf(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => {
+      const [, series = "", value] = /^(\S+(?:\{.*?\})?) (\S+)/.exec(line.replace(/ # .*/, "")) ?? [];
+      return [series, Number(value)];
+    }),
+  );
+}
+
+/** The value of a series; NaN where it is not served. */
+export async function metric(server: Pick<TestServer, "app">, series: string): Promise<number> {
+  return samplesOf(await metricsText(server)).get(series) ?? Number.NaN;
+}

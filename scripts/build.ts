@@ -6,23 +6,26 @@ import { dirname, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { makePages, type PageFiles } from "../src/console/make.ts";
 import { scalarScript } from "../src/http/openapi/scalar-script.ts";
+import { makeSite, type SiteFiles } from "../src/site/make.ts";
 
 const usage = "Usage: bun run build [--target bun-<os>-<architecture>] [--outfile FILE]";
 const root = resolve(import.meta.dir, "..");
 
-/** Puts the made pages in place of the module that makes them from a checkout. */
-const inPlace = ({ files, entries }: PageFiles): Bun.BunPlugin => ({
-  name: "made pages",
+/** Puts made files in place of the module that makes them from a checkout, whose function has this name. */
+const inPlace = (room: string, name: string, { files, ...rest }: PageFiles | SiteFiles): Bun.BunPlugin => ({
+  name: `made ${name}`,
   setup(build) {
-    build.onLoad({ filter: /\/src\/console\/bundle\.ts$/ }, () => {
+    build.onLoad({ filter: new RegExp(`/src/${room}/bundle\\.ts$`) }, () => {
       const texts = Object.fromEntries(
         Object.entries(files).map(([name, bytes]) => [name, bytes.toBase64()]),
       );
-      const contents = `const texts = ${JSON.stringify(texts)};
-export const pages = async () => ({
-  files: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Uint8Array.fromBase64(text)])),
-  entries: ${JSON.stringify(entries)},
-});`;
+      const packed = Bun.gzipSync(JSON.stringify(texts), { level: 9 }).toBase64();
+      const contents = `const packed = "${packed}";
+export const ${name} = async () => {
+  const texts = JSON.parse(new TextDecoder().decode(Bun.gunzipSync(Uint8Array.fromBase64(packed))));
+  const files = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Uint8Array.fromBase64(text)]));
+  return { files, ...${JSON.stringify(rest)} };
+};`;
       return { contents, loader: "js" };
     });
   },
@@ -45,7 +48,7 @@ async function build(outfile: string, target: string | undefined): Promise<void>
   process.chdir(root); // the source map names files as seen from here
   mkdirSync(dirname(outfile), { recursive: true });
   // Before the build itself: one build inside of another never ends.
-  const pages = await makePages();
+  const [pages, site] = [await makePages(), await makeSite()];
   // Always the same place, because its name goes into the executable.
   const script = resolve("node_modules/.cache/scalar.js");
   await Bun.write(script, await scalarScript());
@@ -57,7 +60,7 @@ async function build(outfile: string, target: string | undefined): Promise<void>
       "src/backups/backup-worker.ts",
       "src/doctor/database-worker.ts",
     ],
-    plugins: [inPlace(pages), scriptInPlace(script)],
+    plugins: [inPlace("console", "pages", pages), inPlace("site", "site", site), scriptInPlace(script)],
     target: "bun",
     format: "esm",
     // First answer 66 ms after the start, 120 ms without, for 4 MB more of file.

@@ -1,18 +1,13 @@
 import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { commands } from "../src/cli/commands.ts";
+import { contentsOf } from "../src/site/contents.ts";
+import { anchorOf } from "../src/site/markdown.ts";
 
 const root = join(import.meta.dir, "..");
 const read = (path: string) => Bun.file(join(root, path)).text();
 
 const pages = ["README.md", ...new Bun.Glob("docs/*.md").scanSync(root)].sort();
-
-/** The name by which GitHub links to a heading. */
-const anchorOf = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, "")
-    .replaceAll(" ", "-");
 
 test.each(pages)("every link of %s leads to a file and a heading", async (page) => {
   const broken: string[] = [];
@@ -26,6 +21,13 @@ test.each(pages)("every link of %s leads to a file and a heading", async (page) 
     }
   }
   expect(broken).toEqual([]);
+});
+
+test("the README lists every page of docs/ below More, once, so that the site has it", async () => {
+  const listed = contentsOf(await read("README.md")).flatMap((group) => group.pages);
+  const paths = listed.map(({ name }) => `docs/${name}.md`);
+  expect(paths.sort()).toEqual(pages.filter((page) => page !== "README.md"));
+  expect(paths).not.toContain("docs/api.md");
 });
 
 /** The help of each command, by its name. */

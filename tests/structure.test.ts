@@ -15,9 +15,12 @@ const allowed: Record<string, readonly string[]> = {
   backups: ["domain", "store", "threads", "*"],
   batch: ["domain", "store", "ranking"],
   console: [],
+  // What a browser runs of it is in the room of the pages.
+  site: ["console"],
   serving: ["domain", "*"],
   http: [
     "console",
+    "site",
     "domain",
     "store",
     "ranking",

@@ -33,19 +33,28 @@ export async function makePages(): Promise<PageFiles> {
     if (found === undefined) throw new Error(`The bundle has no script of ${page}`);
     return found;
   };
-  const keep = (name: string, extension: string, bytes: Uint8Array<ArrayBuffer>) => {
-    const file = `${name}-${Bun.hash(bytes).toString(36)}.${extension}`;
-    files[file] = bytes;
-    return file;
-  };
-  const font = keep("inter", "woff2", await Bun.file(Bun.resolveSync(fontFile, here)).bytes());
-  const icon = keep("icon", "svg", await Bun.file(join(here, "style/icon.svg")).bytes());
+  const { font, icon } = await sharedFiles();
   const entrypoints = [join(here, "style/style.css")];
   const [css] = (await Bun.build({ ...options, entrypoints, external: [fontUrl] })).outputs;
   if (css === undefined) throw new Error("The bundle has no style sheet");
-  const style = keep("style", "css", new TextEncoder().encode((await css.text()).replaceAll(fontUrl, font)));
+  const text = (await css.text()).replaceAll(fontUrl, font.name);
+  const style = named("style", "css", new TextEncoder().encode(text));
+  for (const { name, bytes } of [font, icon, style]) files[name] = bytes;
   const entries = { console: script("console"), portal: script("portal"), welcome: script("welcome") };
-  return { files, entries: { ...entries, style, font, icon } };
+  return { files, entries: { ...entries, style: style.name, font: font.name, icon: icon.name } };
 }
+
+/** The files that all pages have, the documentation too. */
+export async function sharedFiles() {
+  return {
+    font: named("inter", "woff2", await Bun.file(Bun.resolveSync(fontFile, here)).bytes()),
+    icon: named("icon", "svg", await Bun.file(join(here, "style/icon.svg")).bytes()),
+  };
+}
+
+const named = (name: string, extension: string, bytes: Uint8Array<ArrayBuffer>) => ({
+  name: `${name}-${Bun.hash(bytes).toString(36)}.${extension}`,
+  bytes,
+});
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);

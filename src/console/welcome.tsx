@@ -46,7 +46,7 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
             </LinkButton>
           )}
           <LinkButton href={`${admin_url}/console`}>Open the console</LinkButton>
-          <LinkButton href={`${public_url}/docs`}>API reference</LinkButton>
+          <LinkButton href={`${public_url}/docs`}>Documentation</LinkButton>
           <LinkButton href={sign_in_url}>Sign in as a sample user</LinkButton>
         </div>
       </div>

@@ -34,7 +34,7 @@ export function banner(welcome: Welcome, { style }: Pick<Terminal, "style">): st
   return `${[
     heading(`On Air ${version} is running, with ${found} in ${data}`),
     ...notes.map((note) => style("yellow", `  ${note}`)),
-    row("API", publicUrl, "(open it in a browser; reference: /docs)"),
+    row("API", publicUrl, "(open it in a browser; documentation: /docs)"),
     row("admin API", adminUrl, "(open it for the console)"),
     row("operator key", welcome.adminKey ?? "as set by ONAIR_ADMIN_KEY"),
     "",

@@ -41,3 +41,17 @@ function matches(header: string, etag: string): boolean {
     return tag === "*" || tag === etag || tag === `W/${etag}`;
   });
 }
+
+/** Makes a value with its first use. What failed is made anew when it is next asked for. */
+export function onceUnlessFailed<T, Given extends readonly unknown[]>(
+  make: (...given: Given) => Promise<T>,
+): (...given: Given) => Promise<T> {
+  let made: Promise<T> | null = null;
+  return (...given) => {
+    made ??= make(...given).catch((error) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
+}

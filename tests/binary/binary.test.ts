@@ -102,7 +102,9 @@ describe.skipIf(!built)("dist/onair", () => {
     ["/public/v1/public-key/standard-webhooks", 200, /whpk_/],
     ["/nothing", 404, /not_found/],
     ["/openapi.json", 200, /"openapi":"3\.1/],
-    ["/docs", 200, /<html/i],
+    ["/docs", 200, /<h1>Documentation<\/h1>/],
+    ["/docs/was-it-sent", 200, /<h1 id="was-it-sent">/],
+    ["/docs/api", 200, /data-url="\/openapi\.json"/],
   ])("GET %s is %i", async (path, status, body) => {
     const response = await get(path);
     expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(body)]);

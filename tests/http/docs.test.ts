@@ -6,17 +6,17 @@ import { adminKey, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 
-describe("GET /docs", () => {
+describe("GET /docs/api", () => {
   test("is a page that refers to nothing but this server", async () => {
-    const answer = await server.get("/docs");
+    const answer = await server.get("/docs/api");
     const html = await answer.text();
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
     const addresses = [...html.matchAll(/\s(?:src|href|data-url)="([^"]*)"/g)].map(
       ([, address]) => address ?? "",
     );
-    expect(addresses).toEqual(["openapi.json", expect.stringMatching(/^\/docs\/scalar-[0-9.]+\.js$/)]);
+    expect(addresses).toEqual(["/openapi.json", expect.stringMatching(/^\/docs\/api\/scalar-[0-9.]+\.js$/)]);
     for (const address of addresses) {
-      const url = new URL(address, `${server.app.publicUrl}/docs`);
+      const url = new URL(address, `${server.app.publicUrl}/docs/api`);
       expect(url.origin).toBe(server.app.publicUrl);
       expect((await fetch(url)).status).toBe(200);
     }
@@ -35,7 +35,7 @@ describe("GET /docs", () => {
   });
 
   test("lets no script run but its own", async () => {
-    const answer = await server.get("/docs");
+    const answer = await server.get("/docs/api");
     const policy = answer.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self';");
@@ -45,11 +45,13 @@ describe("GET /docs", () => {
       expect(inline).toBe("");
     }
     const etag = answer.headers.get("etag") ?? "";
-    expect((await server.get("/docs", undefined, { headers: { "if-none-match": etag } })).status).toBe(304);
+    expect((await server.get("/docs/api", undefined, { headers: { "if-none-match": etag } })).status).toBe(
+      304,
+    );
   });
 
   test("serves its script for good, compressed where that is understood", async () => {
-    const html = await (await server.get("/docs")).text();
+    const html = await (await server.get("/docs/api")).text();
     const path = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
     const ask = (encoding: string, method = "GET") => {
       const init = { method, headers: { "accept-encoding": encoding }, decompress: false };
@@ -69,8 +71,8 @@ describe("GET /docs", () => {
     expect(new TextDecoder().decode(Bun.gunzipSync(compressed))).toBe(source);
     expect((await ask("gzip;q=0, identity")).headers.get("content-encoding")).toBeNull();
     expect(await (await ask("gzip", "HEAD")).text()).toBe("");
-    expect((await server.get("/docs/scalar-0.js")).status).toBe(404);
-    expect((await server.get("/docs/")).status).toBe(404);
+    expect((await server.get("/docs/api/scalar-0.js")).status).toBe(404);
+    expect((await server.get("/docs/api/")).status).toBe(404);
   });
 });
 
@@ -122,7 +124,7 @@ describe.skipIf(chromium === null)("the reference in a real browser", () => {
     page.on("request", (request) => {
       if (!request.url().startsWith("data:")) asked.add(new URL(request.url()).origin);
     });
-    await page.goto(`${server.app.publicUrl}/docs`);
+    await page.goto(`${server.app.publicUrl}/docs/api`);
     await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });
     expect(await page.title()).toBe("On Air API");
     expect(await page.$eval("html", ({ lang }) => lang)).toBe("en");
@@ -141,7 +143,7 @@ describe.skipIf(chromium === null)("the reference in a real browser", () => {
     const isPublic = name === "public";
     const url = isPublic ? server.app.publicUrl : server.app.adminUrl;
     const token = isPublic ? (await server.application({ scopes: ["users:read"] })).token : adminKey;
-    const page = await open(`${url}/docs#tag/users/GET${path}`);
+    const page = await open(`${url}${isPublic ? "/docs/api" : "/docs"}#tag/users/GET${path}`);
     await page.focus("input[placeholder=Token]");
     await page.keyboard.sendCharacter(token);
     const button = await page.waitForSelector(`[id$="tag/users/GET${path}"] button.show-api-client-button`);
@@ -161,11 +163,11 @@ describe.skipIf(chromium === null)("the reference in a real browser", () => {
 
   test.each([1280, 400])("wraps code and keeps names whole in a window of %d pixels", async (width) => {
     for (const [url, path] of [
-      [server.app.publicUrl, "/public/v1/users/{username}"],
-      [server.app.adminUrl, "/admin/v1/users/{id}"],
+      [`${server.app.publicUrl}/docs/api`, "/public/v1/users/{username}"],
+      [`${server.app.adminUrl}/docs`, "/admin/v1/users/{id}"],
     ]) {
       // Sections are made when they come into sight.
-      const page = await open(`${url}/docs#tag/users/GET${path}`, width);
+      const page = await open(`${url}#tag/users/GET${path}`, width);
       await page.waitForSelector(".scalar-code-block pre .line");
       expect(await misfits(page)).toEqual({ cut: [], broken: [], beyond: 0 });
       await page.close();
@@ -177,8 +179,8 @@ test("HEAD and GET of the reference answer in any order, again and again, on bot
   for (const first of ["HEAD", "GET"]) {
     const fresh = await ownServer();
     for (const method of [first, "GET", "HEAD", "GET"]) {
-      for (const url of [fresh.app.publicUrl, fresh.app.adminUrl]) {
-        const answer = await fetch(`${url}/docs`, { method });
+      for (const url of [`${fresh.app.publicUrl}/docs/api`, `${fresh.app.adminUrl}/docs`]) {
+        const answer = await fetch(url, { method });
         expect(answer.status).toBe(200);
         expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
         expect((await answer.text()).includes("<html")).toBe(method === "GET");

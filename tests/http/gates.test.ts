@@ -72,7 +72,7 @@ test("a route that Elysia cannot compile answers 500 in the shape of all errors"
 
 test("no hook of the reference has Elysia parse cookies for every route", () => {
   const app = publicApp();
-  const reference = { documentation: {}, scheme: "", url: () => "", complete: async () => "" };
+  const reference = { path: "/docs", documentation: {}, scheme: "", url: () => "", complete: async () => "" };
   openApiRoutes(app, reference);
   expect(app).toMatchObject({ inference: { cookie: false, body: false } });
 });

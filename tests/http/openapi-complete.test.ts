@@ -89,6 +89,7 @@ const sections = { servers: [{ url: "https://on.example" }] };
 beforeAll(async () => {
   const app = sampleApp();
   openApiRoutes(app, {
+    path: "/docs",
     documentation: {
       info: { title: "Things", description: "All about things.", version: "1", license: { name: "MIT" } },
       tags: [{ name: "Things" }],

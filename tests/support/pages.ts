@@ -179,3 +179,14 @@ export async function welcomePage(server: TestServer): Promise<Tab> {
   await page.goto(server.app.publicUrl);
   return tab;
 }
+
+/** A tab with the documentation. */
+export async function docsPage(server: TestServer, path = "", options: Options = {}): Promise<Tab> {
+  const { width = 1280, theme = "light" } = options;
+  const page = await (await (await sharedBrowser()).createBrowserContext()).newPage();
+  await page.setViewport({ width, height: 900 });
+  await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
+  const tab = new Tab(page, `${server.app.publicUrl}/docs`);
+  await tab.go(path);
+  return tab;
+}

@@ -29,6 +29,7 @@ const tags = [
 /** The reference of the admin API, which is reached at `url`. */
 export function adminReference(url: () => string): Reference {
   return {
+    path: "/docs",
     documentation: {
       info: { title: "On Air Admin API", description: "Reference of the On Air Admin API.", version },
       tags,

@@ -61,7 +61,7 @@ export interface Operation {
   readonly codes: readonly string[];
 }
 
-/** The contact in a document: the API reference, because On Air does not know the platform's contact. */
+/** The contact in a document: the documentation, because On Air does not know the platform's contact. */
 export const contact = (url: string): Json => ({ name: "On Air", url: `${url}/docs` });
 
 /** What the operations of a listener have in common. */

@@ -1,23 +1,17 @@
 import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
-import { type Cached, cached, replyCached } from "../cached.ts";
+import { type Cached, cached, onceUnlessFailed, replyCached } from "../cached.ts";
 import { openGate } from "../input.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { WrittenDocument } from "./complete.ts";
-import {
-  docsPath,
-  onceUnlessFailed,
-  pageHeaders,
-  scalarConfig,
-  scriptPath,
-  scriptRoute,
-  tidied,
-} from "./scalar.ts";
+import { pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./scalar.ts";
 
 export const openApiPath = "/openapi.json";
 
 /** What the reference of a listener is made from, beside what its routes declare. */
 export interface Reference {
+  /** Where its page is. */
+  readonly path: string;
   /** Its `info` is what the page says of itself. */
   readonly documentation: NonNullable<ElysiaSwaggerConfig["documentation"]>;
   /** The security scheme that the page offers first. */
@@ -36,16 +30,17 @@ interface PluginContext {
 
 /**
  * Documents the routes of an app by `@elysiajs/swagger`: their OpenAPI document at `/openapi.json`, and a page by
- * Scalar at `/docs`, which works without the internet. Both are made when they are first asked for.
+ * Scalar, which works without the internet. Both are made when they are first asked for.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
-  const { documentation, scheme, url } = reference;
+  const { path, documentation, scheme, url } = reference;
+  const script = scriptPath(path);
   const document = documentOf(reference);
   const page = onceUnlessFailed(pageOf);
   // Names what it uses of its context: from a hook that passes all of it on, Elysia concludes that every route of the app
   // uses all of it, and parses cookies for each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
-    if (requestContext.path === docsPath) {
+    if (requestContext.path === path) {
       return replyCached(requestContext, await page(responseValue), pageHeaders(url()));
     }
     const made = await document(responseValue as WrittenDocument, url());
@@ -58,9 +53,9 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
     .onAfterHandle(replace as never)
     .use(
       swagger({
-        path: docsPath,
+        path,
         specPath: openApiPath,
-        scalarCDN: scriptPath,
+        scalarCDN: script,
         scalarConfig: scalarConfig(openApiPath, scheme),
         documentation,
         // It takes `/.well-known/…` for a file.
@@ -68,7 +63,7 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
       }),
     );
   app.use(plugin);
-  scriptRoute(app);
+  scriptRoute(app, script);
 }
 
 /** The document for an address, kept for the next request. */
@@ -90,7 +85,7 @@ function documentOf({ complete }: Reference) {
 /** The page, which Elysia hands over as a function that answers with it. */
 async function pageOf(written: unknown): Promise<Cached> {
   const answer = typeof written === "function" ? written() : written;
-  return cachedText(tidied(await (answer as Response).text()));
+  return cachedText(tidied(await (answer as Response).text(), openApiPath));
 }
 
 function cachedText(text: string): Cached {

@@ -39,6 +39,7 @@ const tokenUrl = "{base_url}/oauth/token";
 /** The reference of the public API, which is reached at `url`. */
 export function publicReference(url: () => string): Reference {
   return {
+    path: "/docs/api",
     documentation: {
       info: { title: "On Air API", description: "Reference of the On Air API.", version },
       tags,

@@ -1,6 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { dependencies } from "../../../package.json";
-import { shared } from "../cached.ts";
+import { onceUnlessFailed, shared } from "../cached.ts";
 import { acceptsGzip, compress } from "../compression.ts";
 import { openGate } from "../input.ts";
 import { type ExtraHeaders, reply } from "../request-context.ts";
@@ -11,10 +11,9 @@ import { scalarScript } from "./scalar-script.ts";
  * The page of the API reference, which is made by Scalar's script. Nothing of it calls any other server.
  */
 
-export const docsPath = "/docs";
-
 /** Where our copy of the script is: the name changes with its version, so that it can be kept for good. */
-export const scriptPath = `${docsPath}/scalar-${dependencies["@scalar/fastify-api-reference"]}.js`;
+export const scriptPath = (pagePath: string) =>
+  `${pagePath}/scalar-${dependencies["@scalar/fastify-api-reference"]}.js`;
 
 /**
  * Scalar's colours and fonts; its own fonts would come from the internet. Lines of code wrap, where Scalar lets them run
@@ -58,12 +57,12 @@ export function scalarConfig(documentPath: string, scheme: string) {
   } as const;
 }
 
-/** Serves Scalar's script. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
-export function scriptRoute(app: AnyElysia): void {
+/** Serves Scalar's script at this path. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
+export function scriptRoute(app: AnyElysia, path: string): void {
   const plain = onceUnlessFailed(async () => shared(await scalarScript()));
   const gzipped = onceUnlessFailed(async () => shared(await compress(await scalarScript())));
   app.get(
-    scriptPath,
+    path,
     async (context) => {
       const { requestContext, request } = handlerContext(context);
       const isGzip = acceptsGzip(request.headers.get("accept-encoding") ?? "");
@@ -78,11 +77,12 @@ export function scriptRoute(app: AnyElysia): void {
   );
 }
 
-/** What the plugin's options cannot do: the language of the page, and no script in it. */
-export function tidied(page: string): string {
+/** What the plugin's options cannot do: the language of the page, where its document is, and no script in it. */
+export function tidied(page: string, documentPath: string): string {
   return (
     page
       .replace("<html>", '<html lang="en">')
+      .replace(/data-url="[^"]*"/, `data-url="${documentPath}"`)
       // The plugin's own way to say `url`, which Scalar warns of.
       .replace(/"spec":\{[^}]*\},/, "")
       // White space alone counts as a script, which the policy forbids.
@@ -110,19 +110,5 @@ export function pageHeaders(publicUrl: string): ExtraHeaders {
     "content-security-policy": policy.join("; "),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-  };
-}
-
-/** Makes a value with its first use. What failed is made anew when it is next asked for. */
-export function onceUnlessFailed<T, Given extends readonly unknown[]>(
-  make: (...given: Given) => Promise<T>,
-): (...given: Given) => Promise<T> {
-  let made: Promise<T> | null = null;
-  return (...given) => {
-    made ??= make(...given).catch((error) => {
-      made = null;
-      throw error;
-    });
-    return made;
   };
 }

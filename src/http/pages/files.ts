@@ -1,6 +1,7 @@
 import type { AnyElysia } from "elysia";
 import type { PageFiles, PageName } from "../../console/make.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { onceUnlessFailed } from "../cached.ts";
 import { acceptsGzip, compress } from "../compression.ts";
 import { asGate, openGate } from "../input.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
@@ -28,11 +29,18 @@ interface PageOptions {
   readonly prefix?: () => string;
 }
 
+const plainText = "text/plain; charset=utf-8";
+
 const types: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
   woff2: "font/woff2",
+  json: "application/json",
+  // What the documentation links to.
+  txt: plainText,
+  conf: plainText,
+  service: plainText,
 };
 
 const policy = [
@@ -47,7 +55,8 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const pageHeaders: ExtraHeaders = {
+/** The headers of a page, which has no script or style but files of its own. */
+export const pageHeaders: ExtraHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-cache",
   "content-security-policy": policy,
@@ -57,22 +66,14 @@ const pageHeaders: ExtraHeaders = {
 };
 
 /** A page has many files, which take from no limit. */
-const unlimitedGate = asGate(async (context: unknown) => {
+export const unlimitedGate = asGate(async (context: unknown) => {
   handlerContext(context).requestContext.isAdmitted = true;
 });
 
-let made: Promise<PageFiles> | null = null;
-
-/** The files of the pages, loaded when first asked for. What failed is made anew. */
-function pageFiles(): Promise<PageFiles> {
-  made ??= import("../../console/bundle.ts")
-    .then(({ pages }) => pages())
-    .catch((error) => {
-      made = null;
-      throw error;
-    });
-  return made;
-}
+/** The files of the pages, loaded when first asked for. */
+export const pageFiles = onceUnlessFailed(
+  async (): Promise<PageFiles> => (await import("../../console/bundle.ts")).pages(),
+);
 
 const gzipped = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -97,7 +98,7 @@ export function pageRoutes(
     const { files } = await pageFiles();
     const bytes = Object.hasOwn(files, name) ? files[name] : undefined;
     if (bytes === undefined) throw new DomainError("not_found", "There is nothing at this path");
-    return replyFile(requestContext, request, name, bytes);
+    return fileReply(requestContext, request, name, bytes);
   };
   app.get(`${path}/files/:file`, file, unlimited);
   app.get(`${path}/theme.css`, (context) => replyTheme(handlerContext(context).requestContext, look), hooks);
@@ -121,7 +122,8 @@ export function pageRoutes(
   if (isRoot) app.get("/", html, hooks);
 }
 
-async function replyFile(
+/** A file that is kept for good, because its name changes with its content. */
+export async function fileReply(
   requestContext: RequestContext,
   request: Request,
   name: string,

@@ -10,6 +10,7 @@ import { tokenRoute } from "../oauth/token.ts";
 import { openApiRoutes } from "../openapi/plugin.ts";
 import { publicReference } from "../openapi/public-reference.ts";
 import { pageCookie } from "../pages/cookie.ts";
+import { docsRoutes } from "../pages/docs.ts";
 import { ownerLoginRoutes } from "../pages/owner-login.ts";
 import { portalRoutes, portalSessionRoutes } from "../pages/portal.ts";
 import { welcomeRoutes } from "../pages/welcome.ts";
@@ -70,7 +71,9 @@ export function publicApp(
   if (cookie && deps.portalLogin) ownerLoginRoutes(open, deps, deps.portalLogin, cookie);
   // The root, and /welcome/facts
   if (deps.welcome) welcomeRoutes(open, deps.welcome);
-  // /openapi.json, /docs
+  // /docs and what is below it
+  docsRoutes(open);
+  // /openapi.json, /docs/api
   openApiRoutes(open, publicReference(publicUrl));
 
   const app = withTokens(open, access, cookie);

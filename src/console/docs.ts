@@ -1,0 +1,76 @@
+import { searchDialog } from "./docs/palette.ts";
+
+/*
+ * What the pages of the documentation do beyond being read. It runs before the page is painted, so that the page begins
+ * in the chosen colours.
+ */
+
+const html = document.documentElement;
+const themeKey = "onair-theme";
+const preferred = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+let theme = localStorage.getItem(themeKey) ?? preferred();
+html.dataset["theme"] = theme;
+html.classList.add("scripted");
+
+function themeButton(button: HTMLElement): void {
+  const name = () => button.setAttribute("aria-label", `Use ${theme === "dark" ? "light" : "dark"} colours`);
+  name();
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    theme = theme === "dark" ? "light" : "dark";
+    localStorage.setItem(themeKey, theme);
+    html.dataset["theme"] = theme;
+    name();
+  });
+}
+
+function menuButton(button: HTMLElement, side: HTMLElement): void {
+  const open = (isOpen: boolean) => {
+    side.classList.toggle("open", isOpen);
+    button.setAttribute("aria-expanded", String(isOpen));
+  };
+  button.addEventListener("click", () => open(!side.classList.contains("open")));
+  addEventListener("keydown", ({ key }) => key === "Escape" && open(false));
+  document.querySelector(".page")?.addEventListener("click", ({ target }) => {
+    if (!button.contains(target as Node)) open(false);
+  });
+}
+
+function copyButton(code: HTMLElement): void {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button small take";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent.trimEnd());
+      button.textContent = "Copied";
+    } catch {
+      getSelection()?.selectAllChildren(code);
+      button.textContent = "Selected";
+    }
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2_000);
+  });
+  code.parentElement?.append(button);
+}
+
+addEventListener("DOMContentLoaded", () => {
+  const byId = (id: string) => document.getElementById(id) as HTMLElement;
+  themeButton(byId("theme"));
+  menuButton(byId("menu"), document.querySelector(".side") as HTMLElement);
+  document.querySelectorAll<HTMLElement>(".code > div").forEach(copyButton);
+  const at = (address: string | undefined) => new URL(address ?? "", location.href).href;
+  const search = searchDialog({ docs: at(html.dataset["docs"]), index: at(html.dataset["search"]) });
+  byId("find").hidden = false;
+  byId("find").addEventListener("click", search);
+  addEventListener("keydown", (event) => {
+    const isTyping = (event.target as Element).matches?.("input, textarea, select");
+    const isAsked = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+    if (!isAsked && (event.key !== "/" || isTyping)) return;
+    event.preventDefault();
+    search();
+  });
+  document.querySelector('.nav [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
+});

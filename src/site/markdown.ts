@@ -1,0 +1,76 @@
+import { posix } from "node:path";
+
+/** A part of a page from one heading to the next, as it is searched. */
+export interface Section {
+  readonly heading: string;
+  readonly anchor: string;
+  readonly text: string;
+}
+
+export interface RenderedPage {
+  readonly title: string;
+  readonly html: string;
+  readonly sections: readonly Section[];
+}
+
+/** The name by which GitHub links to a heading. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+/**
+ * A page of `docs/` as HTML, with the anchors that its file has on GitHub.
+ * @param linkTo where a file leads to in the site, by its path in the repository. Throws where it is not there
+ */
+export function rendered(markdown: string, linkTo: (path: string) => string): RenderedPage {
+  const anchors = new Map<string, number>();
+  const headings: { heading: string; anchor: string; level: number; at: number }[] = [];
+  const plain = Bun.markdown.html(markdown, { noHtmlBlocks: true, noHtmlSpans: true });
+  const html = plain
+    .replace(/<h([1-6])>(.*?)<\/h\1>/gs, (_, level: string, inner: string, at: number) => {
+      const heading = textOf(inner);
+      const slug = anchorOf(heading);
+      const before = anchors.get(slug) ?? 0;
+      anchors.set(slug, before + 1);
+      const anchor = before === 0 ? slug : `${slug}-${before}`;
+      headings.push({ heading, anchor, level: Number(level), at });
+      if (level === "1") return `<h1 id="${anchor}">${inner}</h1>`;
+      return `<h${level} id="${anchor}"><a href="#${anchor}">${inner}</a></h${level}>`;
+    })
+    .replace(/(<a href=")([^"]*)"/g, (_, start: string, target: string) => `${start}${led(target, linkTo)}"`)
+
+    .replace(
+      /<pre><code(?: class="language-[^"]*")?>(.*?)<\/code><\/pre>/gs,
+      '<div class="code"><div role="group" tabindex="0" aria-label="Code"><pre>$1</pre></div></div>',
+    )
+    // A heading without words is none.
+    .replace(/<th(?: align="\w+")?><\/th>/g, "<td></td>")
+    .replaceAll("<table>", '<div class="scroll" role="group" tabindex="0" aria-label="Table"><table>')
+    .replaceAll("</table>", "</table></div>");
+  const sections = headings.map(({ heading, anchor, level, at }, i) => ({
+    heading,
+    anchor: level === 1 ? "" : anchor,
+    text: textOf(plain.slice(at, headings[i + 1]?.at).replace(/^<h\d>.*?<\/h\d>/s, "")),
+  }));
+  return { title: headings[0]?.heading ?? "", html, sections };
+}
+
+function led(target: string, linkTo: (path: string) => string): string {
+  if (/^[a-z]+:|^#/.test(target)) return target;
+  const [path = "", anchor] = target.split("#");
+  return linkTo(posix.join("docs", path)) + (anchor === undefined ? "" : `#${anchor}`);
+}
+
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', amp: "&" };
+
+/** The text of HTML that was made of Markdown. */
+function textOf(html: string): string {
+  return html
+    .replace(/<\/(?:td|th|li|p|h\d|pre)>/g, " ")
+    .replace(/<[^>]*>/g, "")
+    .replace(/&(lt|gt|quot|amp);/g, (_, name: string) => entities[name] ?? "")
+    .replace(/\s+/g, " ")
+    .trim();
+}

@@ -79,7 +79,7 @@ test.skipIf(process.platform !== "linux")(
 test.skipIf(process.platform !== "linux")(
   "clients that do not read a large file share its bytes in memory",
   async () => {
-    const html = await (await fetch(`${server.publicUrl}/docs`)).text();
+    const html = await (await fetch(`${server.publicUrl}/docs/api`)).text();
     const path = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
     const size = (await (await fetch(server.publicUrl + path)).bytes()).byteLength;
     const count = 50;

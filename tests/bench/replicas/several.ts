@@ -1,13 +1,14 @@
-import { SQL } from "bun";
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
-import { startPostgres } from "../../support/postgres.ts";
 import { latencyAt } from "../delivery/latency.ts";
 import { Publishers } from "../delivery/platform.ts";
 import { load, newToken, type OnAir, startOnPostgres, subscribe } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
+import { loadCore, serverCore } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 import { milliseconds, table } from "../support/report.ts";
 import { median, percentile } from "../support/rounds.ts";
+import { startDatabase } from "./database.ts";
+import type { Goal, Part, Setting } from "./report.ts";
 
 /** Each has a broadcaster of its own; so many that both replicas own some. */
 const applications = 24;
@@ -29,22 +30,24 @@ interface Several {
 }
 
 interface SeveralOptions {
-  readonly executable: string;
-  readonly directory: string;
-  readonly cpus: string;
   readonly seconds: number;
   readonly kills: number;
 }
 
-/** Two replicas on a PostgreSQL of their own, whose commits are synced; each publisher takes one after the other. */
-export async function measureSeveral(options: SeveralOptions): Promise<Several> {
-  const { executable, directory, cpus, seconds, kills } = options;
-  const postgres = await startPostgres(["fsync=on", "shared_buffers=256MB"]);
-  const sql = new SQL(postgres.url("postgres"), { max: 1 });
-  await sql.unsafe("CREATE DATABASE onair");
-  await sql.close();
+/** Two replicas, of which each publisher takes one after the other. */
+export async function measureSeveral(setting: Setting, options: SeveralOptions): Promise<Part> {
+  const several = await measure(setting, options);
+  return { table: tableOf(several), goals: goalsOf(several), figures: several };
+}
+
+async function measure(
+  { executable, directory }: Setting,
+  { seconds, kills }: SeveralOptions,
+): Promise<Several> {
+  const database = await startDatabase();
+  const cpus = `${serverCore},${loadCore}`;
   const args = ["--allow-private-webhooks"];
-  const start = () => startOnPostgres(executable, postgres.url("onair"), directory, { args, cpus });
+  const start = () => startOnPostgres(executable, database.url, directory, { args, cpus });
   const replicas: OnAir[] = await Promise.all(Array.from({ length: replicaCount }, start));
   const receiver = await Receiver.start(0);
   try {
@@ -71,7 +74,7 @@ export async function measureSeveral(options: SeveralOptions): Promise<Several> 
   } finally {
     for (const one of replicas) await one.stop("SIGKILL");
     await receiver.server.stop("SIGKILL");
-    await postgres.stop();
+    await database.stop();
   }
 }
 
@@ -108,7 +111,7 @@ async function takeOver(
   return latenciesMs.length < applications ? [Number.POSITIVE_INFINITY] : [...latenciesMs];
 }
 
-export function severalTable({ p50Ms, p99Ms, maxMs, takeOversMs, othersMs }: Several): string {
+function tableOf({ p50Ms, p99Ms, maxMs, takeOversMs, othersMs }: Several): string {
   return table([
     ["two replicas", "p50", "p99", "max"],
     [
@@ -127,7 +130,7 @@ export function severalTable({ p50Ms, p99Ms, maxMs, takeOversMs, othersMs }: Sev
   ]);
 }
 
-export function severalGoals({ p50Ms, p99Ms, takeOversMs }: Several) {
+function goalsOf({ p50Ms, p99Ms, takeOversMs }: Several): Goal[] {
   const longest = Math.max(...takeOversMs);
   return [
     { text: `p50 ${milliseconds(p50Ms)}, goal ${goals.p50Ms} ms`, met: p50Ms < goals.p50Ms },

@@ -21,6 +21,7 @@ export interface Traffic {
 
 /** What one run of the load generator saw of one server. */
 export interface Run {
+  readonly requests: number;
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -128,6 +129,7 @@ export async function prepareLoad(
     }
     sent.set(server.pid, before + requests);
     return {
+      requests,
       requestsPerSecond: requests / (summary.microseconds / 1e6),
       p50Ms: summary.p50 / 1e3,
       p99Ms: summary.p99 / 1e3,

@@ -4,6 +4,7 @@ import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { keepBatch } from "./database/batch.ts";
+import { gathered } from "./database/gathered.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { cancelSubscriptions } from "./deliveries/cancel.ts";
 import { applications, tokens } from "./schema/access.ts";
@@ -16,13 +17,17 @@ const { folded: _, ...shown } = getTableColumns(users);
 
 export function userStore(db: Postgres): UserStore {
   const { orm } = db;
-  const byName = once(() =>
+  const byNames = once(() =>
     orm
       .select(shown)
       .from(users)
-      .where(isNamed(sql.placeholder("username")))
-      .prepare("user"),
+      .where(sql`lower(${users.username} COLLATE "C") = ANY(${sql.placeholder("usernames")}::text[])`)
+      .prepare("users"),
   );
+  const byName = gathered(async (usernames) => {
+    const found = await byNames().execute({ usernames });
+    return new Map(found.map((user) => [lower(user.username), user]));
+  });
 
   const put = async ({ run }: Queries, batch: readonly NewUser[], now: string) => {
     const column = <Name extends keyof NewUser>(name: Name) => batch.map((user) => user[name]);
@@ -76,7 +81,7 @@ export function userStore(db: Postgres): UserStore {
         { put: (queries, items) => put(queries, items, now), refusal },
         ({ username }) => refusedUsername(username),
       ),
-    find: async (username) => (await byName().execute({ username }))[0] ?? null,
+    find: (username) => byName(lower(username)),
     page: async (after, limit) =>
       orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
     remove,
@@ -112,6 +117,9 @@ WITH given AS MATERIALIZED (
 INSERT INTO user_search (user_id, terms) SELECT id, terms::int4[] FROM given ORDER BY n
 ON CONFLICT (user_id) DO UPDATE SET terms = excluded.terms
 WHERE user_search.terms IS DISTINCT FROM excluded.terms`;
+
+/** Of ASCII alone: there are other characters with an ASCII letter as their lower case. */
+const lower = (username: string) => username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** As the index `users_username` says it. */
 const isNamed = (username: unknown) =>

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { gathered } from "../../../src/store/postgres/database/gathered.ts";
+
+/** Finds the length of each key that is not empty, and notes what it was asked for. */
+function lengths() {
+  const asked: (readonly string[])[] = [];
+  const find = gathered(async (keys) => {
+    asked.push(keys);
+    return new Map(keys.filter((key) => key !== "").map((key) => [key, key.length]));
+  });
+  return { asked, find };
+}
+
+test("what is asked for in one turn is looked up at once, and each gets its own row", async () => {
+  const { asked, find } = lengths();
+  expect(await Promise.all(["a", "bb", "", "a"].map(find))).toEqual([1, 2, null, 1]);
+  expect(asked).toEqual([["a", "bb", ""]]);
+});
+
+test("what is asked for later is looked up again", async () => {
+  const { asked, find } = lengths();
+  const first = find("a");
+  await Bun.sleep(0);
+  expect(await Promise.all([first, find("a")])).toEqual([1, 1]);
+  expect(asked).toEqual([["a"], ["a"]]);
+});
+
+test("one statement looks up 256 rows at most", async () => {
+  const { asked, find } = lengths();
+  const keys = Array.from({ length: 600 }, (_, i) => `${i}`);
+  expect(await Promise.all(keys.map(find))).toEqual(keys.map((key) => key.length));
+  expect(asked.map((batch) => batch.length)).toEqual([256, 256, 88]);
+});
+
+test("a fault is told to all who wait, and to none that asks later", async () => {
+  let isBroken = true;
+  const find = gathered(async (keys) => {
+    if (isBroken) throw new Error("no connection");
+    return new Map(keys.map((key) => [key, key.length]));
+  });
+  const answers = await Promise.allSettled(["a", "b", "a"].map(find));
+  expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  isBroken = false;
+  expect(await find("a")).toBe(1);
+});

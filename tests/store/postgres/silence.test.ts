@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { openPool } from "../../../src/store/postgres/database/pool.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
+import { startPostgres } from "../../support/postgres-server.ts";
 import { type TcpProxy, tcpProxy } from "../../support/tcp-proxy.ts";
+import { until } from "../../support/until.ts";
 
 describe.skipIf(!hasPostgres)("a server that says nothing", () => {
   let database: TestDatabase;
@@ -35,5 +37,38 @@ describe.skipIf(!hasPostgres)("a server that says nothing", () => {
     expect(await pool.run("SELECT 5 AS n")).toEqual([{ n: 5 }]);
     await pool.transact(({ run }) => run("INSERT INTO settings VALUES ('a', '1')"));
     await pool.close();
+  });
+
+  test("a commit that waits for a standby is given up, but not canceled: nobody sees it before it is there too", async () => {
+    const server = await startPostgres();
+    onTestFinished(server.stop);
+    const settings = readDatabaseUrl(server.url("postgres"));
+    const pool = openPool(settings, { connections: 2, statementTimeoutMs: 200 });
+    const other = openPool(settings, { connections: 1 });
+    onTestFinished(() => Promise.all([pool.close(), other.close()]));
+    await other.run("CREATE TABLE kept (n integer)");
+    await other.run("CREATE TABLE tries (n integer)");
+    const follow = async (name: string) => {
+      await other.run("SET synchronous_commit = local");
+      await other.run(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+      await other.run("SELECT pg_reload_conf()");
+    };
+    const rows = () => other.run("SELECT n FROM kept WHERE n = (SELECT count(*) FROM tries)");
+    await follow("nobody");
+    // The server takes the setting in its own time.
+    await until(async () => {
+      await other.run("INSERT INTO tries VALUES (1)");
+      const insert = pool.run("INSERT INTO kept SELECT count(*) FROM tries");
+      const refused = await insert.then(
+        () => null,
+        (error: unknown) => error,
+      );
+      if (refused) expect(refused).toMatchObject({ name: "DeadlineError" });
+      return refused !== null;
+    });
+    await Bun.sleep(300);
+    expect(await rows()).toEqual([]);
+    await follow("");
+    await until(async () => (await rows()).length === 1);
   });
 });

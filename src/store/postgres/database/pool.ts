@@ -139,13 +139,9 @@ class DriverPool implements Postgres {
       if (this.#sent.size >= mostWaiting)
         throw new DeadlineError("Too many statements wait for the database");
       const query = sql.unsafe(text, values as unknown[]);
-      const sent: Sent = {
-        sentAt: 0,
-        giveUp(error) {
-          reject(error);
-          query.cancel();
-        },
-      };
+      // Not canceled: the server does so with a statement; a commit that waits for a standby would end, and be seen by
+      // others, without being there.
+      const sent: Sent = { sentAt: 0, giveUp: reject };
       this.#watch(sent);
       (asArrays ? query.values() : query).then(
         (rows: unknown) => {

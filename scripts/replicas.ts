@@ -2,7 +2,7 @@
  * Replicas of one server on this machine, to look at: starts a PostgreSQL in a temporary directory, and three servers on it.
  * bun scripts/replicas.ts [number of replicas]
  */
-import { startPostgres } from "../tests/support/postgres.ts";
+import { startPostgres } from "../tests/support/postgres-server.ts";
 
 const count = Number(process.argv[2] ?? 3);
 if (!Number.isInteger(count) || count < 1 || count > 16) {

@@ -11,8 +11,8 @@ const checkAgainMs = second;
 const checkAtMostMs = second;
 
 const messages: Readonly<Record<StorageFault, string>> = {
-  full: "The disk of the data directory is full: nothing can be written",
-  failing: "The disk of the data directory fails",
+  full: "The disk of the database is full: nothing can be written",
+  failing: "The disk of the database fails",
   damaged: "The database is damaged: stop the server and restore a backup",
   unreachable: "The database cannot be reached, or takes no writes",
   replaced: "The file of the database was removed or replaced while it is served: start the server again",

@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { startPostgres } from "../support/postgres.ts";
+import { startPostgres } from "../support/postgres-server.ts";
 import { replicaRun, type TestReplica } from "../support/replica-run.ts";
 import { builtExecutable } from "./support/onair.ts";
 import { seededRandom } from "./support/random.ts";

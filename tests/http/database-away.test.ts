@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { hasPostgres, startPostgres } from "../support/postgres.ts";
+import { hasPostgres } from "../support/postgres.ts";
+import { startPostgres } from "../support/postgres-server.ts";
 import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 

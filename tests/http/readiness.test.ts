@@ -42,7 +42,7 @@ describe.skipIf(!probe)("while the disk is full (needs root on Linux)", () => {
     await start(disk.data);
   });
 
-  const full = "503 The disk of the data directory is full: nothing can be written";
+  const full = "503 The disk of the database is full: nothing can be written";
 
   test("the server is not ready and says why; the log says it once, and again when there is room", async () => {
     const { admin } = client(server);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { administer, hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { administer, hasPostgres } from "../support/postgres.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { client } from "../support/process.ts";
 import { type ReplicaReport, type ReplicaRunOptions, replicaRun } from "../support/replica-run.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";

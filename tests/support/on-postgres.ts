@@ -2,7 +2,8 @@
  * Runs Bun with a PostgreSQL server for tests: bun tests/support/on-postgres.ts test tests/http
  * It is private, in a temporary directory, and ends with the command. Without an installed one nothing is run.
  */
-import { hasPostgres, startPostgres } from "./postgres.ts";
+import { hasPostgres } from "./postgres.ts";
+import { startPostgres } from "./postgres-server.ts";
 
 if (!hasPostgres) process.exit(0);
 const server = await startPostgres(["max_connections=600"]);

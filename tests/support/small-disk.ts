@@ -6,11 +6,12 @@ import { temporaryDirectory } from "./server.ts";
 /** A file system of its own that can be filled to the last byte. */
 export class SmallDisk {
   readonly data: string;
-  readonly #mount: string;
   readonly #remove: () => void;
 
-  private constructor(mount: string, remove: () => void) {
-    this.#mount = mount;
+  private constructor(
+    readonly mount: string,
+    remove: () => void,
+  ) {
     this.#remove = remove;
     this.data = join(mount, "data");
     mkdirSync(this.data, { mode: 0o700 });
@@ -36,16 +37,16 @@ export class SmallDisk {
 
   /** Takes all the space that is left. */
   fill(): void {
-    fillDisk(this.#mount, 0);
+    fillDisk(this.mount, 0);
   }
 
   /** Gives it back. */
   free(): void {
-    rmSync(ballastOn(this.#mount), { force: true });
+    rmSync(ballastOn(this.mount), { force: true });
   }
 
   remove(): void {
-    Bun.spawnSync(["umount", "--lazy", this.#mount]);
+    Bun.spawnSync(["umount", "--lazy", this.mount]);
     this.#remove();
   }
 }

@@ -9,10 +9,13 @@ export interface TcpProxy {
   release(): void;
   /** Ends all connections, and refuses new ones until `release`. */
   cut(): void;
+  /** Leads new connections to another port; those that there are end. As an address that moves does. */
+  lead(targetPort: number): void;
   stop(): void;
 }
 
-export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
+export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
+  let targetPort = firstTarget;
   const sockets = new Set<Socket>();
   let [isHeld, isCut] = [false, false];
   const server = createServer((near) => {
@@ -48,6 +51,10 @@ export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     cut() {
       isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    lead(port) {
+      targetPort = port;
       for (const socket of sockets) socket.destroy();
     },
     stop() {

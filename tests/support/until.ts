@@ -1,7 +1,7 @@
-const longestMs = 10_000;
+const longestMs = 30_000;
 
 /**
- * Resolves when it is so; rejects after 10 seconds with what is said then. Time in which this process did not run, as
+ * Resolves when it is so; rejects after 30 seconds with what is said then. Time in which this process did not run, as
  * on a machine that stood still, does not count.
  */
 export async function until(
@@ -10,7 +10,7 @@ export async function until(
 ): Promise<void> {
   let waitedMs = 0;
   for (let lookedAt = performance.now(); !(await isSo()); lookedAt = performance.now()) {
-    if (waitedMs > longestMs) throw new Error(`${otherwise()} in 10 seconds`);
+    if (waitedMs > longestMs) throw new Error(`${otherwise()} in 30 seconds`);
     await Bun.sleep(1);
     waitedMs += Math.min(performance.now() - lookedAt, 100);
   }

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { seededRandom } from "../bench/support/random.ts";
 import { killRun } from "../support/kill-run.ts";
-import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { hasPostgres } from "../support/postgres.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 
 /** The server ends within this time. */
 const endMs = 1_000;

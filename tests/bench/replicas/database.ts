@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { SQL } from "bun";
-import { startPostgres } from "../../support/postgres.ts";
+import { startPostgres } from "../../support/postgres-server.ts";
 import { BenchError, cpuSeconds } from "../support/processes.ts";
 
 /** A PostgreSQL of the benchmark's own, whose commits are synced, with a database for On Air. */

@@ -6,7 +6,7 @@ import { readDatabaseUrl } from "../../../src/store/postgres/database/connection
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { startPostgres } from "../../support/postgres-server.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { BenchError } from "../support/processes.ts";
 

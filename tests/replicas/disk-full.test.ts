@@ -1,0 +1,71 @@
+import { expect, onTestFinished, test } from "bun:test";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { administer, hasPostgres } from "../support/postgres.ts";
+import { startPostgres } from "../support/postgres-server.ts";
+import { client } from "../support/process.ts";
+import { replicaRun } from "../support/replica-run.ts";
+import { SmallDisk } from "../support/small-disk.ts";
+import { until } from "../support/until.ts";
+
+const probe = hasPostgres ? SmallDisk.make(1) : null;
+probe?.remove();
+if (hasPostgres && !probe) {
+  console.warn(
+    "SKIPPED: no file system can be mounted here (needs root on Linux): a full disk of PostgreSQL.",
+  );
+}
+
+const oneEvent = {
+  id: "while-it-is-full",
+  name: "channel.followed",
+  version: 1,
+  broadcaster_user_id: 1001,
+  data: builtInEventTypes.find(({ name }) => name === "channel.followed")?.example,
+};
+
+/*
+ * PostgreSQL first refuses what makes a file longer; when its log has no room either, it ends, and cannot start before
+ * there is some.
+ */
+test.skipIf(!probe)(
+  "PostgreSQL's disk is full: 503 meanwhile, and nothing acknowledged is lost",
+  async () => {
+    const disk = SmallDisk.own(160);
+    const postgres = await startPostgres(["min_wal_size=32MB", "max_wal_size=32MB"], disk.mount);
+    onTestFinished(postgres.stop);
+    await administer(postgres.url("postgres"), "CREATE DATABASE onair");
+    const env = { ONAIR_LOG_LEVEL: "off" };
+    const report = await replicaRun({
+      database: postgres.url("onair"),
+      replicas: [{ env }, { env }],
+      async faults(replicas, { allServed }) {
+        disk.fill();
+        for (const { server } of replicas) {
+          const publish = () => client(server).admin("POST", "/admin/v1/events", oneEvent);
+          await until(async () => (await publish()).status === 503);
+          const refused = await publish();
+          expect(refused.status).toBe(503);
+          expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+          await until(async () => (await fetch(`${server.adminUrl}/readyz`)).status === 503);
+        }
+        const log =
+          "SELECT pg_logical_emit_message(true, '', repeat('x', 4000000)) FROM generate_series(1, 40)";
+        await until(async () => {
+          if (postgres.isRunning) await administer(postgres.url("postgres"), log).catch(() => {});
+          return !postgres.isRunning;
+        });
+        disk.free();
+        for (const { server } of replicas) {
+          await until(async () => {
+            // As its service manager does.
+            if (!postgres.isRunning) await postgres.start();
+            return (await fetch(`${server.adminUrl}/readyz`)).status === 200;
+          });
+        }
+        await allServed();
+      },
+    });
+    expect(report.problems).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(20);
+  },
+);

@@ -1,0 +1,36 @@
+import { expect, onTestFinished, test } from "bun:test";
+import { administer, hasPostgres } from "../support/postgres.ts";
+import { startPostgres, startStandby } from "../support/postgres-server.ts";
+import { replicaRun } from "../support/replica-run.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+
+/*
+ * A standby takes the place of a primary that is killed under load. `--database` leads to the address that moves: here a
+ * proxy. With synchronous replication nothing acknowledged is lost, and what the former primary did not tell is tried
+ * again under the same ids.
+ */
+test.skipIf(!hasPostgres)("the primary is killed under load, and its standby is promoted", async () => {
+  const primary = await startPostgres();
+  onTestFinished(primary.stop);
+  const standby = await startStandby(primary);
+  onTestFinished(standby.stop);
+  const address = await tcpProxy(primary.port);
+  onTestFinished(address.stop);
+  await administer(primary.url("postgres"), "CREATE DATABASE onair");
+  const database = Object.assign(new URL(primary.url("onair")), { port: `${address.port}` }).href;
+  const env = { ONAIR_LOG_LEVEL: "off" };
+  const report = await replicaRun({
+    database,
+    replicas: [{ env }, { env }],
+    async faults(_, { allServed }) {
+      await primary.killAll();
+      await standby.promote();
+      address.lead(standby.port);
+      await allServed();
+      await allServed();
+    },
+  });
+  expect(report.problems).toEqual([]);
+  expect(report.acknowledged).toBeGreaterThan(20);
+  expect(primary.isRunning).toBe(false);
+});

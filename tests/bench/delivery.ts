@@ -12,6 +12,7 @@ import { readPath } from "./delivery/read-path.ts";
 import { receivers } from "./delivery/receivers.ts";
 import { retries } from "./delivery/retries.ts";
 import type { Bench, Outcome, Section } from "./delivery/section.ts";
+import { steady } from "./delivery/steady.ts";
 import { throughput } from "./delivery/throughput.ts";
 import { builtExecutable } from "./support/onair.ts";
 import {
@@ -30,6 +31,7 @@ const sections: readonly Section[] = [
   receivers,
   publish,
   latency,
+  steady,
   hanging,
   readPath,
   fanOut,

@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { cpuNanoseconds } from "../support/processes.ts";
+import { milliseconds } from "../support/report.ts";
+import { median } from "../support/rounds.ts";
+import { latencyAt } from "./latency.ts";
+import { broadcasters, ownBroadcasters } from "./platform.ts";
+import { inRounds, type Section, withScene } from "./section.ts";
+
+const applications = 100;
+const perSecond = 200;
+/** Until then the server still compiles its program. */
+const settlesAfterSeconds = 30;
+const goal = { cpuMs: 0.5, writtenBytes: 15_000, p99Ms: 10 };
+
+/** What a process has written so far. Sockets are written to by other calls, which do not count. */
+function written(pid: number) {
+  const text = readFileSync(`/proc/${pid}/io`, "utf8");
+  const of = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(text)?.[1]);
+  return { calls: of("syscw"), bytes: of("wchar"), toDisk: of("write_bytes") };
+}
+
+export const steady: Section = {
+  name: "steady",
+  title: `${perSecond} events a second, one delivery each: what an event costs`,
+  measure: (bench) =>
+    withScene(bench, { name: "steady", applications }, async (scene) => {
+      const { pid } = scene.onAir;
+      const broadcaster = (n: number) => broadcasters.ownOf(n % ownBroadcasters);
+      const pace = { perSecond, each: 1, broadcaster };
+      await latencyAt(scene, { ...pace, seconds: settlesAfterSeconds });
+      const rounds = await inRounds(bench, async () => {
+        const [before, cpu] = [written(pid), cpuNanoseconds(pid)];
+        const latency = await latencyAt(scene, { ...pace, seconds: bench.seconds });
+        const [after, events] = [written(pid), perSecond * bench.seconds];
+        return {
+          cpuMs: (cpuNanoseconds(pid) - cpu) / 1e6 / events,
+          calls: (after.calls - before.calls) / events,
+          bytes: (after.bytes - before.bytes) / events,
+          toDisk: (after.toDisk - before.toDisk) / events,
+          p50Ms: latency.p50Ms,
+          p99Ms: latency.p99Ms,
+          arrivedShare: latency.arrivedShare,
+        };
+      });
+      const of = (figure: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[figure]));
+      const [cpuMs, bytes, p99Ms] = [of("cpuMs"), of("bytes"), of("p99Ms")];
+      const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
+      return {
+        rows: [
+          ["an event", "CPU", "writes", "written", "to the disk", "p50", "p99"],
+          [
+            "On Air",
+            milliseconds(cpuMs),
+            of("calls").toFixed(1),
+            kilobytes(bytes),
+            kilobytes(of("toDisk")),
+            milliseconds(of("p50Ms")),
+            milliseconds(p99Ms),
+          ],
+        ],
+        figures: { rounds },
+        goals: [
+          { text: `CPU ${milliseconds(cpuMs)}, goal ${goal.cpuMs} ms`, met: cpuMs <= goal.cpuMs },
+          {
+            text: `written ${kilobytes(bytes)}, goal ${kilobytes(goal.writtenBytes)}`,
+            met: bytes <= goal.writtenBytes,
+          },
+          {
+            text: `publishing to arrival: p99 ${milliseconds(p99Ms)}, goal ${goal.p99Ms} ms`,
+            met: of("arrivedShare") === 1 && p99Ms < goal.p99Ms,
+          },
+        ],
+      };
+    }),
+};

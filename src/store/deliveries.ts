@@ -46,6 +46,8 @@ export interface DeliveryStore {
     endpoints: readonly Endpoint[],
     notices?: readonly NewNotice[],
   ): Promise<void>;
+  /** What was published before is then found by reads of other connections of this process, too. */
+  settle(): Promise<void>;
   /** Newest first, those numbered below `below`; null begins. One call looks only at so much of the log. */
   page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
   find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;

@@ -5,8 +5,11 @@ import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 
-/** Results are gathered for this time: a sync for each would cost more than everything else together. */
-const gatherMs = 20;
+/**
+ * Results are gathered for this time: a sync for each would cost more than everything else together. Nothing waits for
+ * what has arrived; what has not is to be tried again, and its endpoint has a new state.
+ */
+const gatherMs = { arrived: 250, other: 20 };
 const maxBatch = 1_024;
 const retryAfterMs = second;
 
@@ -41,6 +44,7 @@ export function createRecorder(
   const endpoints = new Map<string, Endpoint>();
   let notices: NewNotice[] = [];
   let timer: Timer | null = null;
+  let isUrgent = false;
   let writing: Promise<void> | null = null;
   let inWriting = 0;
   let isGivenUp = false;
@@ -74,16 +78,23 @@ export function createRecorder(
   const flush = (): void => {
     if (timer) clearTimeout(timer);
     timer = null;
+    isUrgent = false;
     if (writing || (results.length === 0 && endpoints.size === 0)) return;
     writing = write().finally(() => {
       writing = null;
-      if (results.length > 0 || endpoints.size > 0) schedule();
+      if (results.length > 0 || endpoints.size > 0) schedule(true);
     });
   };
 
-  const schedule = (): void => {
-    if (results.length >= maxBatch) flush();
-    else timer ??= setTimeout(flush, gatherMs);
+  const schedule = (urgently: boolean): void => {
+    if (results.length >= maxBatch) {
+      flush();
+      return;
+    }
+    if (timer && (isUrgent || !urgently)) return;
+    if (timer) clearTimeout(timer);
+    isUrgent = urgently;
+    timer = setTimeout(flush, urgently ? gatherMs.other : gatherMs.arrived);
   };
 
   return {
@@ -93,13 +104,13 @@ export function createRecorder(
     add(result) {
       const { promise } = recorded;
       results.push(result);
-      schedule();
+      schedule(result.status !== "delivered");
       return promise;
     },
     addEndpoint(endpoint, notice = null) {
       endpoints.set(endpoint.application_id, endpoint);
       if (notice) notices.push(notice);
-      schedule();
+      schedule(notice !== null || endpoint.failing_since !== null);
     },
     async settled() {
       while (results.length > 0 || endpoints.size > 0 || writing) {

@@ -33,6 +33,7 @@ export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: Owned
       }
       handedOut.end(results.map(({ seq }) => seq));
     },
+    settle: async () => {},
     page,
     find,
     backlog,

@@ -10,9 +10,11 @@ import { deliveryClaims } from "./deliveries/claim.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import { attemptRecorder } from "./deliveries/record.ts";
 import { retrier } from "./deliveries/requeue.ts";
+import type { StagedEvents } from "./deliveries/staged.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
 
 interface DeliveryStoreParts {
+  readonly staged: Pick<StagedEvents, "settle">;
   readonly keepEndpoint: (endpoint: Endpoint) => boolean;
   readonly addNotice: (notice: NewNotice) => void;
   /** For counting, which takes many turns of the event loop. */
@@ -24,7 +26,7 @@ export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  { keepEndpoint, addNotice, snapshots }: DeliveryStoreParts,
+  { staged, keepEndpoint, addNotice, snapshots }: DeliveryStoreParts,
 ): DeliveryStore {
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
@@ -41,10 +43,23 @@ export function deliveryStore(
       });
       await claims.release(results.map(({ seq }) => seq));
     },
-    page: log.page,
-    find: log.find,
-    backlog: log.backlog,
-    backlogOfAll: () => snapshots.during(backlogOfAll),
+    settle: staged.settle,
+    async page(filter, below, limit) {
+      await staged.settle();
+      return log.page(filter, below, limit);
+    },
+    async find(scope, id) {
+      await staged.settle();
+      return log.find(scope, id);
+    },
+    async backlog(applicationId, subscriptionId) {
+      await staged.settle();
+      return log.backlog(applicationId, subscriptionId);
+    },
+    async backlogOfAll() {
+      await staged.settle();
+      return snapshots.during(backlogOfAll);
+    },
     retry: (scope, id, now) =>
       commit(() => {
         const retried = log.one(retry(scope, id, now));

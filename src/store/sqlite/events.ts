@@ -7,20 +7,22 @@ import type { EventStore, StoredEvent } from "../events.ts";
 import type { Commit } from "./database/commit.ts";
 import { eventFanOut } from "./deliveries/fan-out.ts";
 import type { DeliveryModes } from "./deliveries/modes.ts";
+import type { StagedEvents } from "./deliveries/staged.ts";
 
 export function eventStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
   modes: DeliveryModes,
+  staged: StagedEvents,
 ): EventStore {
-  const publish = eventFanOut(db, orm, modes);
+  const publish = eventFanOut(db, orm, modes, staged);
 
   const publishAll = (all: readonly NewEvent[], takes: (applicationId: string) => boolean) => {
     const published: StoredEvent[] = [];
     const refusals = all.map((event) => {
       try {
-        published.push(publish(event, takes));
+        published.push(publish(event, takes, all.length));
         return null;
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
@@ -36,7 +38,7 @@ export function eventStore(
   };
 
   return {
-    publish: (event, takes) => commit(() => publish(event, takes)),
+    publish: (event, takes) => commit((together) => publish(event, takes, together)),
     publishAll: (all, takes) => commit(() => publishAll(all, takes)),
   };
 }

@@ -6,7 +6,7 @@ import type { RetentionStore } from "../retention.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryPositions } from "./deliveries/positions.ts";
 import { applications } from "./schema/access.ts";
-import { attempts, deliveries, endpoints, events, removedDeliveries } from "./schema/events.ts";
+import { attempts, deliveries, endpoints, events, removedDeliveries, stagedEvents } from "./schema/events.ts";
 
 /** Rows of a step, which hold up the event loop for some milliseconds. */
 const stepRows = 500;
@@ -20,7 +20,8 @@ const stepDeliveries = 20_000;
 export function retentionStore(orm: BunSQLiteDatabase, commit: Commit): RetentionStore {
   const { since } = deliveryPositions(orm);
   const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);
-  const { oldEvents, hasDeliveries, hasPending, removeEvent, removeBody } = eventStatements(orm);
+  const { oldEvents, hasDeliveries, hasPending, removeEvent, removeBody, removeStaged } =
+    eventStatements(orm);
   const expire = expiry(orm);
   const disabled = orm
     .select({ application_id: endpoints.application_id })
@@ -70,6 +71,8 @@ export function retentionStore(orm: BunSQLiteDatabase, commit: Commit): Retentio
     if (!expireDisabled(now)) return false;
     if (!pruneDeliveries(since(now - deliveredMs), since(now - failedMs))) return false;
     if (!pruneEvents(now - bodiesMs, now - idempotencyMs)) return false;
+    // What was staged was moved before this commit.
+    removeStaged.run({ before: now - bodiesMs });
     [nextDelivery, lastEvent] = [0, 0];
     return true;
   };
@@ -161,6 +164,10 @@ function eventStatements(orm: BunSQLiteDatabase) {
       .returning({ seq })
       .prepare(),
     removeBody: orm.update(events).set({ body: null }).where(isIt).prepare(),
+    removeStaged: orm
+      .delete(stagedEvents)
+      .where(lt(stagedEvents.published_at, sql.placeholder("before")))
+      .prepare(),
   };
 }
 

@@ -14,6 +14,7 @@ import type { DirectoryLock } from "./database/lock.ts";
 import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
 import { Snapshots } from "./database/snapshots.ts";
 import { deliveryModes } from "./deliveries/modes.ts";
+import { type StagedEvents, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { endpointKeeper, endpointStore } from "./endpoints.ts";
 import { eventTypeStore } from "./event-types.ts";
@@ -39,15 +40,18 @@ import { userStore } from "./users.ts";
  */
 export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnFault): Store {
   const { db, close } = openDatabase(directory, lock);
-  const commit = groupCommit(db);
+  let undone = () => {};
+  const commit = groupCommit(db, () => undone());
+  const staged = stagedEvents(db, commit);
+  undone = staged.forget;
   const snapshots = new Snapshots(() => openForReading(directory));
   const closeAll = () => {
     snapshots.close();
     close();
   };
   // Closes behind a last commit, so that whatever was asked for before is on disk.
-  return Object.assign(storeOn(db, commit, snapshots, directory, onFault), {
-    close: () => commit(() => {}).then(closeAll),
+  return Object.assign(storeOn(db, commit, staged, snapshots, directory, onFault), {
+    close: () => commit(staged.move).then(closeAll),
   });
 }
 
@@ -64,12 +68,14 @@ export function openReaderIfReady(directory: string, onFault?: OnFault): Store |
 
 function readerOn(directory: string, db: Database, onFault?: OnFault): Store {
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
+  // What is staged is moved by who writes, before it is read here.
+  const staged = { ...stagedEvents(db, refuse), settle: async () => {} };
   const snapshots = new Snapshots(() => openForReading(directory));
   const close = async () => {
     snapshots.close();
     db.close();
   };
-  return Object.assign(storeOn(db, refuse, snapshots, directory, onFault), { close });
+  return Object.assign(storeOn(db, refuse, staged, snapshots, directory, onFault), { close });
 }
 
 type Nouns = Omit<Store, "close">;
@@ -78,6 +84,7 @@ type Nouns = Omit<Store, "close">;
 function storeOn(
   db: Database,
   commit: Commit,
+  staged: StagedEvents,
   snapshots: Snapshots,
   directory: string,
   onFault: OnFault = () => {},
@@ -85,26 +92,28 @@ function storeOn(
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(orm);
   const modes = deliveryModes(orm);
+  // For what reads or changes deliveries.
+  const behind = staged.before(commit);
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
-    users: () => userStore(db, orm, commit),
+    users: () => userStore(db, orm, behind),
     categories: () => categoryStore(orm, commit),
     channels: () => channelStore(orm, commit),
     livestreams: () => livestreamStore(db, orm, commit),
-    applications: () => applicationStore(orm, commit, modes),
+    applications: () => applicationStore(orm, behind, modes),
     tokens: () => tokenStore(orm, commit),
     loginRequests: () => loginRequestStore(orm, commit),
-    consents: () => consentStore(orm, commit),
-    subscriptions: () => subscriptionStore(orm, commit, snapshots),
-    events: () => eventStore(db, orm, commit, modes),
+    consents: () => consentStore(orm, behind),
+    subscriptions: () => subscriptionStore(orm, behind, staged, snapshots),
+    events: () => eventStore(db, orm, commit, modes, staged),
     eventTypes: () => eventTypeStore(orm, commit),
     deliveries: () =>
-      deliveryStore(db, orm, commit, { keepEndpoint, addNotice: noticeAdder(orm), snapshots }),
-    replays: () => replayStore(db, orm, commit),
-    endpoints: () => endpointStore(orm, commit),
+      deliveryStore(db, orm, behind, { staged, keepEndpoint, addNotice: noticeAdder(orm), snapshots }),
+    replays: () => replayStore(db, orm, behind),
+    endpoints: () => endpointStore(orm, behind),
     notices: () => noticeStore(orm, commit),
     audit: () => auditStore(orm, commit),
     statistics: () => statisticStore(orm, commit),
-    retention: () => retentionStore(orm, commit),
+    retention: () => retentionStore(orm, behind),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),
     settings: () => settingStore(orm, commit),

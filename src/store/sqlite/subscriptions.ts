@@ -12,6 +12,7 @@ import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Commit } from "./database/commit.ts";
 import type { Snapshots } from "./database/snapshots.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
+import type { StagedEvents } from "./deliveries/staged.ts";
 import { tokens } from "./schema/access.ts";
 import { isOneOf, placeholders } from "./schema/columns.ts";
 import { subscriptionCounts, subscriptions } from "./schema/events.ts";
@@ -57,6 +58,7 @@ function conditions({ app_id, broadcaster_user_id, channel, event }: Subscriptio
 export function subscriptionStore(
   orm: BunSQLiteDatabase,
   commit: Commit,
+  staged: Pick<StagedEvents, "settle">,
   snapshots: Snapshots,
 ): SubscriptionStore {
   const ofApplication = orm
@@ -103,7 +105,10 @@ export function subscriptionStore(
     ofApplication: async (app_id) => ofApplication.all({ app_id }),
     list: (applicationId, broadcasterId) =>
       snapshots.during((moment) => readSubscriptionList(moment, applicationId, broadcasterId)),
-    find: async (app_id, id) => find.get({ app_id, id }) ?? null,
+    async find(app_id, id) {
+      await staged.settle();
+      return find.get({ app_id, id }) ?? null;
+    },
     count: async (applicationId) => count(applicationId),
     page: async (filter, after, limit) =>
       orm

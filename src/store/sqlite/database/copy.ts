@@ -62,6 +62,7 @@ export const sqliteTables: { readonly [Noun in CopiedNoun | "attempts"]: SQLiteT
 
 /** Those that are not, and why. */
 export const sqliteNotCopied: Readonly<Record<string, string>> = {
+  staged_events: "is moved into events and deliveries when the source is opened",
   search_statistics: "is made of the users, with the index of the search",
   subscription_counts: "is kept by triggers",
 };

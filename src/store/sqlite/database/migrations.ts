@@ -23,6 +23,7 @@ import selfService from "../../../../drizzle/sqlite/0016_self_service.sql" with 
 import notices from "../../../../drizzle/sqlite/0017_notices.sql" with { type: "text" };
 import audit from "../../../../drizzle/sqlite/0018_audit.sql" with { type: "text" };
 import statistics from "../../../../drizzle/sqlite/0019_statistics.sql" with { type: "text" };
+import stagedEvents from "../../../../drizzle/sqlite/0020_staged_events.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -53,6 +54,7 @@ export const migrations: readonly Migration[] = [
   { name: "0017_notices", sql: notices },
   { name: "0018_audit", sql: audit },
   { name: "0019_statistics", sql: statistics },
+  { name: "0020_staged_events", sql: stagedEvents },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

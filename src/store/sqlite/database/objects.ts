@@ -25,6 +25,7 @@ export const objects = {
     "replays",
     "search_statistics",
     "settings",
+    "staged_events",
     "statistics",
     "subscription_counts",
     "subscriptions",

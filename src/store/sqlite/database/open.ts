@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
+import { moveStaged } from "../deliveries/staged.ts";
 import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
 import { databaseIn, explain, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
@@ -28,6 +29,7 @@ export function openDatabase(
   try {
     const db = openForWriting(directory);
     migrate(db);
+    moveStaged(db);
     prepareSearch(db);
     return { db, close: () => closeWriter(db, lock) };
   } catch (error) {

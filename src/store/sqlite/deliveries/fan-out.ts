@@ -6,13 +6,18 @@ import { DomainError, invalidFields } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { newId } from "../../../domain/ids.ts";
 import type { StoredEvent } from "../../events.ts";
-import { eventTypes } from "../schema/events.ts";
+import { eventTypes, type StagedDelivery } from "../schema/events.ts";
 import type { DeliveryModes } from "./modes.ts";
 import { deliveryPositions } from "./positions.ts";
 import { rowInserter } from "./rows.ts";
+import type { StagedEvents } from "./staged.ts";
 
-/** Keeps an event and its deliveries, inside a transaction; see `EventStore`. */
-type Publish = (event: NewEvent, takes: (applicationId: string) => boolean) => StoredEvent;
+/** Keeps an event and its deliveries, inside a transaction that so many pieces of work share; see `EventStore`. */
+type Publish = (event: NewEvent, takes: (applicationId: string) => boolean, together: number) => StoredEvent;
+
+/** An event with no more receivers than that, in a transaction that fewer share than that, is staged. */
+const fewReceivers = 16;
+const fewTogether = 8;
 
 interface Receiver {
   readonly id: string;
@@ -24,7 +29,12 @@ interface Receiver {
  * Raw statements of SQLite, because they run once for each event or subscriber, and one event may have ten thousand
  * subscribers.
  */
-export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: DeliveryModes): Publish {
+export function eventFanOut(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  modes: DeliveryModes,
+  staged: StagedEvents,
+): Publish {
   const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
     "SELECT fingerprint, deliveries FROM events WHERE id = ?",
   );
@@ -33,6 +43,11 @@ export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: Deliver
     `UPDATE subscriptions SET sequence = sequence + 1
      WHERE broadcaster_user_id = ? AND event = ? AND version = ? RETURNING id, app_id, sequence`,
   );
+  const firstSubscribers = db.prepare<Receiver, [number, string, number]>(
+    `SELECT id, app_id, sequence FROM subscriptions
+     WHERE broadcaster_user_id = ? AND event = ? AND version = ? LIMIT ${fewReceivers + 1}`,
+  );
+  const countUp = db.prepare<null, [string]>("UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ?");
   const addEvent = db.prepare<
     { seq: number },
     [string, string, number, number, string, Uint8Array, number, number, number]
@@ -61,9 +76,16 @@ export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: Deliver
     .prepare();
   let nextDelivery = deliveryPositions(orm).last() + 1;
 
-  return (event, takes) => {
+  /** Those of an event that is to be staged, with their next sequence; null where there are too many. */
+  const fewOf = ({ broadcaster_user_id, name, version }: NewEvent): Receiver[] | null => {
+    const few = firstSubscribers.all(broadcaster_user_id, name, version);
+    if (few.length > fewReceivers) return null;
+    return few.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
+  };
+
+  return (event, takes, together) => {
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
-    const earlier = byId.get(id);
+    const earlier = byId.get(id) ?? staged.find(id);
     if (earlier) {
       if (Buffer.from(earlier.fingerprint).equals(fingerprint)) {
         return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
@@ -75,35 +97,26 @@ export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: Deliver
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
     if (!builtIn.has(name)) markPublished.run({ name, version });
-    const receivers = subscribers.all(broadcaster_user_id, name, version);
-    const row = addEvent.get(
-      id,
-      name,
-      version,
-      broadcaster_user_id,
-      body,
-      fingerprint,
-      nextDelivery,
-      receivers.length,
-      published_at,
-    );
-    if (!row) throw new Error("INSERT returned no row");
+    const few = together < fewTogether ? fewOf(event) : null;
+    if (few === null) staged.move();
+    const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);
+    const first = nextDelivery;
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];
     const streamed = new Set<string>();
-    const rows: DeliveryRow[] = [];
+    const rows: NewDelivery[] = [];
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
       const [seq, delivery] = [nextDelivery++, newId()];
       const mode = modes.of(application_id);
       if (mode !== "webhook") streamed.add(application_id);
-      const begin = [seq, delivery, row.seq, application_id, subscription_id, sequence] as const;
+      const about = [delivery, application_id, subscription_id, sequence] as const;
       if (mode === "stream") {
         // With that it can be read, which is all that there is to deliver.
-        rows.push([...begin, "delivered", null, published_at, expires_at]);
+        rows.push({ about, status: "delivered", next_attempt_at: null, finished_at: published_at });
         continue;
       }
       const isTaken = takes(application_id);
-      rows.push([...begin, "pending", isTaken ? null : 0, null, expires_at]);
+      rows.push({ about, status: "pending", next_attempt_at: isTaken ? null : 0, finished_at: null });
       if (!isTaken) continue;
       const state = {
         isWanted: true,
@@ -115,9 +128,44 @@ export function eventFanOut(db: Database, orm: BunSQLiteDatabase, modes: Deliver
       };
       taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
     }
-    addRows(rows);
-    return { id, deliveries: receivers.length, taken, streamed: [...streamed] };
+    const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
+    if (few !== null) {
+      // What somebody else may look for, a claim or an event stream, is in its place at once.
+      const isOurs = taken.length === few.length && streamed.size === 0;
+      const deliveries = rows.map(({ about }) => about);
+      if (isOurs && staged.add(event, first, deliveries)) return stored;
+      staged.move();
+      for (const { id } of few) countUp.run(id);
+    }
+    const row = addEvent.get(
+      id,
+      name,
+      version,
+      broadcaster_user_id,
+      body,
+      fingerprint,
+      first,
+      receivers.length,
+      published_at,
+    );
+    if (!row) throw new Error("INSERT returned no row");
+    staged.passed(row.seq);
+    addRows(
+      rows.map(({ about, status, next_attempt_at, finished_at }, at): DeliveryRow => {
+        const [delivery, application_id, subscription_id, sequence] = about;
+        const begin = [first + at, delivery, row.seq, application_id, subscription_id, sequence] as const;
+        return [...begin, status, next_attempt_at, finished_at, expires_at];
+      }),
+    );
+    return stored;
   };
+}
+
+interface NewDelivery {
+  readonly about: StagedDelivery;
+  readonly status: DeliveryStatus;
+  readonly next_attempt_at: number | null;
+  readonly finished_at: number | null;
 }
 
 /** seq, id, event_seq, application_id, subscription_id, sequence, status, next_attempt_at, finished_at, expires_at */

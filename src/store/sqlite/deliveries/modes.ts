@@ -35,8 +35,8 @@ export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
     },
     // Within the transaction, for what follows there, and behind it, because it may have been undone.
     forgottenBy: (commit) => (work) =>
-      commit(() => {
-        const result = work();
+      commit((together) => {
+        const result = work(together);
         forget();
         return result;
       }).finally(forget),

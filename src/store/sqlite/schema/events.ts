@@ -15,6 +15,9 @@ import type { ReplayState } from "../../../domain/replays.ts";
 import { applications } from "./access.ts";
 import { users } from "./platform.ts";
 
+/** id, application_id, subscription_id, sequence */
+export type StagedDelivery = readonly [string, string, string, number];
+
 // Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
 
 export const subscriptions = sqliteTable(
@@ -81,6 +84,27 @@ export const events = sqliteTable(
   },
   (table) => [index("events_published").on(table.published_at)],
 );
+
+/**
+ * Events that were published and are not moved into `events` and `deliveries` yet: those behind the last of `events`. The
+ * others are what was in their place before.
+ */
+export const stagedEvents = sqliteTable("staged_events", {
+  /** Places are used in turn, so that what is published changes one page. */
+  place: integer().primaryKey(),
+  seq: integer().notNull(),
+  id: text().notNull(),
+  name: text().notNull(),
+  version: integer().notNull(),
+  broadcaster_user_id: integer().notNull(),
+  body: text().notNull(),
+  fingerprint: blob({ mode: "buffer" }).notNull(),
+  published_at: integer().notNull(),
+  expires_at: integer(),
+  first_delivery: integer().notNull(),
+  /** Of each delivery its id, application, subscription and sequence; the dispatcher has them all in memory. */
+  deliveries: text({ mode: "json" }).$type<readonly StagedDelivery[]>().notNull(),
+});
 
 /** The event types that operators registered. */
 export const eventTypes = sqliteTable(

@@ -28,7 +28,7 @@ export interface StagedEvents {
   countOf(subscriptionId: string): number;
   /** Moves all, within a commit. */
   move(): void;
-  /** The same as a commit of its own, unless there are none. */
+  /** The same as a commit of its own, unless there are none. Where nothing can be written, reads go on without them. */
   settle(): Promise<void>;
   /** Runs work that reads or changes deliveries. */
   before(commit: Commit): Commit;
@@ -126,7 +126,7 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
     countOf: (subscriptionId) => all().counts.get(subscriptionId) ?? 0,
     move,
     async settle() {
-      if (all().events.size > 0) await commit(move);
+      if (all().events.size > 0) await commit(move).catch(() => {});
     },
     before: (commit) => (work) =>
       commit((together) => {

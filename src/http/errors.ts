@@ -67,7 +67,13 @@ export function replyError(
       ...errorFields(error),
     });
   }
-  const common = { status: statusOf[code], code, error: oauthCodeOf(code) };
+  // A client of OAuth knows no wrong parameters beside RFC 6749's.
+  const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);
+  const common = {
+    status: statusOf[code],
+    code: isOAuth ? oauthCodeOf(code) : code,
+    error: oauthCodeOf(code),
+  };
   return replyProblem(requestContext, {
     ...common,
     message,

@@ -103,6 +103,37 @@ describe("one record", () => {
     expect((await server.admin("GET", address)).status).toBe(404);
   });
 
+  test.each([
+    ["users/1", { username: "one" }, "profile_picture"],
+    ["categories/5", { name: "Chess", slug: "chess" }, "icon"],
+    ["categories/5", { name: "Chess", slug: "chess" }, "banner"],
+    ["channels/11", { user_id: 1, slug: "one" }, "profile_image"],
+  ])(
+    "of %s with the rest of %p takes an address for its %s only where it can be read as one",
+    async (path, rest, field) => {
+      const put = (address: string) =>
+        server.admin("PUT", `/admin/v1/${path}`, { ...rest, [field]: address });
+      for (const address of [
+        "http://[",
+        "https://%",
+        "http://a:99999/",
+        "https://1.2.3.4.5/",
+        "ftp://a.example/",
+      ]) {
+        const answer = await put(address);
+        const { errors } = await json<{ errors: object[] }>(answer);
+        expect([address, answer.status]).toEqual([address, 400]);
+        expect(errors).toEqual([{ in: "body", field, message: "must be an http or https URL or null" }]);
+      }
+      const batch = path.replace(/\/.*/, "/batch");
+      const line = JSON.stringify({ id: Number(path.split("/")[1]), ...rest, [field]: "http://[" });
+      expect(await json<object>(await server.admin("POST", `/admin/v1/${batch}`, line))).toMatchObject({
+        rejected: 1,
+      });
+      expect((await put("https://bücher.example/größe?x=%zz")).status).toBe(200);
+    },
+  );
+
   test.each<[string, object, number, string]>([
     ["users/3", { username: "ONE" }, 409, 'username "ONE" is taken by user 1'],
     ["categories/7", { name: "X", slug: "chess" }, 409, 'slug "chess" is taken by category 5'],

@@ -21,6 +21,11 @@ test.each([
   expect([200, 400, 404]).toContain(status);
 });
 
+test("in what a browser brings, the error is one of OAuth", async () => {
+  const answer = await server.get("/oauth/authorize?response_type=code&client_id=%00");
+  expect(await answer.json()).toMatchObject({ error: "invalid_request", code: "invalid_request" });
+});
+
 test("in a client id", async () => {
   const body = new URLSearchParams({ grant_type: "client_credentials", client_id: "\0", client_secret: "x" });
   const answer = await server.get("/oauth/token", undefined, { method: "POST", body });

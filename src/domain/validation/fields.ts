@@ -1,4 +1,5 @@
 import {
+  FormatRegistry,
   type SchemaOptions,
   type StringOptions,
   type TProperties,
@@ -74,11 +75,16 @@ export function multiLine(maxLength: number) {
   });
 }
 
+/** What no pattern can say: that a text can be read as a URL. No keyword of the documents. */
+export const webAddressFormat = "web-address";
+FormatRegistry.Set(webAddressFormat, (text) => text === "" || URL.canParse(text));
+
 /** An absolute http(s) address, or "" for none. */
 export function webAddress() {
   return Type.String({
     maxLength: 2048,
     pattern: "^(https?://[^\\s\\u0000-\\u001f]+)?$",
+    format: webAddressFormat,
     errorMessage: "must be an http or https URL",
   });
 }

@@ -164,7 +164,8 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
     roles: readers,
     params: BackupParams,
     response: { 200: FoundBackup },
-    errors: ["not_found"],
+    // There are none where the data is in PostgreSQL.
+    errors: ["not_found", "conflict"],
     detail: {
       operationId: "getBackup",
       tags: ["Backups"],

@@ -1,4 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
+import { webAddressFormat } from "../../domain/validation/fields.ts";
 import { component, type Json, mark } from "./components.ts";
 
 /** Understood only by our own readers and checks. */
@@ -11,7 +12,8 @@ const schemas = new Set(["items", "additionalProperties", "not"]);
 export function documentSchema(schema: TSchema): Json {
   const plain: Json = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    if (value !== undefined && !ownKeywords.has(keyword)) plain[keyword] = keywordValue(keyword, value);
+    if (value === undefined || ownKeywords.has(keyword) || value === webAddressFormat) continue;
+    plain[keyword] = keywordValue(keyword, value);
   }
   const shown = Array.isArray(plain["anyOf"]) ? readableUnion(plain, plain["anyOf"]) : plain;
   return schema.$id === undefined ? shown : component(`schemas/${schema.$id}`, shown);

@@ -1,0 +1,267 @@
+import fc from "fast-check";
+import type { Documented, DocumentedBody, JsonSchema, Parameter } from "./documented.ts";
+import { kindOf, mark } from "./known.ts";
+
+/** A generated request; its texts may hold marks of what is known (`known.ts`). */
+export interface Input {
+  readonly operation: Documented;
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: readonly (readonly [name: string, value: string])[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly as: "owner" | "user" | "nobody" | "stranger";
+}
+
+/** Requests to any of the operations: valid ones, ones that are wrong in one place, and nonsense. */
+export function inputs(operations: readonly Documented[]): fc.Arbitrary<Input> {
+  return fc.constantFrom(...operations).chain(inputOf);
+}
+
+function inputOf(operation: Documented): fc.Arbitrary<Input> {
+  const of = (place: Parameter["in"]) => operation.parameters.filter((parameter) => parameter.in === place);
+  const values = (parameter: Parameter) => parameterValues(parameter, operation);
+  const path = fc.record(
+    Object.fromEntries(of("path").map((parameter) => [parameter.name, values(parameter)])),
+  );
+  const query = fc.tuple(
+    ...of("query").map((parameter) => entriesOf(parameter, values(parameter), of("query").length)),
+  );
+  const headers = fc.record(
+    Object.fromEntries([
+      ...of("header").map((parameter) => [parameter.name.toLowerCase(), values(parameter).map(printable)]),
+      ["x-request-id", fc.constantFrom("a-request", "x".repeat(300), "0")],
+      ["if-none-match", fc.constantFrom("*", '"x"', 'W/"0"')],
+      ["accept", fc.constantFrom("*/*", "text/html", "application/json;q=0")],
+    ]),
+    { requiredKeys: [] },
+  );
+  return fc
+    .record({
+      path,
+      query: fc.tuple(query, fc.option(entries, { freq: 15, nil: [] })),
+      headers: oftenNothing(headers),
+      content: contentOf(operation),
+      as: fc.oneof(
+        { weight: 12, arbitrary: fc.constant("owner" as const) },
+        { weight: operation.listener === "public" ? 3 : 0, arbitrary: fc.constant("user" as const) },
+        { weight: 1, arbitrary: fc.constantFrom("nobody" as const, "stranger" as const) },
+      ),
+    })
+    .map(({ path, query: [query, more], headers, content, as }) => ({
+      operation,
+      path: { ...path },
+      query: [...query.flat(), ...more],
+      headers: { ...headers, ...content.headers },
+      body: content.body,
+      as,
+    }));
+}
+
+const oftenNothing = <T extends object>(values: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant({} as Partial<T>) }, { weight: 1, arbitrary: values });
+
+const entries = fc.array(fc.tuple(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 })), {
+  maxLength: 2,
+});
+
+/** Only what a header can carry. */
+const printable = (text: string) => text.replace(/[^\x20-\x7e]/g, "?").trim();
+
+/** A parameter that is there, absent, or there twice. */
+function entriesOf({ name, required }: Parameter, values: fc.Arbitrary<string>, count: number) {
+  const one = values.map((value): [string, string][] => [[name, value]]);
+  return fc.oneof(
+    { weight: 20, arbitrary: one },
+    // Of many there are two or three, so that not each request is wrong in one of them.
+    { weight: required ? 1 : 10 * count, arbitrary: fc.constant<[string, string][]>([]) },
+    { weight: 1, arbitrary: fc.tuple(one, one).map(([first, second]) => [...first, ...second]) },
+  );
+}
+
+/** Text that has been trouble elsewhere. */
+const nasty = fc.constantFrom(
+  ..."|0|-1|1e2|0x10|9007199254740993|1.5|null|true|[]|{}|%|%00|..|../..|';--|<script>|a b|\u0000|\ud800|é|e\u0301|\u202e|😀".split(
+    "|",
+  ),
+  "x".repeat(3000),
+);
+const anyText = fc.oneof(nasty, fc.string({ unit: "binary", maxLength: 40 }), fc.string({ maxLength: 70 }));
+
+function parameterValues(parameter: Parameter, operation: Documented): fc.Arbitrary<string> {
+  const kind = kindOf(parameter.name, operation.path);
+  const documented = valuesOf(parameter.schema, operation, parameter.name).map((value) =>
+    Array.isArray(value) ? value.join(",") : String(value),
+  );
+  const known = fc.nat({ max: 29 }).map((index) => mark(kind ?? "none", index));
+  const isNumber = /integer/.test(String(operation.resolved(parameter.schema).type));
+  const example = parameter.example;
+  return fc.oneof(
+    { weight: kind === undefined || isNumber ? 0 : 12, arbitrary: known },
+    { weight: example === undefined ? 0 : 3, arbitrary: fc.constant(String(example)) },
+    { weight: 8, arbitrary: documented },
+    { weight: 2, arbitrary: anyText },
+  );
+}
+
+/** A body with its content type. */
+function contentOf(operation: Documented) {
+  const { bodies, isBodyRequired } = operation;
+  type Content = { readonly headers: Readonly<Record<string, string>>; readonly body: string | null };
+  const none = fc.constant<Content>({ headers: {}, body: null });
+  const typed = (type: string, texts: fc.Arbitrary<string>): fc.Arbitrary<Content> =>
+    texts.map((body) => ({ headers: { "content-type": type }, body }));
+  if (bodies.length === 0) {
+    return fc.oneof(
+      { weight: 20, arbitrary: none },
+      { weight: 1, arbitrary: typed("application/json", anyText) },
+    );
+  }
+  return fc.oneof(
+    ...bodies.map((body) => ({ weight: 20, arbitrary: typed(body.type, textsOf(body, operation)) })),
+    { weight: isBodyRequired ? 1 : 8, arbitrary: none },
+    { weight: 1, arbitrary: typed("text/plain", anyText) },
+    { weight: 1, arbitrary: typed("application/json", fc.constant("[".repeat(5000))) },
+  );
+}
+
+function textsOf({ type, schema, example }: DocumentedBody, operation: Documented): fc.Arbitrary<string> {
+  if (type === "application/x-ndjson") {
+    const line = changed(fc.constant(JSON.parse(String(example).split("\n")[0] ?? "") as unknown));
+    const lines = fc.array(
+      fc.oneof({ weight: 5, arbitrary: line.map((value) => JSON.stringify(value)) }, anyText),
+      {
+        maxLength: 6,
+      },
+    );
+    return fc.tuple(lines, fc.constantFrom("\n", "\r\n", "\n\n")).map(([all, end]) => all.join(end));
+  }
+  const valid = fc.oneof(
+    { weight: 1, arbitrary: fc.constant(example) },
+    { weight: 2, arbitrary: valuesOf(schema, operation) },
+  );
+  const values = fc.oneof({ weight: 3, arbitrary: valid }, { weight: 1, arbitrary: changed(valid) });
+  if (type === "application/x-www-form-urlencoded") {
+    return fc.oneof(
+      {
+        weight: 12,
+        arbitrary: values.map((value) => {
+          const fields = Object.entries(value ?? {}).map(([name, given]) => [name, String(given)]);
+          return new URLSearchParams(Object.fromEntries(fields)).toString();
+        }),
+      },
+      { weight: 1, arbitrary: anyText },
+    );
+  }
+  return fc.oneof(
+    { weight: 20, arbitrary: values.map((value) => JSON.stringify(value)) },
+    { weight: 1, arbitrary: fc.json() },
+    { weight: 1, arbitrary: anyText },
+  );
+}
+
+const junk = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 2 ** 53, 1e300, "", [], {}, [[]], { a: { b: null } }),
+  anyText,
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** A value with one of its parts replaced, left out, or added. */
+function changed(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.tuple(values, junk, fc.nat(), fc.constantFrom("replace", "leave out", "add", "same")).map(change);
+}
+
+type Change = [value: unknown, junk: unknown, place: number, how: "replace" | "leave out" | "add" | "same"];
+
+function change([value, junk, place, how]: Change): unknown {
+  if (how === "same") return value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return junk;
+  const fields = Object.entries(value);
+  const [name = "", inner] = fields[place % Math.max(fields.length, 1)] ?? [];
+  if (how === "add") return { ...value, [typeof junk === "string" ? junk : "more"]: junk };
+  if (how === "leave out") return Object.fromEntries(fields.filter(([other]) => other !== name));
+  const isDeeper = typeof inner === "object" && inner !== null && place % 2 === 0;
+  return { ...value, [name]: isDeeper ? change([inner, junk, place >> 1, how]) : junk };
+}
+
+/** Nothing listens there: what is sent to it fails at once, and nothing leaves this machine. */
+const deafUrls = ["http://127.0.0.1:9/hook", "http://localhost:9/", "http://[::1]:9/a?b=c"];
+
+/** Values of a schema. Fields that name something name mostly what is known. */
+function valuesOf(given: JsonSchema, operation: Documented, name = ""): fc.Arbitrary<unknown> {
+  const schema = operation.resolved(given);
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((choice) => valuesOf(choice, operation, name)));
+  const types = [schema.type ?? []].flat();
+  if (types.length === 0) return fc.jsonValue({ maxDepth: 2 });
+  return fc.oneof(...types.map((type) => valuesOfType(type, schema, operation, name)));
+}
+
+function valuesOfType(
+  type: string,
+  schema: JsonSchema,
+  operation: Documented,
+  name: string,
+): fc.Arbitrary<unknown> {
+  switch (type) {
+    case "null":
+      return fc.constant(null);
+    case "boolean":
+      return fc.boolean();
+    case "integer":
+    case "number":
+      return integers(schema, name);
+    case "string":
+      return texts(schema, operation, name);
+    case "array": {
+      const { minItems = 0, maxItems = 10, items = {} } = schema;
+      const size = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 3)) };
+      return fc.array(valuesOf(items, operation, name), size);
+    }
+    default:
+      return objects(schema, operation);
+  }
+}
+
+function integers({ minimum = -(2 ** 53) + 1, maximum = 2 ** 53 - 1 }: JsonSchema, name: string) {
+  const few = { min: Math.max(minimum, Math.min(1, maximum)), max: Math.min(maximum, 12) };
+  return fc.oneof(
+    // Numbers that meet those of other requests.
+    {
+      weight: /(^|_)(id|version)$/.test(name) ? 20 : 3,
+      arbitrary: few.min <= few.max ? fc.integer(few) : fc.constant(minimum),
+    },
+    { weight: 1, arbitrary: fc.integer({ min: minimum, max: maximum }) },
+    { weight: 1, arbitrary: fc.constantFrom(minimum, maximum) },
+  );
+}
+
+function texts(schema: JsonSchema, operation: Documented, name: string): fc.Arbitrary<string> {
+  if (/ur[il]s?$/.test(name)) return fc.constantFrom(...deafUrls, "https://127.0.0.1/", "");
+  const { minLength = 0, maxLength = 100, pattern, format } = schema;
+  const kind = kindOf(name, operation.path);
+  const length = { minLength, maxLength: Math.max(minLength, Math.min(maxLength, 200)) };
+  const known = fc.nat({ max: 29 }).map((index) => mark(kind ?? "none", index));
+  const text =
+    format === "date-time"
+      ? fc
+          .date({ min: new Date("1990-01-01"), max: new Date("2090-01-01"), noInvalidDate: true })
+          .map((date) => date.toISOString())
+      : pattern === undefined
+        ? fc.oneof(fc.string(length), fc.string({ ...length, unit: "grapheme" }))
+        : fc.oneof(fc.stringMatching(new RegExp(pattern)), fc.string(length));
+  return fc.oneof({ weight: kind === undefined ? 0 : 2, arbitrary: known }, { weight: 1, arbitrary: text });
+}
+
+function objects(schema: JsonSchema, operation: Documented): fc.Arbitrary<object> {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [name, valuesOf(property, operation, name)]),
+  );
+  const known = fc.record(fields, { requiredKeys: required.filter((name) => name in fields) });
+  if (typeof additionalProperties !== "object") return known;
+  const more = fc.dictionary(fc.string({ maxLength: 10 }), valuesOf(additionalProperties, operation), {
+    maxKeys: 3,
+  });
+  return fc.tuple(known, more).map(([known, more]) => ({ ...more, ...known }));
+}

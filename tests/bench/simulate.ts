@@ -1,0 +1,143 @@
+/*
+ * What many events a second and many replicas ask of one PostgreSQL, simulated from measured costs:
+ * bun tests/bench/simulate.ts --help
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Costs, measureCosts } from "./simulate/costs.ts";
+import { type Given, type Simulated, simulate } from "./simulate/model.ts";
+import { builtExecutable } from "./support/onair.ts";
+import { BenchError, benchDirectory, requireMachine, runBench } from "./support/processes.ts";
+import { seededRandom } from "./support/random.ts";
+import { table, whole } from "./support/report.ts";
+
+const help = `Usage: bun tests/bench/simulate.ts [options]
+
+  --cores N          cores of the database (default: 16)
+  --replica-us N     processor time of a replica for an event, in microseconds (default: 150; replicas.ts measures it)
+  --sync-us N        a sync of the database's disk, in microseconds (default: 500)
+  --round-trip-us N  between a replica and the database (default: 300)
+  --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
+
+First the processor time is measured that a PostgreSQL here spends on publishing and recording, by the number of entries of a
+statement, on notifications and on replicas that have nothing to do. Then platforms are simulated, each of whose replicas has
+a core: events of 700 bytes with one delivery each, which come at random. "computed" are figures that are products of
+measured ones. A core is one of this machine.
+`;
+
+/** Events a second, and replicas; the last but one is a billion deliveries a day with three times that at its peak. */
+const platforms = [
+  [1_000, 2],
+  [1_000, 10],
+  [1_000, 100],
+  [10_000, 4],
+  [10_000, 10],
+  [10_000, 100],
+  [35_000, 20],
+  [100_000, 50],
+  [100_000, 100],
+] as const;
+
+function readOptions() {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({
+    options: {
+      cores: { ...text, default: "16" },
+      "replica-us": { ...text, default: "150" },
+      "sync-us": { ...text, default: "500" },
+      "round-trip-us": { ...text, default: "300" },
+      executable: text,
+      json: flag,
+      help: flag,
+    },
+  });
+  const number = (name: "cores" | "replica-us" | "sync-us" | "round-trip-us") => {
+    const value = Number(values[name]);
+    if (Number.isInteger(value) && value >= 1 && value <= 1e6) return value;
+    throw new BenchError(`--${name} must be an integer from 1 to 1000000`);
+  };
+  const given: Given = {
+    replicaMs: number("replica-us") / 1_000,
+    syncMs: number("sync-us") / 1_000,
+    roundTripMs: number("round-trip-us") / 1_000,
+  };
+  return { ...values, databaseCores: number("cores"), given };
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  if (options.help) return void process.stdout.write(help);
+  requireMachine({ taskset: "util-linux" });
+  const executable = options.executable === undefined ? await builtExecutable() : resolve(options.executable);
+  const costs = await measureCosts(executable, benchDirectory());
+  const { databaseCores, given } = options;
+  const found = platforms.map(([eventsPerSecond, replicas]) => ({
+    eventsPerSecond,
+    replicas,
+    ...simulate({ eventsPerSecond, replicas, databaseCores }, costs, given, seededRandom(7)),
+  }));
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ costs, given, databaseCores, found })}\n`);
+    return;
+  }
+  process.stdout.write(
+    `${costsTable(costs)}\n\n${platformsTable(found, databaseCores)}\n\n${storage(costs)}\n`,
+  );
+}
+
+const us = (ms: number) => `${(ms * 1_000).toFixed(0)} µs`;
+
+function costsTable({ publish, record, notification, idleReplicaMs }: Costs): string {
+  return table([
+    ["measured: processor time of the database", "a statement", "each entry"],
+    ["publishing events", us(publish.fixedMs), us(publish.eachMs)],
+    ["recording results", us(record.fixedMs), us(record.eachMs)],
+    ["a notification; each that listens", us(notification.fixedMs), us(notification.eachMs)],
+    ["an idle replica, of a second", us(idleReplicaMs), ""],
+  ]);
+}
+
+function platformsTable(
+  found: readonly (Simulated & { readonly eventsPerSecond: number; readonly replicas: number })[],
+  databaseCores: number,
+): string {
+  const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
+  const rows = found.map(({ eventsPerSecond, replicas, parts, ...one }) => {
+    const all = parts.publish + parts.record + parts.notifications + parts.idle;
+    return [
+      `${whole(eventsPerSecond)} events/s, ${replicas} replicas`,
+      percent(one.replica),
+      `${(one.database * databaseCores).toFixed(2)} cores`,
+      ...[parts.publish, parts.record, parts.notifications, parts.idle].map((part) => percent(part / all)),
+      one.batch.toFixed(1),
+      `${one.acknowledgedP50Ms.toFixed(1)} ms`,
+      `${one.acknowledgedP99Ms.toFixed(1)} ms`,
+      one.keepsUp ? "yes" : "NO",
+    ];
+  });
+  const of = ["publish", "record", "notify", "idle"];
+  const head = [
+    "simulated",
+    "each replica",
+    "database",
+    ...of,
+    "in a statement",
+    "acknowledged p50",
+    "p99",
+    "keeps up",
+  ];
+  return table([head, ...rows]);
+}
+
+function storage({ logBytes, keptBytes }: Costs): string {
+  const billion = (bytes: number) => `${whole((bytes * 1e9) / 2 ** 30)} GB`;
+  return table([
+    ["bytes of an event with one delivery", "measured", "computed: a billion a day"],
+    ["written to the database's log", whole(logBytes), billion(logBytes)],
+    ["kept, with indexes", whole(keptBytes), billion(keptBytes)],
+  ]);
+}
+
+await runBench(main);

@@ -1,0 +1,193 @@
+import { SQL } from "bun";
+import type { AttemptResult, DueDelivery } from "../../../src/domain/deliveries.ts";
+import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
+import { userFrom } from "../../../src/domain/users.ts";
+import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { openPostgresStore } from "../../../src/store/postgres/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { storedApplication } from "../../support/store.ts";
+import { eventText } from "../delivery/platform.ts";
+import { type Database, startDatabase } from "../replicas/database.ts";
+import { startOnPostgres } from "../support/onair.ts";
+import { newEventId } from "../support/receiver.ts";
+
+/** Processor time of the database for a statement with n entries: `fixedMs + n * eachMs`. */
+export interface Cost {
+  readonly fixedMs: number;
+  readonly eachMs: number;
+}
+
+/** What the database spends, measured. */
+export interface Costs {
+  readonly publish: Cost;
+  readonly record: Cost;
+  /** A notification, and each connection that listens to it. */
+  readonly notification: Cost;
+  /** A replica that has nothing to do, in processor time of a second. */
+  readonly idleReplicaMs: number;
+  /** Written to the log of the database for an event with one delivery, and kept of it. */
+  readonly logBytes: number;
+  readonly keptBytes: number;
+}
+
+const sizes = [1, 4, 16, 64, 256] as const;
+const entries = 4_096;
+const applications = 64;
+const at = "2026-01-14T16:00:00Z";
+
+/** Measures a PostgreSQL of the benchmark's own. */
+export async function measureCosts(executable: string, directory: string): Promise<Costs> {
+  const database = await startDatabase();
+  try {
+    const idleReplicaMs = await idleCost(executable, directory, database);
+    const store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 4 });
+    await fill(store);
+    await statements(store, database, 64); // caches and prepared statements
+    const before = await bytesOf(database.url);
+    const { publish, record, events } = await statements(store, database, entries);
+    const after = await bytesOf(database.url);
+    await store.close();
+    return {
+      publish,
+      record,
+      notification: await notificationCost(database),
+      idleReplicaMs,
+      logBytes: (after.log - before.log) / events,
+      keptBytes: (after.kept - before.kept) / events,
+    };
+  } finally {
+    await database.stop();
+  }
+}
+
+async function fill(store: Store): Promise<void> {
+  await store.users.upsert(
+    Array.from({ length: applications }, (_, i) => userFrom({ id: i + 1, username: `user-${i + 1}` })),
+    at,
+  );
+  for (let i = 0; i < applications; i++) {
+    const app_id = await storedApplication(store, {});
+    const key = { app_id, broadcaster_user_id: i + 1, event: channelFollowed.name, version: 1 };
+    await store.subscriptions.subscribe([key], 10, Date.parse(at));
+  }
+  await store.deliveries.releaseAll();
+}
+
+interface Point {
+  readonly size: number;
+  readonly ms: number;
+}
+
+/** Publishes and records so many events in groups of each size. */
+async function statements(store: Store, database: Database, count: number) {
+  const published: Point[] = [];
+  const recorded: Point[] = [];
+  let events = 0;
+  for (const size of sizes) {
+    // Processor time is counted in hundredths of a second: many statements of each size.
+    const rounds = Math.max(8, Math.ceil(count / size / (size > 16 ? 1 : 4)));
+    const groups: (readonly DueDelivery[])[] = [];
+    const publishing = await cpuMs(database, async () => {
+      for (let round = 0; round < rounds; round++) groups.push(await publishGroup(store, size));
+    });
+    const recording = await cpuMs(database, async () => {
+      for (const group of groups) await store.deliveries.record(group.map(delivered), []);
+    });
+    events += rounds * size;
+    published.push({ size, ms: publishing / rounds });
+    recorded.push({ size, ms: recording / rounds });
+  }
+  return { publish: lineThrough(published), record: lineThrough(recorded), events };
+}
+
+async function publishGroup(store: Store, size: number): Promise<DueDelivery[]> {
+  const stored = await Promise.all(
+    Array.from({ length: size }, () => {
+      const broadcaster_user_id = 1 + Math.floor(Math.random() * applications);
+      const id = newEventId();
+      const body = eventText(broadcaster_user_id, id);
+      const fingerprint = Buffer.from(id);
+      const event = { id, name: channelFollowed.name, version: 1, broadcaster_user_id, body, fingerprint };
+      return store.events.publish({ ...event, published_at: Date.now(), expires_at: null }, () => true);
+    }),
+  );
+  return stored.flatMap(({ taken }) => taken);
+}
+
+function delivered({ seq }: DueDelivery): AttemptResult {
+  const now = Date.now();
+  const attempt = {
+    at: new Date(now).toISOString(),
+    status: 200,
+    duration_ms: 12,
+    error: null,
+    response: "",
+  };
+  const counts = { attempts: 1, extra_attempts: 0, generation: 0 };
+  return { seq, at: now, attempt, ...counts, status: "delivered", next_attempt_at: null, resume_at: null };
+}
+
+async function cpuMs(database: Database, work: () => Promise<void>): Promise<number> {
+  const before = database.cpuSeconds();
+  await work();
+  return (database.cpuSeconds() - before) * 1_000;
+}
+
+/** The line through points, by least squares of the relative error: small groups count as much as large ones. */
+export function lineThrough(points: readonly Point[]): Cost {
+  let [w, wx, wy, wxx, wxy] = [0, 0, 0, 0, 0];
+  for (const { size, ms } of points) {
+    const weight = 1 / Math.max(ms, 1e-6) ** 2;
+    w += weight;
+    wx += weight * size;
+    wy += weight * ms;
+    wxx += weight * size * size;
+    wxy += weight * size * ms;
+  }
+  const eachMs = (w * wxy - wx * wy) / (w * wxx - wx * wx);
+  return { fixedMs: Math.max(0, (wy - eachMs * wx) / w), eachMs };
+}
+
+/** Notifications with 1 and with 16 connections that listen. */
+async function notificationCost(database: Database): Promise<Cost> {
+  const sent = 4_000;
+  const points: Point[] = [];
+  for (const size of [1, 16]) {
+    const listeners = Array.from({ length: size }, () => new SQL(database.url, { max: 1 }));
+    for (const listener of listeners) await listener.unsafe("LISTEN simulated");
+    const sender = new SQL(database.url, { max: 1 });
+    const ms = await cpuMs(database, async () => {
+      for (let i = 0; i < sent; i++) await sender.unsafe("SELECT pg_notify('simulated', $1)", [`${i}`]);
+      await Bun.sleep(500); // the listeners' processes read on
+    });
+    points.push({ size, ms: ms / sent });
+    for (const one of [...listeners, sender]) await one.close({ timeout: 0 });
+  }
+  return lineThrough(points);
+}
+
+/** What replicas that have nothing to do cost the database: four of them less one. */
+async function idleCost(executable: string, directory: string, database: Database): Promise<number> {
+  const seconds = 8;
+  const perSecond: number[] = [];
+  for (const count of [1, 4]) {
+    const replicas = await Promise.all(
+      Array.from({ length: count }, () =>
+        startOnPostgres(executable, database.url, directory, { cpus: "0,1" }),
+      ),
+    );
+    await Bun.sleep(5_000); // shares are settled
+    perSecond.push((await cpuMs(database, () => Bun.sleep(seconds * 1_000))) / seconds);
+    for (const replica of replicas) await replica.stop();
+  }
+  const [one = 0, four = 0] = perSecond;
+  return (four - one) / 3;
+}
+
+async function bytesOf(url: string): Promise<{ log: number; kept: number }> {
+  const sql = new SQL(url, { max: 1 });
+  const [row] =
+    await sql`SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS log, pg_database_size(current_database()) AS kept`;
+  await sql.close();
+  return { log: Number(row.log), kept: Number(row.kept) };
+}

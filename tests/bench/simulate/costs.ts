@@ -116,13 +116,9 @@ async function publishGroup(store: Store, size: number): Promise<DueDelivery[]> 
 
 function delivered({ seq }: DueDelivery): AttemptResult {
   const now = Date.now();
-  const attempt = {
-    at: new Date(now).toISOString(),
-    status: 200,
-    duration_ms: 12,
-    error: null,
-    response: "",
-  };
+  const timings = { dnsMs: 0, connectMs: 0, tlsMs: null, firstByteMs: 12 };
+  const sent = { at: now, outcome: "delivered", status: 200, duration_ms: 12 };
+  const attempt = { ...sent, timings, error: null, response: "" };
   const counts = { attempts: 1, extra_attempts: 0, generation: 0 };
   return { seq, at: now, attempt, ...counts, status: "delivered", next_attempt_at: null, resume_at: null };
 }

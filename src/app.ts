@@ -1,5 +1,6 @@
-import { Backups } from "./backups/backups.ts";
 import { type BackupKeeper, backupsElsewhere } from "./backups/elsewhere.ts";
+import { backupLookMs, openBackups } from "./backups/open-backups.ts";
+import type { AwsVariables } from "./backups/place.ts";
 import { type PlatformData, platformData } from "./batch/platform-data.ts";
 import { createPublisher, type Publisher } from "./batch/publisher.ts";
 import { type Rereading, rereading } from "./batch/rereading.ts";
@@ -33,9 +34,8 @@ import { logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
-import { supervise } from "./supervisor.ts";
+import { repeating, supervise } from "./supervisor.ts";
 import { watchEventLoop } from "./threads/event-loop-delay.ts";
-import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
 
 /** A running server. */
 export interface App {
@@ -70,6 +70,8 @@ interface AppOptions {
   readonly showAdminKey?: ShowKey | undefined;
   /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
+  /** The credentials of S3, for backups that go there. */
+  readonly aws?: AwsVariables;
   /** The first page of the public listener; by default there is none. */
   readonly welcome?: WelcomeSource | undefined;
 }
@@ -95,12 +97,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     for (const name of Object.keys(config.timeToLive)) {
       if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
     }
-    const { keepBackups: keep } = config;
     const place = placeOf(config);
-    const failed = (reason: string) => void engine.notify("backup.failed", backupFailed(reason));
     const backups =
       "directory" in place
-        ? new Backups({ data: place.directory, keep, program: backupProgram, now, log, failed })
+        ? await openBackups(place.directory, config, {
+            program: backupProgram,
+            now,
+            steady: options.now && (options.steady ?? options.now),
+            log,
+            aws: options.aws ?? {},
+            announce: (type, data) => void engine.notify(type, data),
+          })
         : backupsElsewhere;
     const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
     const counter = new StatisticCounter(now);
@@ -209,6 +216,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       [
         storingStatistics(counter, store, log),
         ...("directory" in place ? [samplingSizes(place.directory, store, now)] : []),
+        repeating("backups", backupLookMs, () => backups.look()),
       ],
       log,
     );
@@ -278,12 +286,6 @@ function watchedListener(
 ) {
   if (!files || !certificate) return [];
   return [{ name, files, certificate, replace: (next: Certificate) => listening.replaceCertificate(next) }];
-}
-
-/** What the operator is told of a failed backup. */
-function backupFailed(reason: string): ServerNoticeData {
-  const advice = "Look into the log, mend it, and make a backup now: onair backup FILE.";
-  return { summary: `A backup failed. ${reason}`, advice };
 }
 
 /** The program of a backup thread, named here for the same reason as the engine's. */

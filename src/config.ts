@@ -1,3 +1,4 @@
+import { type BackupConfig, backupSettings } from "./backups/backup-settings.ts";
 import { maxWebhookConcurrency } from "./domain/applications.ts";
 import { type LogLevel, logLevels } from "./log.ts";
 import { type TlsConfig, tlsSettings } from "./serving/tls-settings.ts";
@@ -23,7 +24,7 @@ import {
 } from "./setting-values.ts";
 
 /** The checked settings of a server. */
-export interface Config extends TlsConfig {
+export interface Config extends TlsConfig, BackupConfig {
   /** The file with settings; null for none. */
   readonly config: string | null;
   readonly data: string;
@@ -81,8 +82,6 @@ export interface Config extends TlsConfig {
   readonly keepFailedDays: number;
   readonly keepBodiesDays: number;
   readonly keepAuditDays: number;
-  /** Backups to keep in the data directory. */
-  readonly keepBackups: number;
   /** Seconds between `/readyz` reporting the stop and the listeners closing. */
   readonly drainDelay: number;
   /** The log file; null for standard error. */
@@ -294,12 +293,7 @@ export const settings: Settings = {
     help: "how long it is kept who changed what through the admin API",
     read: integer(1, 3_650),
   },
-  keepBackups: {
-    value: "N",
-    default: "3",
-    help: "backups that stay in the data directory; older ones go when a new one is whole",
-    read: integer(1, 1_000),
-  },
+  ...backupSettings,
   drainDelay: {
     value: "SECONDS",
     default: "0",

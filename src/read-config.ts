@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { checkArguments } from "./arguments.ts";
+import { backupsOfPostgres } from "./backups/elsewhere.ts";
 import { type Config, settings } from "./config.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { helpEntry } from "./help-text.ts";
@@ -207,6 +208,9 @@ function contradictions(
   if (isGiven("data") && isGiven("database")) {
     return ["--data and --database contradict each other: the data is in a directory, or in a database"];
   }
+  const backups = (["backupEvery", "backupTo"] as const).filter((name) => config[name] !== null);
+  if (config.database !== null && backups.length > 0)
+    return [`--${flagOf(backups[0] ?? "")} is for a data directory. ${backupsOfPostgres}`];
   if (config.databaseDirect === null || config.database !== null) return [];
   return ["--database-direct goes with --database"];
 }

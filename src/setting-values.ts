@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { day, durationMs, minute } from "./domain/time.ts";
 import { trustedProxies } from "./proxies.ts";
 import { readDatabaseUrl } from "./store/postgres/database/connection-url.ts";
 import { proxyOf } from "./webhooks/egress-proxy.ts";
@@ -30,6 +31,13 @@ export function integer(minimum: number, maximum: number) {
     if (value >= minimum && value <= maximum) return value;
     throw new TypeError(`must be an integer from ${minimum} to ${maximum}`);
   };
+}
+
+/** Milliseconds of a duration from a minute to 31 days, like `30m`, `24h` or `7d`. */
+export function duration(text: string): number {
+  const ms = durationMs(text);
+  if (ms !== null && ms >= minute && ms <= 31 * day) return ms;
+  throw new TypeError("must be a duration from 1m to 31d, like 30m, 6h or 24h");
 }
 
 /** One of these values. */

@@ -2,10 +2,11 @@
  * The thread that makes one backup.
  */
 import { setPriority } from "node:os";
-import { databaseSize } from "../store/sqlite/database/backup.ts";
+import { type DatabaseCounts, databaseSize } from "../store/sqlite/database/backup.ts";
 import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
-import { makeBackup, type NewBackup } from "./make.ts";
+import { makeBackup } from "./make.ts";
+import type { NewBackup } from "./place.ts";
 
 // On Linux this applies to the calling thread alone: the server's work goes first.
 if (process.platform === "linux") setPriority(0, 19);
@@ -13,7 +14,7 @@ if (process.platform === "linux") setPriority(0, 19);
 /** What the thread offers. */
 export interface BackupThread extends ThreadContract {
   readonly start: NewBackup;
-  readonly offers: { size(): number; make(): void };
+  readonly offers: { size(): number; make(): Promise<DatabaseCounts> };
   readonly calls: NoCalls;
 }
 

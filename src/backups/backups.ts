@@ -1,54 +1,58 @@
 import fs from "node:fs";
 import { join } from "node:path";
-import { type Backup, backupLimits, noRoom } from "../domain/backups.ts";
+import { type Backup, type BackupState, backupLimits, noRoom } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
+import { minute } from "../domain/time.ts";
+import type { ByteRange } from "../file-stream.ts";
 import { errorFields, type Log } from "../log.ts";
 import { StoreError } from "../store/faults.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
-import { startThread, type Thread } from "../threads/start.ts";
-import type { BackupThread } from "./backup-worker.ts";
+import { BackupRun } from "./backup-run.ts";
+import { type Announce, BackupWatch } from "./backup-watch.ts";
+import { isMissing, type KeptBackup, removePartials } from "./files.ts";
 import {
-  type BackupFile,
-  backupDirectory,
-  isMissing,
-  partialSize,
-  removePartials,
-  syncPartial,
-  wholeBackups,
-} from "./files.ts";
-import type { NewBackup } from "./make.ts";
+  type BackupPlace,
+  type NewBackup,
+  openPlace,
+  type PlaceSettings,
+  shownBackupPlace,
+  workDirectory,
+} from "./place.ts";
+import { outdated } from "./retention.ts";
+import { BackupSchedule } from "./schedule.ts";
 
-interface BackupsOptions {
+export interface BackupsOptions {
   /** A data directory that this process has open. */
   readonly data: string;
+  readonly place: PlaceSettings;
+  /** Public keys of age; none: backups are not encrypted. */
+  readonly recipients?: readonly string[];
+  /** Milliseconds between the backups of the schedule; null for none. */
+  readonly everyMs?: number | null;
   /** The number of backups to keep; the oldest is removed when a new one is complete. */
   readonly keep: number;
+  /** Days after which backups go; null for never. */
+  readonly keepDays?: number | null;
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly now: () => number;
+  /** A clock that is never set. */
+  readonly steady?: (() => number) | undefined;
   readonly log: Log;
-  /** Called with the public reason of each backup that failed, or could not begin for lack of room. */
-  readonly failed?: (reason: string) => void;
+  /** Announces a notice to the operator. */
+  readonly announce?: Announce | undefined;
 }
 
-interface Running {
-  readonly id: string;
-  thread: Thread<BackupThread> | null;
-  /** The expected size; null before it is known. */
-  expectedBytes: number | null;
-  /** The size at the last look. */
-  writtenBytes: number;
+interface BackupContent {
+  readonly backup: Backup;
+  /** Its file; null where it is not on this machine. */
+  readonly path: string | null;
+  read(range: ByteRange): ReadableStream<Uint8Array>;
 }
 
-/**
- * The pause between two syncs of a growing backup. Without them its pages reach the disk all at once at the end, and a
- * small sync of another file waits for all of them.
- */
-const syncPauseMs = 20;
-
-/** A running or failed backup has no file. */
-type KnownBackup = BackupFile | { readonly path: null; readonly backup: Backup };
+/** The list of a place that is asked over the network is asked for so often. */
+const listAgainMs = 10 * minute;
 
 /**
  * The backups of a data directory. They are made one at a time, each in a thread of its own. A complete backup is known
@@ -57,67 +61,124 @@ type KnownBackup = BackupFile | { readonly path: null; readonly backup: Backup }
 export class Backups {
   readonly #options: BackupsOptions;
   readonly #newId: () => string;
-  #running: Running | null = null;
+  readonly #schedule: BackupSchedule | null;
+  readonly #watch: BackupWatch;
+  readonly #steady: () => number;
+  #place: Promise<BackupPlace> | null = null;
+  /** Those that are known to be complete; null before the place was asked. */
+  #kept: readonly KeptBackup[] | null = null;
+  #listedAt = 0;
+  #running: BackupRun | null = null;
   #failed: Backup[] = [];
+  #counts = { made: 0, failed: 0 };
   #isStopped = false;
 
   /** Removes the partial files of an earlier process. */
   constructor(options: BackupsOptions) {
+    const { everyMs = null, now, steady = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
-    this.#newId = ulidSource(options.now);
+    this.#steady = steady;
+    // Never below a known one: the newest is that which was made last, whatever the clock says.
+    this.#newId = ulidSource(() => Math.max(now(), (this.#newestAt ?? 0) + 1));
+    this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, steady });
+    this.#watch = new BackupWatch({ schedule: this.#schedule, steady, announce });
     this.#removePartials();
   }
 
-  /** Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space. */
-  async begin(): Promise<Backup> {
+  /** Takes note of the backups of a directory; a place that is asked over the network has time until the first look. */
+  async begun(): Promise<this> {
+    if (this.#options.place.kind === "directory") await this.#list(0).catch(() => {});
+    return this;
+  }
+
+  /** What is known without asking the place. */
+  get state(): BackupState {
+    const { everyMs = null, place } = this.#options;
+    const isListed = this.#kept !== null;
+    const shown = shownBackupPlace(place);
+    return { isListed, newestAt: this.#newestAt, everyMs, place: shown, ...this.#counts };
+  }
+
+  /** Looks whether a backup is due, and begins it; says when the newest is too old. To be called again and again. */
+  async look(): Promise<void> {
+    if (this.#isStopped || this.#running) return;
+    if (this.#kept === null && this.#schedule?.isDue(null) === false) return;
+    try {
+      await this.#list(listAgainMs);
+    } catch (error) {
+      this.#options.log.error("backup.not_listed", errorFields(error));
+      if (this.#schedule && this.#kept === null) this.#hasFailed(error, false);
+    }
+    if (this.#kept === null) return;
+    this.#watch.look(this.#newestAt);
+    // Begin says why it could not.
+    if (this.#schedule?.isDue(this.#newestAt)) await this.begin(false).catch(() => {});
+  }
+
+  /**
+   * Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space.
+   * @param byHand whether a person waits for it
+   */
+  async begin(byHand = true): Promise<Backup> {
     if (this.#running) {
       throw new DomainError(
         "conflict",
         `The backup ${this.#running.id} is still running; wait until it is done`,
       );
     }
-    const running: Running = { id: this.#newId(), thread: null, expectedBytes: null, writtenBytes: 0 };
+    const { program, log } = this.#options;
+    const start = this.#newBackup();
+    const running = new BackupRun({ start, program, log });
     this.#running = running;
     try {
-      await this.#requireRoom();
+      await this.#requireRoom(start);
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
       this.#running = null;
-      if (!this.#isStopped) this.#options.failed?.(publicMessage(error));
+      if (!this.#isStopped) this.#hasFailed(error, byHand);
       throw error;
     }
-    void this.#run(running);
-    void this.#keepSynced(running);
-    return this.#shown(running);
+    void this.#run(running, byHand);
+    return running.shown();
   }
 
   /** Backups with ids below `below`, the newest first; "" for the first page. */
   async page(below: string, limit: number): Promise<Backup[]> {
-    const all = (await this.#all()).map(({ backup }) => backup);
+    const all = await this.#all();
     const behind = below === "" ? all : all.filter(({ id }) => id < below);
     return behind.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
   }
 
   /** Rejects with `not_found`. */
   async find(id: string): Promise<Backup> {
-    return (await this.#known(id)).backup;
+    const found = (await this.#all()).find((backup) => backup.id === id);
+    if (!found) throw new DomainError("not_found", "There is no backup with this id");
+    return found;
   }
 
-  /** The file of a backup. Rejects with `not_found`, and with `conflict` when it is not complete. */
-  async content(id: string): Promise<BackupFile> {
-    const { path, backup } = await this.#known(id);
-    if (path !== null) return { path, backup };
+  /** A complete backup. Rejects with `not_found`, and with `conflict` when it is not complete. */
+  async content(id: string): Promise<BackupContent> {
+    const backup = await this.find(id);
+    const kept = this.#kept?.find((one) => one.id === id);
+    if (backup.status === "done" && kept) {
+      const opened = await this.#openPlace();
+      const { place } = this.#options;
+      const path = place.kind === "directory" ? join(place.directory, kept.name) : null;
+      return { backup, path, read: (range) => opened.read(kept.name, range) };
+    }
     const message = backup.status === "running" ? "This backup is still running" : "This backup failed";
     throw new DomainError("conflict", message);
   }
 
   /** Deletes a backup. Rejects with `not_found`, and with `conflict` while it is running. */
   async remove(id: string): Promise<void> {
-    const { path, backup } = await this.#known(id);
-    if (backup.status === "running") {
+    const { status } = await this.find(id);
+    if (status === "running") {
       throw new DomainError("conflict", "This backup is still running; it can be deleted when it is done");
     }
-    if (path !== null) await fs.promises.rm(path, { force: true });
+    const kept = this.#kept?.find((one) => one.id === id);
+    if (kept) await (await this.#openPlace()).remove(kept.name);
+    this.#kept = this.#kept?.filter((one) => one.id !== id) ?? null;
     this.#failed = this.#failed.filter((one) => one.id !== id);
   }
 
@@ -125,63 +186,66 @@ export class Backups {
   stop(): void {
     this.#isStopped = true;
     if (!this.#running) return;
-    // SQLite's copy cannot be interrupted: it continues for a while into an unlinked file.
-    this.#running.thread?.end();
+    this.#running.end();
     this.#running = null;
     this.#removePartials();
   }
 
+  get #newestAt(): number | null {
+    const newest = this.#kept
+      ?.map(({ id }) => id)
+      .sort()
+      .at(-1);
+    return newest === undefined ? null : idTime(newest);
+  }
+
+  #newBackup(): NewBackup {
+    const { data, place, recipients = [] } = this.#options;
+    return { data, place, recipients, id: this.#newId() };
+  }
+
+  #openPlace(): Promise<BackupPlace> {
+    this.#place ??= openPlace(this.#options.place);
+    return this.#place;
+  }
+
+  /** Asks the place, unless what is known is newer than that. */
+  async #list(maxAgeMs: number): Promise<readonly KeptBackup[]> {
+    const isLocal = this.#options.place.kind === "directory";
+    if (this.#kept === null || isLocal || this.#steady() - this.#listedAt > maxAgeMs) {
+      this.#listedAt = this.#steady();
+      this.#kept = await (await this.#openPlace()).list();
+    }
+    return this.#kept;
+  }
+
   /** A failure, as with a missing disk, must not stop the server. */
   #removePartials(): void {
-    const { data, log } = this.#options;
+    const { log } = this.#options;
     try {
-      removePartials(data);
+      removePartials(workDirectory(this.#options));
     } catch (error) {
       log.warn("backup.not_removed", errorFields(error));
     }
   }
 
-  /** Looks the id up in the list of files: an id never becomes part of a path. */
-  async #known(id: string): Promise<KnownBackup> {
-    const found = (await this.#all()).find(({ backup }) => backup.id === id);
-    if (!found) throw new DomainError("not_found", "There is no backup with this id");
-    return found;
-  }
-
-  async #all(): Promise<KnownBackup[]> {
+  async #all(): Promise<Backup[]> {
     // Before the files are listed, so that a backup that ends meanwhile is not missed.
-    const others = [...this.#failed, ...(this.#running ? [await this.#shown(this.#running)] : [])];
+    const others = [...this.#failed, ...(this.#running ? [await this.#running.shown()] : [])];
     const ids = new Set(others.map(({ id }) => id));
-    const whole = (await wholeBackups(this.#options.data)).filter(({ backup }) => !ids.has(backup.id));
-    return [...whole, ...others.map((backup) => ({ path: null, backup }) as const)];
+    const kept = await this.#list(listAgainMs);
+    return [...kept.filter(({ id }) => !ids.has(id)).map(shownKept), ...others];
   }
 
-  async #shown(running: Running): Promise<Backup> {
-    const { id, expectedBytes } = running;
-    // The partial file is renamed shortly before the backup counts as complete.
-    const bytes = Math.max(running.writtenBytes, await partialSize(this.#options.data, id));
-    running.writtenBytes = bytes;
-    return {
-      id,
-      status: "running",
-      progress: expectedBytes ? Math.min(1, Math.round((bytes / expectedBytes) * 1000) / 1000) : 0,
-      size_bytes: bytes,
-      sha256: null,
-      error: null,
-      created_at: idTime(id),
-      finished_at: null,
-    };
-  }
-
-  async #requireRoom(): Promise<void> {
-    const { data } = this.#options;
+  async #requireRoom({ data, place, recipients }: NewBackup): Promise<void> {
     const file = join(data, databaseFile);
     // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
     const sizes = await Promise.all(
       [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),
     );
-    const neededBytes = sizes.reduce((sum, { size }) => sum + size, backupLimits.spareBytes);
-    const target = await fs.promises.statfs(backupDirectory(data)).catch((error) => {
+    const copies = recipients.length > 0 ? 2 : 1;
+    const neededBytes = sizes.reduce((sum, { size }) => sum + size * copies, backupLimits.spareBytes);
+    const target = await fs.promises.statfs(workDirectory({ data, place })).catch((error) => {
       if (isMissing(error)) return fs.promises.statfs(data);
       throw error;
     });
@@ -189,67 +253,68 @@ export class Backups {
     if (freeBytes < neededBytes) throw noRoom({ neededBytes, freeBytes });
   }
 
-  async #run(running: Running): Promise<void> {
-    const { data, log, now } = this.#options;
+  async #run(running: BackupRun, byHand: boolean): Promise<void> {
+    const { log, now } = this.#options;
+    const { id } = running;
     const startedAt = performance.now();
     try {
-      await this.#make(running);
-      const { id } = running;
-      const made = (await wholeBackups(data)).find(({ backup }) => backup.id === id);
+      const counts = await running.make();
+      this.#counts.made++;
+      this.#schedule?.made();
+      const made = (await this.#list(0)).find((one) => one.id === id);
       const durationMs = Math.round(performance.now() - startedAt);
-      log.info("backup.done", { id, size_bytes: made?.backup.size_bytes, duration_ms: durationMs });
+      log.info("backup.done", { id, size_bytes: made?.size, duration_ms: durationMs, ...counts });
+      this.#watch.made();
       await this.#removeOld(id);
     } catch (error) {
       if (this.#isStopped) return;
       // The thread cannot do this itself after a crash.
       this.#removePartials();
-      log.error("backup.failed", { id: running.id, ...errorFields(error) });
-      const failed = { ...(await this.#shown(running)), error: publicMessage(error), finished_at: now() };
+      log.error("backup.failed", { id, ...errorFields(error) });
+      const failed = { ...(await running.shown()), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
         0,
         backupLimits.maxFailed,
       );
-      this.#options.failed?.(publicMessage(error));
+      this.#hasFailed(error, byHand);
     } finally {
-      running.thread?.end();
       if (this.#running === running) this.#running = null;
     }
   }
 
-  async #keepSynced(running: Running): Promise<void> {
-    const { data, log } = this.#options;
-    while (this.#running === running) {
-      await syncPartial(data, running.id).catch((error) =>
-        log.debug("backup.not_synced", errorFields(error)),
-      );
-      await Bun.sleep(syncPauseMs);
-    }
+  #hasFailed(error: unknown, byHand: boolean): void {
+    this.#counts.failed++;
+    this.#schedule?.failed();
+    this.#watch.failed(publicMessage(error), byHand);
   }
 
-  /** Makes the backup; resolves when it is complete. */
-  async #make(running: Running): Promise<void> {
-    const { data, program, log } = this.#options;
-    const start: NewBackup = { data, id: running.id };
-    const name = "backup";
-    const options = { name, program, start, logLevel: "off", log, failed() {}, offered: {} } as const;
-    running.thread = startThread<BackupThread>(options);
-    if (this.#isStopped) throw new Error("It was stopped before it began");
-    const { remote } = running.thread;
-    running.expectedBytes = await remote.size();
-    await remote.make();
-  }
-
-  /** Removes the oldest backups above the limit, but never the one just made, whatever the clock said. */
+  /** Removes the backups that are not kept any more, but never the one just made. */
   async #removeOld(made: string): Promise<void> {
-    const { data, keep, log } = this.#options;
-    const others = (await wholeBackups(data)).filter(({ backup }) => backup.id !== made);
-    const old = others.sort((a, b) => (a.backup.id < b.backup.id ? 1 : -1)).slice(keep - 1);
-    for (const { path, backup } of old) {
-      await fs.promises.rm(path, { force: true }).catch((error) => {
-        log.warn("backup.not_removed", { id: backup.id, ...errorFields(error) });
-      });
+    const { keep, keepDays = null, now, log } = this.#options;
+    const place = await this.#openPlace();
+    for (const { id, name } of outdated(this.#kept ?? [], { keep, keepDays, now: now(), made })) {
+      try {
+        await place.remove(name);
+        this.#kept = this.#kept?.filter((one) => one.id !== id) ?? null;
+      } catch (error) {
+        log.warn("backup.not_removed", { id, ...errorFields(error) });
+      }
     }
   }
+}
+
+function shownKept({ id, size, sha256, isEncrypted, keptAt }: KeptBackup): Backup {
+  return {
+    id,
+    status: "done",
+    progress: 1,
+    size_bytes: size,
+    sha256,
+    is_encrypted: isEncrypted,
+    error: null,
+    created_at: idTime(id),
+    finished_at: keptAt,
+  };
 }
 
 /** The public message of a failure; the log has the details. */

@@ -1,8 +1,12 @@
+import type { BackupState } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Backups } from "./backups.ts";
 
-/** What makes backups and keeps them. */
-export type BackupKeeper = Pick<Backups, "begin" | "page" | "find" | "content" | "remove" | "stop">;
+/** What makes backups and keeps them; `state` is null where they are made elsewhere. */
+export type BackupKeeper = Pick<
+  Backups,
+  "look" | "begin" | "page" | "find" | "content" | "remove" | "stop"
+> & { readonly state: BackupState | null };
 
 /** What commands and the admin API say where the data is in PostgreSQL. */
 export const backupsOfPostgres =
@@ -14,6 +18,8 @@ const refuse = async (): Promise<never> => {
 
 /** In place of `Backups` where the data is in PostgreSQL. */
 export const backupsElsewhere: BackupKeeper = {
+  state: null,
+  async look() {},
   begin: refuse,
   page: async () => [],
   find: refuse,

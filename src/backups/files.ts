@@ -1,7 +1,5 @@
 import fs, { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { Backup } from "../domain/backups.ts";
-import { idTime } from "../domain/ids.ts";
 import { syncDirectory } from "./private-file.ts";
 
 /*
@@ -9,46 +7,58 @@ import { syncDirectory } from "./private-file.ts";
  * backup, and a copy elsewhere can be verified.
  */
 
-const wholeName = /^([0-7][0-9A-HJKMNP-TV-Z]{25})\.([0-9a-f]{64})\.db$/;
-/** A partial backup, or SQLite's journal beside it. */
-const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(-journal|-wal|-shm)?$/;
+const wholeName = /^([0-7][0-9A-HJKMNP-TV-Z]{25})\.([0-9a-f]{64})\.db(\.age)?$/;
+/** A partial backup, plain or encrypted, or SQLite's journal beside it. */
+const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(\.age|-journal|-wal|-shm)?$/;
 
-export interface BackupFile {
-  readonly path: string;
-  readonly backup: Backup;
+/** A complete backup, by its file or object. */
+export interface KeptBackup {
+  readonly name: string;
+  readonly id: string;
+  /** Of the content as it is kept, in hexadecimal. */
+  readonly sha256: string;
+  readonly isEncrypted: boolean;
+  readonly size: number;
+  /** When it was complete, in milliseconds since the epoch. */
+  readonly keptAt: number;
 }
 
-/** The hash in the name of a backup; null for any other name. */
-export function hashInName(path: string): string | null {
-  return wholeName.exec(basename(path))?.[2] ?? null;
+/** What a name tells of a backup; null for any other name. */
+export function readName(path: string): Pick<KeptBackup, "name" | "id" | "sha256" | "isEncrypted"> | null {
+  const [name, id, sha256, age] = wholeName.exec(basename(path)) ?? [];
+  if (name === undefined || id === undefined || sha256 === undefined) return null;
+  return { name, id, sha256, isEncrypted: age !== undefined };
 }
 
-/** The directory of a data directory's backups. */
+/** The name of a complete backup. */
+export function nameOf(id: string, sha256: string, isEncrypted: boolean): string {
+  return `${id}.${sha256}.db${isEncrypted ? ".age" : ""}`;
+}
+
+/** The directory of a data directory's backups, unless they go elsewhere. */
 export function backupDirectory(data: string): string {
   return join(data, "backups");
 }
 
 /** The path of a backup until it is complete. */
-export function partialPath(data: string, id: string): string {
-  return join(backupDirectory(data), `${id}.partial`);
+export function partialPath(directory: string, id: string): string {
+  return join(directory, `${id}.partial`);
 }
 
 /** Creates an empty file for a new backup, and the directory when missing, both readable only for their owner. */
-export function makePartial(data: string, id: string): void {
-  mkdirSync(backupDirectory(data), { recursive: true, mode: 0o700 });
-  closeSync(openSync(partialPath(data, id), "wx", 0o600));
+export function makePartial(directory: string, id: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  closeSync(openSync(partialPath(directory, id), "wx", 0o600));
 }
 
 /** Completes a backup whose content is on disk. */
-export function keepPartial(data: string, id: string, sha256: string): void {
-  const directory = backupDirectory(data);
-  renameSync(partialPath(data, id), join(directory, `${id}.${sha256}.db`));
+export function keepPartial(directory: string, partial: string, name: string): void {
+  renameSync(join(directory, partial), join(directory, name));
   syncDirectory(directory);
 }
 
 /** Removes the files of incomplete backups. */
-export function removePartials(data: string): void {
-  const directory = backupDirectory(data);
+export function removePartials(directory: string): void {
   for (const name of namesIn(directory))
     if (partialName.test(name)) rmSync(join(directory, name), { force: true });
 }
@@ -63,44 +73,31 @@ function namesIn(directory: string): string[] {
 }
 
 /** All complete backups. */
-export async function wholeBackups(data: string): Promise<BackupFile[]> {
-  const directory = backupDirectory(data);
+export async function wholeBackups(directory: string): Promise<KeptBackup[]> {
   const names = await fs.promises.readdir(directory).catch((error) => {
     if (isMissing(error)) return [];
     throw error;
   });
-  const found = await Promise.all(
-    names.map((name) => wholeBackup(join(directory, name), wholeName.exec(name))),
-  );
+  const found = await Promise.all(names.map((name) => wholeBackup(directory, name)));
   return found.filter((one) => one !== null);
 }
 
-async function wholeBackup(path: string, name: RegExpExecArray | null): Promise<BackupFile | null> {
-  const [, id, sha256] = name ?? [];
-  const stats = id && sha256 ? await fs.promises.stat(path).catch(() => null) : null;
-  if (!id || !sha256 || !stats?.isFile()) return null;
-  const backup: Backup = {
-    id,
-    status: "done",
-    progress: 1,
-    size_bytes: stats.size,
-    sha256,
-    error: null,
-    created_at: idTime(id),
-    finished_at: Math.round(stats.mtimeMs),
-  };
-  return { path, backup };
+async function wholeBackup(directory: string, name: string): Promise<KeptBackup | null> {
+  const read = readName(name);
+  const stats = read && (await fs.promises.stat(join(directory, name)).catch(() => null));
+  if (!read || !stats?.isFile()) return null;
+  return { ...read, size: stats.size, keptAt: Math.round(stats.mtimeMs) };
 }
 
 /** Syncs an incomplete backup. */
-export async function syncPartial(data: string, id: string): Promise<void> {
-  const file = await fs.promises.open(partialPath(data, id)).catch(() => null);
+export async function syncPartial(directory: string, id: string): Promise<void> {
+  const file = await fs.promises.open(partialPath(directory, id)).catch(() => null);
   await file?.datasync().finally(() => file.close());
 }
 
 /** The size of an incomplete backup in bytes. */
-export async function partialSize(data: string, id: string): Promise<number> {
-  return (await fs.promises.stat(partialPath(data, id)).catch(() => null))?.size ?? 0;
+export async function partialSize(directory: string, id: string): Promise<number> {
+  return (await fs.promises.stat(partialPath(directory, id)).catch(() => null))?.size ?? 0;
 }
 
 export const isMissing = (error: unknown) =>

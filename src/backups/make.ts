@@ -1,47 +1,56 @@
 import { closeSync, fsyncSync, futimesSync, openSync, readSync, rmSync } from "node:fs";
 import { noRoom } from "../domain/backups.ts";
-import { checkDatabase, copyDatabase } from "../store/sqlite/database/backup.ts";
-import { keepPartial, makePartial, partialPath } from "./files.ts";
-
-export interface NewBackup {
-  /** A data directory that this process has open. */
-  readonly data: string;
-  readonly id: string;
-}
+import { checkDatabase, copyDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
+import { makePartial, nameOf, partialPath } from "./files.ts";
+import { type CheckedFile, type NewBackup, openPlace, workDirectory } from "./place.ts";
 
 const chunkBytes = 1024 * 1024;
 
 /**
- * Makes a backup in `backups/` of the data directory: written under a temporary name, checked, synced, then renamed.
- * Blocks its thread for long. Throws `unavailable` when there is no space, `StoreError` when the database is damaged;
- * then it removes the file.
+ * Makes a backup: written under a temporary name, checked, encrypted if wanted, synced, then handed to its place. Blocks
+ * its thread for long. Throws `unavailable` when there is no space or the place does not take it, `StoreError` when the
+ * database is damaged; then nothing is left of it.
  */
-export function makeBackup({ data, id }: NewBackup): void {
-  const path = partialPath(data, id);
+export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
+  const { data, id, recipients } = backup;
+  const directory = workDirectory(backup);
+  const plain = partialPath(directory, id);
+  const encrypted = `${plain}.age`;
+  const isEncrypted = recipients.length > 0;
   try {
-    makePartial(data, id);
-    copyDatabase(data, path);
-    checkDatabase(path, { thorough: false });
-    keepPartial(data, id, syncedHash(path));
+    makePartial(directory, id);
+    copyDatabase(data, plain);
+    const counts = checkDatabase(plain, { thorough: false });
+    if (isEncrypted) {
+      const { encryptFile } = await import("./encryption.ts");
+      await encryptFile(plain, encrypted, recipients);
+      rmSync(plain);
+    }
+    const file = checkedFile(isEncrypted ? encrypted : plain);
+    const place = await openPlace(backup.place);
+    await place.keep(file, nameOf(id, file.sha256, isEncrypted));
+    return counts;
   } catch (error) {
-    for (const suffix of ["", "-journal"]) rmSync(path + suffix, { force: true });
     throw isFull(error) ? noRoom() : error;
+  } finally {
+    for (const path of [plain, `${plain}-journal`, encrypted]) rmSync(path, { force: true });
   }
 }
 
-/** Syncs a file, sets its time to now, and returns its hash. */
-function syncedHash(path: string): string {
+/** Syncs a file, sets its time to now, and reads it again for its hash. */
+function checkedFile(path: string): CheckedFile {
   const hasher = new Bun.CryptoHasher("sha256");
   const chunk = Buffer.allocUnsafe(chunkBytes);
   const fd = openSync(path, "r+");
+  let size = 0;
   try {
-    for (let size = 1; size > 0; ) {
-      size = readSync(fd, chunk, 0, chunk.length, null);
-      hasher.update(chunk.subarray(0, size));
+    for (let read = 1; read > 0; size += read) {
+      read = readSync(fd, chunk, 0, chunk.length, null);
+      hasher.update(chunk.subarray(0, read));
     }
     futimesSync(fd, new Date(), new Date());
     fsyncSync(fd);
-    return hasher.digest("hex");
+    return { path, size, sha256: hasher.digest("hex") };
   } finally {
     closeSync(fd);
   }

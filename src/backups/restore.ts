@@ -4,7 +4,7 @@ import { StoreError } from "../store/faults.ts";
 import { checkDatabase } from "../store/sqlite/database/backup.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../store/sqlite/database/lock.ts";
-import { hashInName } from "./files.ts";
+import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
 interface Restoring {
@@ -49,8 +49,8 @@ export async function restoreBackup({ file, data, wrote, checking }: Restoring):
 }
 
 function check(file: string, copy: string, { sha256 }: Content): void {
-  const named = hashInName(file);
-  if (named !== null && named !== sha256)
+  const named = readName(file);
+  if (named !== null && named.sha256 !== sha256)
     throw new StoreError(`${file} is not what was made: its name has another SHA-256.`);
   try {
     checkDatabase(copy, { thorough: true });

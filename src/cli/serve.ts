@@ -1,4 +1,5 @@
 import { type App, startApp } from "../app.ts";
+import { awsVariables } from "../backups/place.ts";
 import type { Config } from "../config.ts";
 import { createLog, errorFields, type Log, logLevels } from "../log.ts";
 import { fileLines } from "../log-file.ts";
@@ -53,7 +54,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     warnOfExposure(config, log);
     const manager = await serviceManager(env, log);
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
-    const app = await startApp({ config, log, showAdminKey }).catch(async (error) => {
+    const app = await startApp({ config, log, showAdminKey, aws: awsVariables(env) }).catch(async (error) => {
       // Standard error has it in any case.
       if (config.logFile !== null) log.error("start_failed", errorFields(error));
       await log.flush();

@@ -10,13 +10,29 @@ export interface Backup {
   readonly progress: number;
   /** The size so far. */
   readonly size_bytes: number;
-  /** In hexadecimal; null until it is done. */
+  /** Of the content as it is kept, in hexadecimal; null until it is done. */
   readonly sha256: string | null;
+  readonly is_encrypted: boolean;
   /** The reason of a failure, for people. */
   readonly error: string | null;
   /** Milliseconds since the epoch; everything acknowledged before is in the backup. */
   readonly created_at: number;
   readonly finished_at: number | null;
+}
+
+/** What is known of the backups of a server, without asking where they are. */
+export interface BackupState {
+  /** Whether it is known which ones there are. */
+  readonly isListed: boolean;
+  /** When the newest backup began, in milliseconds since the epoch; null where none is known. */
+  readonly newestAt: number | null;
+  /** Milliseconds between the backups of the schedule; null without one. */
+  readonly everyMs: number | null;
+  /** Where they are kept, for people. */
+  readonly place: string;
+  /** Since the start. */
+  readonly made: number;
+  readonly failed: number;
 }
 
 export const backupLimits = {

@@ -12,3 +12,12 @@ export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
+
+const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: hour, d: day };
+
+/** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; null when it is none. */
+export function durationMs(text: string): number | null {
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,5})(s|m|min|h|d)$/.exec(text) ?? [];
+  const ms = units[unit];
+  return ms === undefined ? null : Number(count) * ms;
+}

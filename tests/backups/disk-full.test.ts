@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { Backups } from "../../src/backups/backups.ts";
 import { createLog } from "../../src/log.ts";
 import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
@@ -57,8 +58,9 @@ describe.skipIf(!probe)("on a full disk", () => {
   test("one that was begun fails, says so, and leaves nothing half-written", async () => {
     const told: string[] = [];
     const backups = new Backups({
-      failed: (reason) => void told.push(reason),
+      announce: (type, { summary }) => void told.push(`${type}: ${summary}`),
       data: disk.data,
+      place: { kind: "directory", directory: join(disk.data, "backups") },
       keep: 3,
       program: new URL("./fixtures/full-disk-worker.ts", import.meta.url).href,
       now: Date.now,
@@ -71,7 +73,9 @@ describe.skipIf(!probe)("on a full disk", () => {
       sha256: null,
       error: expect.stringContaining("There is no room for a backup: the disk became full"),
     });
-    expect(told).toEqual([expect.stringContaining("There is no room for a backup: the disk became full")]);
+    expect(told).toEqual([
+      expect.stringMatching(/^backup.failed: .*There is no room for a backup: the disk became full/),
+    ]);
     expect(backupFiles(disk.data)).toEqual([]);
     disk.free();
     await expectHealthy();

@@ -12,6 +12,7 @@ export interface ShownBackup {
   readonly progress: number;
   readonly size_bytes: number;
   readonly sha256: string | null;
+  readonly is_encrypted: boolean;
   readonly error: string | null;
   readonly created_at: string;
   readonly finished_at: string | null;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
+import type { AwsVariables } from "../../src/backups/place.ts";
 import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
@@ -59,6 +60,8 @@ export interface TestServerOptions {
   readonly log?: Log;
   /** undefined unsets a variable that tests have by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The credentials of S3. */
+  readonly aws?: AwsVariables;
   /** Wrong operator keys a minute from one address; no limit where left out. */
   readonly wrongKeyLimit?: number;
   /** The first page of the public listener, as `onair dev` has it. */
@@ -100,6 +103,7 @@ export async function startServer({
   steady,
   log = createLog("off"),
   env,
+  aws = {},
   wrongKeyLimit = 0,
   welcome,
   users,
@@ -119,6 +123,7 @@ export async function startServer({
     const app = await startApp({
       config,
       log,
+      aws,
       wrongKeyLimit,
       welcome,
       ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),

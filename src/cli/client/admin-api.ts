@@ -1,6 +1,6 @@
 import { backupProgram } from "../../app.ts";
-import { Backups } from "../../backups/backups.ts";
 import { backupsElsewhere } from "../../backups/elsewhere.ts";
+import { openBackups } from "../../backups/open-backups.ts";
 import { platformData } from "../../batch/platform-data.ts";
 import { createPublisher } from "../../batch/publisher.ts";
 import { catalogueOf } from "../../domain/events/registered.ts";
@@ -48,7 +48,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
     return work(adminApi(server.url.origin, base, server.key, request));
   }
-  const { place, keepBackups: keep } = target;
+  const { place } = target;
   await requireData(place);
   const engine = await idleEngine(place);
   const { store } = engine;
@@ -56,7 +56,12 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const log = faults.log;
   const backups =
     "directory" in place
-      ? new Backups({ data: place.directory, keep, program: backupProgram, now: Date.now, log })
+      ? await openBackups(place.directory, target.backups, {
+          program: backupProgram,
+          now: Date.now,
+          log,
+          aws: target.aws,
+        })
       : backupsElsewhere;
   try {
     const key = newSecret("onair_admin_");

@@ -1,3 +1,5 @@
+import type { BackupConfig } from "../../backups/backup-settings.ts";
+import { type AwsVariables, awsVariables } from "../../backups/place.ts";
 import { type DataPlace, placeOf } from "../../engine/data-place.ts";
 import { type Environment, readConfig, readSecret } from "../../read-config.ts";
 
@@ -7,8 +9,9 @@ export interface Target {
   /** Where the data is, used when there is no server. */
   readonly place: DataPlace;
   readonly allowPrivateWebhooks: boolean;
-  /** The number of backups to keep in the data directory. */
-  readonly keepBackups: number;
+  /** How backups are made and kept, used when there is no server. */
+  readonly backups: BackupConfig;
+  readonly aws: AwsVariables;
   /** The option that names the target to another command, with a space before it; "" when the environment names it. */
   readonly option: string;
 }
@@ -50,13 +53,13 @@ export function readTarget(
       mistakes.push(`${source} needs the operator key in ONAIR_ADMIN_KEY`);
   }
   const config = configOf(given, variablesOf(env, address === undefined));
-  const { allowPrivateWebhooks, keepBackups } = config;
   const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
   return {
     server: url && key ? { url, key } : null,
     place: placeOf(config),
-    allowPrivateWebhooks,
-    keepBackups,
+    allowPrivateWebhooks: config.allowPrivateWebhooks,
+    backups: config,
+    aws: awsVariables(env),
     option: option.join(""),
   };
 }
@@ -78,13 +81,20 @@ export function placeOfCommand(given: Named, env: Environment): DataPlace {
 
 /** The variables that concern data, of which none counts beside a server. */
 function variablesOf(env: Environment, isHere: boolean): Environment {
-  const { ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_CONFIG, ONAIR_KEEP_BACKUPS } = env;
+  const { ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_CONFIG } = env;
+  const { ONAIR_KEEP_BACKUPS, ONAIR_KEEP_BACKUPS_DAYS, ONAIR_BACKUP_TO } = env;
+  const { ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION, ONAIR_BACKUP_RECIPIENTS } = env;
   const { ONAIR_DATA, ONAIR_DATABASE, ONAIR_DATABASE_FILE } = env;
   const { ONAIR_DATABASE_DIRECT, ONAIR_DATABASE_DIRECT_FILE } = env;
   return {
     ONAIR_ALLOW_PRIVATE_WEBHOOKS,
-    ONAIR_KEEP_BACKUPS,
     ...(isHere && {
+      ONAIR_KEEP_BACKUPS,
+      ONAIR_KEEP_BACKUPS_DAYS,
+      ONAIR_BACKUP_TO,
+      ONAIR_BACKUP_ENDPOINT,
+      ONAIR_BACKUP_REGION,
+      ONAIR_BACKUP_RECIPIENTS,
       ONAIR_CONFIG,
       ONAIR_DATA,
       ONAIR_DATABASE,

@@ -7,6 +7,8 @@ export const serverNotices = [
   "storage.failing",
   "storage.recovered",
   "backup.failed",
+  "backup.overdue",
+  "backup.recovered",
   "deliveries.stuck",
   "deliveries.resumed",
 ] as const;

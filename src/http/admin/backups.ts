@@ -5,7 +5,7 @@ import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { answerOf, file, linksTo, noContent, pageOf } from "../answers.ts";
 import { IsoTimestamp, noOtherFields } from "../fields.ts";
-import { fileStream, rangeOf } from "../file.ts";
+import { rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
 import { idList } from "../paging.ts";
@@ -29,6 +29,7 @@ export const BackupSchema = Type.Object(
     sha256: nullable(Type.String(), {
       description: "The hash of its content in hexadecimal digits, once it is done.",
     }),
+    is_encrypted: Type.Boolean({ description: "Whether it is encrypted, for `--backup-recipients`." }),
     error: nullable(Type.String(), { description: "Why it failed." }),
     created_at: about(IsoTimestamp, "When it began."),
     finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
@@ -65,6 +66,7 @@ const exampleBackup: Static<typeof BackupSchema> = {
   progress: 1,
   size_bytes: 241_754_112,
   sha256: exampleHash,
+  is_encrypted: false,
   error: null,
   created_at: "2026-01-14T16:08:06.123Z",
   finished_at: "2026-01-14T16:08:08.871Z",
@@ -138,7 +140,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
       tags: ["Backups"],
       summary: "Create Backup",
       description:
-        "Begins a backup of the whole database; what was acknowledged before is in it. It is made in the background, one at a time, and cannot be interrupted; a server that stops gives it up. The newest ones are kept, as many as `--keep-backups` says.",
+        "Begins a backup of the whole database; what was acknowledged before is in it. It is made in the background, one at a time, and cannot be interrupted; a server that stops gives it up. It goes to where `--backup-to` says; the newest ones are kept, as many as `--keep-backups` says.",
     },
   });
 
@@ -199,20 +201,21 @@ function contentRoute(app: AdminListener, backups: BackupKeeper): void {
   app.get(
     "/admin/v1/backups/:id/content",
     async ({ requestContext, params, headers: { Range, "If-Range": ifRange } }) => {
-      const { path, backup } = await backups.content(params.id);
-      const { id, size_bytes: size, sha256 } = backup;
+      const { backup, path, read } = await backups.content(params.id);
+      const { id, size_bytes: size, sha256, is_encrypted } = backup;
       const etag = `"${sha256}"`;
       const headers = {
-        "content-type": mediaType,
-        "content-disposition": `attachment; filename="onair-${id}.db"`,
+        "content-type": is_encrypted ? "application/octet-stream" : mediaType,
+        "content-disposition": `attachment; filename="onair-${id}.db${is_encrypted ? ".age" : ""}"`,
         etag,
         "repr-digest": `sha-256=:${digest(sha256 ?? "")}:`,
         "accept-ranges": "bytes",
       };
       // A file body, because Bun sends no Content-Length with a stream.
-      if (requestContext.method === "HEAD") return reply(requestContext, 200, Bun.file(path), headers);
+      if (requestContext.method === "HEAD")
+        return reply(requestContext, 200, path && Bun.file(path), headers);
       const range = rangeOf({ range: Range, ifRange }, size, etag);
-      const content = fileStream(path, range ?? { start: 0, end: size });
+      const content = read(range ?? { start: 0, end: size });
       if (!range) return reply(requestContext, 200, content, headers);
       const part = `bytes ${range.start}-${range.end - 1}/${size}`;
       return reply(requestContext, 206, content, { ...headers, "content-range": part });
@@ -231,7 +234,7 @@ function contentRoute(app: AdminListener, backups: BackupKeeper): void {
         tags: ["Backups"],
         summary: "Download Backup",
         description:
-          "The database of a backup, as a file of SQLite for `onair restore`. It holds signing secrets: keep it as you keep those. It is sent in chunks, and `HEAD` tells its length.",
+          "The database of a backup, as a file of SQLite for `onair restore`; one that is encrypted is a file of age (`application/octet-stream`). It holds signing secrets: keep it as you keep those. It is sent in chunks; `size_bytes` tells its length, and so does `HEAD` where it is in a directory.",
       },
     },
   );

@@ -73,7 +73,9 @@ const notices: Readonly<Record<NoticeType, string>> = {
   "endpoint.recovered": "The first success after the endpoint was failing or disabled.",
   "storage.failing": "The disk is full or fails, the database is damaged or was replaced.",
   "storage.recovered": "The storage can be written again.",
-  "backup.failed": "A backup came to nothing, or could not begin for lack of room.",
+  "backup.failed": "A backup came to nothing, or could not begin; of a schedule once a day.",
+  "backup.overdue": "The newest backup of a schedule is older than two of its periods; again each day.",
+  "backup.recovered": "A backup is complete again after either.",
   "deliveries.stuck": "For ten minutes nothing was attempted, although something is due.",
   "deliveries.resumed": "Deliveries are attempted again.",
 };

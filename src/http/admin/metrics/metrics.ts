@@ -1,5 +1,6 @@
 import { type RequestContext, reply } from "../../request-context.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
+import { backupMetrics } from "./backups.ts";
 import { deliveryMetrics, type Listeners, trafficMetrics } from "./counted.ts";
 import { type AnyMetric, exposition, formatFor } from "./exposition.ts";
 import { processMetrics } from "./process.ts";
@@ -21,6 +22,7 @@ export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Liste
       ...trafficMetrics(deps, traffic),
       ...deliveryMetrics(deps, stats),
       ...storage,
+      ...backupMetrics(deps),
     ];
   };
   // Scrapes at the same time share what is read for them: counting what is pending takes a while where it is much.

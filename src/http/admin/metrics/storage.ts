@@ -7,15 +7,13 @@ import { gauge } from "./metric.ts";
 const longestReadMs = 3 * second;
 
 /** What is in the database and on the disk; a value that cannot be read is left out. */
-export async function storageMetrics({ store, backups, facts, now }: AdminDeps): Promise<AnyMetric[]> {
-  const [backlog, databaseBytes, backupAt] = await Promise.all([
+export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<AnyMetric[]> {
+  const [backlog, databaseBytes] = await Promise.all([
     inTime(store.deliveries.backlogOfAll()),
     inTime(store.statistics.databaseBytes()),
-    inTime(lastBackupAt(backups)),
   ]);
   const disk = attempt(() => facts.storage());
   const oldest = backlog?.oldest_pending_at ?? null;
-  const isHere = facts.watched?.database === "sqlite";
   return [
     ...gauge(
       "onair_deliveries_pending",
@@ -35,18 +33,7 @@ export async function storageMetrics({ store, backups, facts, now }: AdminDeps):
     ),
     ...gauge("onair_disk_free_bytes", "Free on the disk of the data directory.", disk?.free_bytes),
     ...gauge("onair_disk_size_bytes", "The size of that disk.", disk?.total_bytes),
-    ...gauge(
-      "onair_last_backup_timestamp_seconds",
-      "When the newest backup was begun, since the epoch; 0: there is none.",
-      isHere && backupAt !== null ? backupAt / 1000 : null,
-    ),
   ];
-}
-
-/** When the newest complete backup was begun, in milliseconds since the epoch; 0: there is none. */
-async function lastBackupAt(backups: AdminDeps["backups"]): Promise<number> {
-  const newest = (await backups.page("", 100)).find(({ status }) => status === "done");
-  return newest?.created_at ?? 0;
 }
 
 /** What was read; null where it could not be, or not in time: the other metrics do not wait for a database that is away. */

@@ -46,18 +46,33 @@ function vacuumInto(db: Database, file: string): void {
   }
 }
 
+/** What is in a database. */
+export interface DatabaseCounts {
+  readonly users: number;
+  readonly applications: number;
+  readonly subscriptions: number;
+  readonly events: number;
+}
+
+const countsSql =
+  "SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM applications) AS applications, " +
+  "(SELECT count(*) FROM subscriptions) AS subscriptions, (SELECT count(*) FROM events) AS events";
+
 /**
- * Throws a `StoreError` unless a file is a whole database of onair that this build can use. `thorough`: every index is
- * compared with its table, too, which takes three times as long.
+ * Throws a `StoreError` unless a file is a whole database of onair that this build can use, and returns what is in it.
+ * `thorough`: every index is compared with its table, too, which takes three times as long.
  */
-export function checkDatabase(file: string, { thorough }: { readonly thorough: boolean }): void {
-  explained(() => {
+export function checkDatabase(file: string, { thorough }: { readonly thorough: boolean }): DatabaseCounts {
+  return explained(() => {
     const db = new Database(file, { create: false, readwrite: true });
     try {
       requireWhole(db, thorough ? "integrity_check" : "quick_check");
       if (!isOurs(db)) throw new StoreError("It is a database of SQLite, but not one of onair.");
       const [missing] = missingIn(db);
       if (missing !== undefined) throw damaged(`${missing} is missing`);
+      const counts = db.query<DatabaseCounts, []>(countsSql).get();
+      if (counts === null) throw damaged("it cannot be read");
+      return counts;
     } finally {
       db.close();
     }

@@ -1,0 +1,68 @@
+import { baseUrl, duration, integer, nonEmpty, type Setting } from "../setting-values.ts";
+import { readPlace } from "./place.ts";
+import { recipientList } from "./recipients.ts";
+
+/** Settings of backups. */
+export interface BackupConfig {
+  /** Milliseconds between the backups of the schedule; null for none. */
+  readonly backupEvery: number | null;
+  /** A directory, or `s3://bucket/prefix`; null for `backups/` of the data directory. */
+  readonly backupTo: string | null;
+  /** The URL of S3-compatible storage; null for that of AWS. */
+  readonly backupEndpoint: string | null;
+  readonly backupRegion: string | null;
+  /** Public keys of age, for which backups are encrypted; none: they are not. */
+  readonly backupRecipients: readonly string[];
+  /** Backups to keep. */
+  readonly keepBackups: number;
+  /** Days after which backups go, beside the newest; null for never. */
+  readonly keepBackupsDays: number | null;
+}
+
+export const backupSettings: { readonly [Key in keyof BackupConfig]: Setting<BackupConfig[Key]> } = {
+  backupEvery: {
+    value: "DURATION",
+    default: null,
+    help: "make backups by themselves, at multiples of this in UTC: 24h is every midnight, 1h every full hour",
+    read: duration,
+  },
+  backupTo: {
+    value: "PLACE",
+    default: null,
+    help: "where backups go: a directory, or s3://bucket/prefix with the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the file that AWS_SHARED_CREDENTIALS_FILE names (default: backups/ of the data directory)",
+    read(text) {
+      readPlace(text);
+      return text;
+    },
+  },
+  backupEndpoint: {
+    value: "URL",
+    default: null,
+    help: "S3-compatible storage that is not of AWS (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)",
+    read: baseUrl,
+  },
+  backupRegion: {
+    value: "REGION",
+    default: null,
+    help: "its region (default: AWS_REGION, AWS_DEFAULT_REGION, us-east-1)",
+    read: nonEmpty,
+  },
+  backupRecipients: {
+    value: "LIST",
+    default: "",
+    help: 'encrypt backups for these public keys of age (age1…), separated by commas; "onair backup key" makes a pair',
+    read: recipientList,
+  },
+  keepBackups: {
+    value: "N",
+    default: "3",
+    help: "backups that are kept; older ones go when a new one is whole",
+    read: integer(1, 10_000),
+  },
+  keepBackupsDays: {
+    value: "DAYS",
+    default: null,
+    help: "how long backups are kept, but for the newest three (default: until there are more than --keep-backups)",
+    read: integer(1, 3_650),
+  },
+};

@@ -1,0 +1,66 @@
+import { day, hour, minute } from "../domain/time.ts";
+import type { BackupSchedule } from "./schedule.ts";
+
+/** Announces a notice to the operator. */
+export type Announce = (
+  type: "backup.failed" | "backup.overdue" | "backup.recovered",
+  data: { readonly summary: string; readonly advice: string | null },
+) => void;
+
+interface WatchOptions {
+  readonly schedule: BackupSchedule | null;
+  /** A clock that is never set. */
+  readonly steady: () => number;
+  readonly announce: Announce;
+}
+
+/** What goes on failing is told of again so often. */
+const tellAgainMs = day;
+
+const advice = "Look into the log, mend it, and make a backup now: onair backup.";
+
+/** What the operator is told of backups: that they fail, that the newest is too old, and that there are new ones again. */
+export class BackupWatch {
+  readonly #options: WatchOptions;
+  #failedToldAt: number | null = null;
+  #overdueToldAt: number | null = null;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** What a person asked for is told of each time, the attempts of the schedule once a day. */
+  failed(reason: string, byHand: boolean): void {
+    if (!byHand && this.#isTold(this.#failedToldAt)) return;
+    if (!byHand) this.#failedToldAt = this.#options.steady();
+    this.#options.announce("backup.failed", { summary: `A backup failed. ${reason}`, advice });
+  }
+
+  /** A backup is complete. */
+  made(): void {
+    if (this.#failedToldAt === null && this.#overdueToldAt === null) return;
+    this.#failedToldAt = null;
+    this.#overdueToldAt = null;
+    this.#options.announce("backup.recovered", { summary: "There is a new backup again.", advice: null });
+  }
+
+  /** @param newestAt when the newest backup began; null without one */
+  look(newestAt: number | null): void {
+    const { schedule, steady, announce } = this.#options;
+    if (!schedule?.isOverdue(newestAt) || this.#isTold(this.#overdueToldAt)) return;
+    this.#overdueToldAt = steady();
+    const age = shownAge(schedule.ageOf(newestAt));
+    const summary = newestAt === null ? `For ${age} there is no backup.` : `The newest backup is ${age} old.`;
+    announce("backup.overdue", { summary, advice });
+  }
+
+  #isTold(at: number | null): boolean {
+    return at !== null && this.#options.steady() - at < tellAgainMs;
+  }
+}
+
+function shownAge(ms: number): string {
+  if (ms >= 2 * day) return `${Math.floor(ms / day)} days`;
+  if (ms >= 2 * hour) return `${Math.floor(ms / hour)} hours`;
+  return `${Math.floor(ms / minute)} minutes`;
+}

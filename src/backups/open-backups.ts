@@ -1,0 +1,44 @@
+import { second } from "../domain/time.ts";
+import type { BackupConfig } from "./backup-settings.ts";
+import { Backups, type BackupsOptions } from "./backups.ts";
+import { backupDirectory } from "./files.ts";
+import { type AwsVariables, type PlaceSettings, readPlace } from "./place.ts";
+
+/** How often it is looked whether a backup is due. */
+export const backupLookMs = 10 * second;
+
+/** The place of the backups of a data directory. */
+function backupPlace(
+  data: string,
+  { backupTo, backupEndpoint: endpoint, backupRegion: region }: BackupConfig,
+  aws: AwsVariables,
+): PlaceSettings {
+  if (backupTo === null) return { kind: "directory", directory: backupDirectory(data) };
+  return readPlace(backupTo, { endpoint, region, aws });
+}
+
+/** The backups of a data directory, by the settings. Rejects where they cannot be encrypted for a recipient. */
+export async function openBackups(
+  data: string,
+  config: BackupConfig,
+  {
+    aws,
+    ...options
+  }: Pick<BackupsOptions, "program" | "now" | "steady" | "log" | "announce"> & { readonly aws: AwsVariables },
+): Promise<Backups> {
+  const { backupRecipients: recipients } = config;
+  if (recipients.length > 0) {
+    const { encrypterFor } = await import("./encryption.ts");
+    encrypterFor(recipients);
+  }
+  const backups = new Backups({
+    data,
+    place: backupPlace(data, config, aws),
+    recipients,
+    everyMs: config.backupEvery,
+    keep: config.keepBackups,
+    keepDays: config.keepBackupsDays,
+    ...options,
+  });
+  return backups.begun();
+}

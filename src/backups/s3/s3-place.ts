@@ -1,0 +1,194 @@
+import type { ByteRange } from "../../file-stream.ts";
+import { type KeptBackup, readName } from "../files.ts";
+import type { BackupPlace, CheckedFile, PlaceSettings } from "../place.ts";
+import { S3Fault } from "./s3-fault.ts";
+import { type S3Patience, S3Requests } from "./s3-requests.ts";
+
+const mebibyte = 1024 * 1024;
+/** In memory at once. S3 takes no more than 10,000 parts of an object. */
+const leastPartBytes = 8 * mebibyte;
+const mostParts = 9_000;
+/** More pages of a list are not read: 1,000 objects each. */
+const mostPages = 100;
+
+/** Backups in a bucket of S3-compatible storage, under a prefix that is theirs alone. */
+export class S3Place implements BackupPlace {
+  readonly #requests: S3Requests;
+  readonly #prefix: string;
+  readonly #partBytes: number;
+
+  constructor(
+    settings: Extract<PlaceSettings, { kind: "s3" }>,
+    { patience, partBytes = leastPartBytes }: { patience?: S3Patience; partBytes?: number } = {},
+  ) {
+    this.#requests = new S3Requests(settings, patience);
+    this.#prefix = settings.prefix;
+    this.#partBytes = partBytes;
+  }
+
+  async list(): Promise<KeptBackup[]> {
+    const found: KeptBackup[] = [];
+    let token: string | null = null;
+    for (let page = 0; page < mostPages; page++) {
+      const query = { "list-type": "2", prefix: this.#prefix, ...(token && { "continuation-token": token }) };
+      const answer: string = await this.#requests.text({ method: "GET", query });
+      for (const [, entry = ""] of answer.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+        const read = this.#nameOf(field(entry, "Key"));
+        const keptAt = Date.parse(field(entry, "LastModified"));
+        if (read) found.push({ ...read, size: Number(field(entry, "Size")), keptAt });
+      }
+      token = field(answer, "NextContinuationToken");
+      if (token === "") break;
+    }
+    return found;
+  }
+
+  /** Uploads the file, in parts where it is large, then reads all of it again. */
+  async keep(file: CheckedFile, name: string): Promise<void> {
+    // What cannot be cleaned up today is cleaned up with the next backup.
+    await this.#removeCutOff().catch(() => {});
+    const key = this.#prefix + name;
+    if (file.size <= this.#partBytes) await this.#putPart(file, { key }, 0, file.size);
+    else await this.#putInParts(file, key);
+    await this.#readAgain(file, name);
+  }
+
+  read(name: string, range: ByteRange): ReadableStream<Uint8Array> {
+    const chunks = this.#chunks(name, range);
+    return new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const { done, value } = await chunks.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
+        async cancel() {
+          await chunks.return(undefined);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#requests.text({ method: "DELETE", key: this.#prefix + name });
+  }
+
+  #nameOf(key: string): ReturnType<typeof readName> {
+    const name = key.startsWith(this.#prefix) ? key.slice(this.#prefix.length) : "/";
+    return name.includes("/") ? null : readName(name);
+  }
+
+  /** Sends a part of a file, or all of it; returns its tag. */
+  async #putPart(
+    { path }: CheckedFile,
+    target: { readonly key: string; readonly query?: Readonly<Record<string, string>> },
+    start: number,
+    end: number,
+  ): Promise<string> {
+    const body = await Bun.file(path).slice(start, end).bytes();
+    const { partTimeoutMs: timeoutMs } = this.#requests.patience;
+    const answer = await this.#requests.headers({ method: "PUT", ...target, body, timeoutMs });
+    return answer.get("etag") ?? "";
+  }
+
+  async #putInParts(file: CheckedFile, key: string): Promise<void> {
+    const { partTimeoutMs: timeoutMs } = this.#requests.patience;
+    const begun = await this.#requests.text({ method: "POST", key, query: { uploads: "" } });
+    const uploadId = field(begun, "UploadId");
+    const leastBytes = Math.ceil(file.size / mostParts / mebibyte) * mebibyte;
+    const partBytes = file.size / mostParts > this.#partBytes ? leastBytes : this.#partBytes;
+    const parts: string[] = [];
+    try {
+      for (let start = 0; start < file.size; start += partBytes) {
+        const partNumber = String(parts.length + 1);
+        const end = Math.min(file.size, start + partBytes);
+        const tag = await this.#putPart(file, { key, query: { partNumber, uploadId } }, start, end);
+        parts.push(`<Part><PartNumber>${partNumber}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`);
+      }
+      const list = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
+      const body = new TextEncoder().encode(list);
+      await this.#requests.repeated(async () => {
+        const answer = await this.#requests.text({
+          method: "POST",
+          key,
+          query: { uploadId },
+          body,
+          timeoutMs,
+        });
+        // S3 may find a fault after it has begun to answer 200.
+        if (answer.includes("<Error>")) throw new S3Fault("S3 could not put the parts together.", true);
+      });
+    } catch (error) {
+      // Of an upload that is complete already only the answer was lost: reading it again tells.
+      if (error instanceof S3Fault && error.reason === "NoSuchUpload") return;
+      await this.#abort(key, uploadId).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #readAgain({ size, sha256 }: CheckedFile, name: string): Promise<void> {
+    const hasher = new Bun.CryptoHasher("sha256");
+    try {
+      for await (const chunk of this.#chunks(name, { start: 0, end: size })) hasher.update(chunk);
+      if (hasher.digest("hex") !== sha256)
+        throw new S3Fault("What S3 gives back is not what was sent: the backup is removed there.", false);
+    } catch (error) {
+      await this.remove(name).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** The content in order. Where the connection breaks off, it goes on from there. */
+  async *#chunks(name: string, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
+    const key = this.#prefix + name;
+    const { attempts, pauseMs } = this.#requests.patience;
+    let failures = 0;
+    for (let at = start; at < end; ) {
+      try {
+        const headers = { range: `bytes=${at}-${end - 1}` };
+        for await (const chunk of this.#requests.bytes({ method: "GET", key, headers })) {
+          at += chunk.length;
+          failures = 0;
+          yield chunk;
+        }
+        if (at < end) throw new S3Fault("S3 sent less than there is: the backup there is not whole.", true);
+      } catch (error) {
+        if (!(error instanceof S3Fault && error.isPassing) || ++failures >= attempts) throw error;
+        await Bun.sleep(pauseMs * 2 ** (failures - 1));
+      }
+    }
+  }
+
+  /** Removes the parts of uploads that came to no end, as when the server was killed. */
+  async #removeCutOff(): Promise<void> {
+    const query = { uploads: "", prefix: this.#prefix };
+    const answer = await this.#requests.text({ method: "GET", query });
+    for (const [, entry = ""] of answer.matchAll(/<Upload>(.*?)<\/Upload>/gs)) {
+      const key = field(entry, "Key");
+      if (this.#nameOf(key)) await this.#abort(key, field(entry, "UploadId"));
+    }
+  }
+
+  async #abort(key: string, uploadId: string): Promise<void> {
+    await this.#requests.text({ method: "DELETE", key, query: { uploadId } });
+  }
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&apos;": "'",
+};
+
+/** The text of the first element of this name; "" without one. */
+function field(xml: string, name: string): string {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? "";
+  return text.replace(/&[a-z]+;/g, (entity) => entities[entity] ?? entity);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`);
+}

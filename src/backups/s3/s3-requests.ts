@@ -1,0 +1,171 @@
+import { AwsV4Signer } from "aws4fetch";
+import { DomainError } from "../../domain/errors.ts";
+import { baseUrl } from "../../setting-values.ts";
+import type { AwsVariables, PlaceSettings } from "../place.ts";
+import { readCredentials, type S3Credentials } from "./credentials.ts";
+import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";
+
+interface S3Request {
+  readonly method: "GET" | "PUT" | "POST" | "DELETE";
+  /** "" for the bucket itself. */
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer>;
+  /** Instead of that of all requests. */
+  readonly timeoutMs?: number;
+}
+
+/** For how long S3 is waited for. */
+export interface S3Patience {
+  /** Attempts of a request that may succeed later. */
+  readonly attempts: number;
+  /** The pause before the second attempt; it doubles for each further one. */
+  readonly pauseMs: number;
+  /** For an answer, and for the next bytes of a long one. */
+  readonly timeoutMs: number;
+  /** For a request with a part of a backup: 8 MiB come through at 28 kB a second. */
+  readonly partTimeoutMs: number;
+}
+
+const patient: S3Patience = { attempts: 4, pauseMs: 1_000, timeoutMs: 60_000, partTimeoutMs: 300_000 };
+
+type S3Settings = Extract<PlaceSettings, { kind: "s3" }>;
+
+/** Signed requests to a bucket, with time limits, repeated where that may help. Each rejects with an `S3Fault`. */
+export class S3Requests {
+  readonly patience: S3Patience;
+  readonly #root: URL;
+  readonly #bucket: string;
+  readonly #region: string;
+  readonly #aws: AwsVariables;
+
+  constructor({ bucket, endpoint, region, aws }: S3Settings, patience = patient) {
+    this.patience = patience;
+    this.#aws = aws;
+    this.#bucket = bucket;
+    this.#region = region ?? aws.AWS_REGION ?? aws.AWS_DEFAULT_REGION ?? "us-east-1";
+    const other = endpoint ?? aws.AWS_ENDPOINT_URL_S3 ?? aws.AWS_ENDPOINT_URL ?? null;
+    this.#root = new URL(other === null ? ofAws(bucket, this.#region) : `${checked(other)}/${bucket}/`);
+  }
+
+  /** The whole answer as text. */
+  async text(request: S3Request): Promise<string> {
+    const { timeoutMs = this.patience.timeoutMs } = request;
+    return this.repeated(async () => {
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        return await (await this.#send(request, signal)).text();
+      } catch (error) {
+        throw brokenFault(error, this.#root.host, timeoutMs);
+      }
+    });
+  }
+
+  /** The headers of the answer. */
+  async headers(request: S3Request): Promise<Headers> {
+    const { timeoutMs = this.patience.timeoutMs } = request;
+    return this.repeated(async () => {
+      try {
+        const response = await this.#send(request, AbortSignal.timeout(timeoutMs));
+        await response.text();
+        return response.headers;
+      } catch (error) {
+        throw brokenFault(error, this.#root.host, timeoutMs);
+      }
+    });
+  }
+
+  /** The bytes of the answer as they come. It is not repeated. */
+  async *bytes(request: S3Request): AsyncGenerator<Uint8Array> {
+    const { timeoutMs } = this.patience;
+    const silent = new AbortController();
+    let timer = setTimeout(() => silent.abort(), timeoutMs);
+    const isRest = request.headers?.["range"]?.startsWith("bytes=0-") === false;
+    const reader = await this.#send(request, silent.signal)
+      .then(({ status, body }) => {
+        if (isRest && status !== 206) throw new S3Fault(`S3 at ${this.#root.host} knows no ranges.`, false);
+        return body?.getReader();
+      })
+      .catch((error) => {
+        clearTimeout(timer);
+        throw brokenFault(error, this.#root.host, timeoutMs);
+      });
+    try {
+      for (;;) {
+        const part = await reader?.read().catch((error) => {
+          throw brokenFault(error, this.#root.host, timeoutMs);
+        });
+        clearTimeout(timer);
+        if (!part || part.done) return;
+        yield part.value;
+        timer = setTimeout(() => silent.abort(), timeoutMs);
+      }
+    } finally {
+      clearTimeout(timer);
+      silent.abort();
+    }
+  }
+
+  /** Does something again where it may succeed a little later. */
+  async repeated<T>(work: () => Promise<T>): Promise<T> {
+    const { attempts, pauseMs } = this.patience;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof S3Fault && error.isPassing) || attempt >= attempts) throw error;
+      }
+      await Bun.sleep(pauseMs * 2 ** (attempt - 1));
+    }
+  }
+
+  async #send({ method, key = "", query = {}, headers = {}, body }: S3Request, signal: AbortSignal) {
+    const url = new URL(this.#root);
+    url.pathname += key;
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    // S3 compares the hash with what arrives.
+    const sha256 = new Bun.CryptoHasher("sha256").update(body ?? "").digest("hex");
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { ...headers, "x-amz-content-sha256": sha256 },
+      service: "s3",
+      region: this.#region,
+      ...this.#credentials(),
+    });
+    const signed = await signer.sign();
+    const response = await fetch(signed.url, {
+      method,
+      headers: signed.headers,
+      redirect: "manual",
+      signal,
+      ...(body && { body }),
+    });
+    if (response.ok) return response;
+    const said = (await response.text()).slice(0, 10_000);
+    const named = { host: this.#root.host, bucket: this.#bucket, region: this.#region };
+    throw answeredFault(response.status, said, named);
+  }
+
+  #credentials(): S3Credentials {
+    return readCredentials(this.#aws);
+  }
+}
+
+/** The address of a bucket of AWS: by its name where that can be a part of a host with a certificate. */
+function ofAws(bucket: string, region: string): string {
+  const host = `s3.${region}.amazonaws.com`;
+  return bucket.includes(".") ? `https://${host}/${bucket}/` : `https://${bucket}.${host}/`;
+}
+
+function checked(endpoint: string): string {
+  try {
+    return baseUrl(endpoint);
+  } catch {
+    throw new DomainError(
+      "unavailable",
+      "AWS_ENDPOINT_URL must be an http or https URL of S3-compatible storage.",
+    );
+  }
+}

@@ -1,0 +1,267 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { nameOf } from "../../src/backups/files.ts";
+import { type AwsVariables, type CheckedFile, readPlace } from "../../src/backups/place.ts";
+import { S3Place } from "../../src/backups/s3/s3-place.ts";
+import type { S3Patience } from "../../src/backups/s3/s3-requests.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { sha256 } from "../support/backups.ts";
+import { FakeS3, type S3Call, type S3Fault } from "../support/fake-s3.ts";
+import { ownDirectory } from "../support/server.ts";
+
+// Where backups go to S3-compatible storage, and what is made of everything that it may do.
+
+const partBytes = 1 << 16;
+/** Nothing waits: it is repeated at once, and what hangs is given up soon. */
+const patience: S3Patience = { attempts: 3, pauseMs: 0, timeoutMs: 20_000, partTimeoutMs: 20_000 };
+const credentials: AwsVariables = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+
+let s3: FakeS3;
+let directory: string;
+
+beforeEach(async () => {
+  s3 = await FakeS3.own();
+  directory = ownDirectory();
+});
+
+function place({
+  to = "s3://backups/onair/one",
+  aws = credentials,
+  waits = patience,
+  endpoint = s3.endpoint,
+}: {
+  to?: string;
+  aws?: AwsVariables;
+  waits?: S3Patience;
+  endpoint?: string | null;
+} = {}) {
+  const settings = readPlace(to, { endpoint, aws });
+  if (settings.kind !== "s3") throw new Error(to);
+  return new S3Place(settings, { patience: waits, partBytes });
+}
+
+/** A file with random content, and a name for it. */
+function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffer } {
+  const bytes = randomBytes(size);
+  const path = join(directory, "made.partial");
+  writeFileSync(path, bytes);
+  const file = { path, size, sha256: sha256(bytes) };
+  return { file, name: nameOf(newId(), file.sha256, false), bytes };
+}
+
+async function read(from: S3Place, name: string, start: number, end: number): Promise<Buffer> {
+  return Buffer.from(await new Response(from.read(name, { start, end })).arrayBuffer());
+}
+
+describe("a backup", () => {
+  test("that is small is sent as a whole, read again, listed, read in part, and removed", async () => {
+    const { file, name, bytes } = backupOf(1_000);
+    const there = place();
+    await there.keep(file, name);
+    expect(s3.story).toEqual(["GET uploads", "PUT", "GET"]);
+    expect(s3.objects.get(`onair/one/${name}`)?.bytes.equals(bytes)).toBe(true);
+    const [found, ...others] = await there.list();
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({ name, size: 1_000, sha256: file.sha256, isEncrypted: false });
+    expect(Math.abs((found?.keptAt ?? 0) - Date.now())).toBeLessThan(60_000);
+    expect((await read(there, name, 10, 90)).equals(bytes.subarray(10, 90))).toBe(true);
+    await there.remove(name);
+    await there.remove(name);
+    expect([...s3.objects.keys()]).toEqual([]);
+  });
+
+  test("that is large is sent in parts, one after the other", async () => {
+    const { file, name, bytes } = backupOf(3 * partBytes + 1);
+    await place().keep(file, name);
+    const part = "PUT partNumber&uploadId";
+    expect(s3.story).toEqual(["GET uploads", "POST uploads", part, part, part, part, "POST uploadId", "GET"]);
+    expect(s3.objects.get(`onair/one/${name}`)?.bytes.equals(bytes)).toBe(true);
+    expect(s3.uploads.size).toBe(0);
+  });
+
+  test("is found among other objects of the bucket, on every page of a list", async () => {
+    s3.pageSize = 2;
+    const there = place();
+    const names: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const { file, name } = backupOf(10 + n);
+      await there.keep(file, name);
+      names.push(name);
+    }
+    const other = { bytes: Buffer.from("mine"), modified: new Date() };
+    for (const key of ["onair/one/notes.txt", `onair/one/deeper/${names[0]}`, `onair/two/${names[0]}`])
+      s3.objects.set(key, other);
+    expect((await there.list()).map(({ name }) => name).sort()).toEqual(names.sort());
+    expect((await place({ to: "s3://backups" }).list()).length).toBe(0);
+  });
+
+  test.each([
+    ["the variables of AWS", credentials],
+    ["a file of AWS's tools", { AWS_SHARED_CREDENTIALS_FILE: "credentials" }],
+    ["a profile of it", { AWS_SHARED_CREDENTIALS_FILE: "credentials", AWS_PROFILE: "other" }],
+  ])("is signed with the credentials of %s", async (_, given: AwsVariables) => {
+    const file = join(directory, "credentials");
+    const section = (key: string) =>
+      `aws_access_key_id = ${key}\r\naws_secret_access_key=s\naws_session_token = token of ${key}\n`;
+    writeFileSync(file, `# mine\n[other]\n${section("OTHER")}\n[default]\n${section("AKEY")}`);
+    const aws = given.AWS_SHARED_CREDENTIALS_FILE ? { ...given, AWS_SHARED_CREDENTIALS_FILE: file } : given;
+    await place({ aws: { ...aws, AWS_REGION: "eu-north-1" } }).list();
+    const key = given.AWS_PROFILE ? "OTHER" : "AKEY";
+    const { headers } = s3.calls[0] as S3Call;
+    expect(headers.authorization).toMatch(
+      new RegExp(`Credential=${key}/[0-9]{8}/eu-north-1/s3/aws4_request`),
+    );
+    expect(headers["x-amz-security-token"]).toBe(
+      given.AWS_SHARED_CREDENTIALS_FILE ? `token of ${key}` : undefined,
+    );
+  });
+
+  test("goes to an address that only the variables of AWS name", async () => {
+    await place({ endpoint: null, aws: { ...credentials, AWS_ENDPOINT_URL: s3.endpoint } }).list();
+    expect(s3.calls).toHaveLength(1);
+  });
+});
+
+/** A fault of the first requests of this kind. */
+const first = (times: number, fault: S3Fault, isMeant: (call: S3Call) => boolean) => {
+  let left = times;
+  return (call: S3Call) => (isMeant(call) && left-- > 0 ? fault : null);
+};
+const isPart = ({ method, query }: S3Call) => method === "PUT" && query.get("partNumber") === "2";
+const isObject = ({ method, key }: S3Call) => method === "GET" && key !== "";
+
+describe("what passes is repeated, and the backup is whole:", () => {
+  test.each<[string, S3Fault, (call: S3Call) => boolean]>([
+    ["503 SlowDown for a part", { status: 503, code: "SlowDown" }, isPart],
+    ["500 for a part", { status: 500, code: "InternalError" }, isPart],
+    ["429 for a part", { status: 429, code: "TooManyRequests" }, isPart],
+    ["a connection that is cut off in a part", { cut: true }, isPart],
+    ["503 at the beginning", { status: 503, code: "SlowDown" }, ({ query }) => query.has("uploads")],
+    ["a download that is cut off", { cutAfterBytes: 50_000 }, isObject],
+    ["a download that does not begin", { cut: true }, isObject],
+  ])("%s", async (_, fault, isMeant) => {
+    s3.fault = first(2, fault, isMeant);
+    const { file, name, bytes } = backupOf(2 * partBytes + 5);
+    const there = place();
+    await there.keep(file, name);
+    expect((await read(there, name, 0, file.size)).equals(bytes)).toBe(true);
+    expect(s3.uploads.size).toBe(0);
+  });
+
+  test("a lost answer to the last request of an upload", async () => {
+    const isLast = ({ method, query }: S3Call) => method === "POST" && query.has("uploadId");
+    s3.fault = first(1, { loseAnswer: true }, isLast);
+    const { file, name } = backupOf(2 * partBytes);
+    await place().keep(file, name);
+    expect(s3.objects.has(`onair/one/${name}`)).toBe(true);
+  });
+});
+
+describe("what does not pass is one sentence, and nothing is left of the backup:", () => {
+  const host = "S3 at 127\\.0\\.0\\.1:[0-9]+";
+  test.each<[string, S3Fault, (call: S3Call) => boolean, RegExp]>([
+    [
+      "403",
+      { status: 403, code: "AccessDenied" },
+      ({ method }) => method === "PUT",
+      /answers 403 AccessDenied: let these credentials list, read, write and delete in the bucket backups\.$/,
+    ],
+    [
+      "a wrong key",
+      { status: 403, code: "SignatureDoesNotMatch" },
+      () => true,
+      /answers 403 SignatureDoesNotMatch: the credentials are not right; correct AWS_ACCESS_KEY_ID/,
+    ],
+    [
+      "a clock that is off",
+      { status: 403, code: "RequestTimeTooSkewed" },
+      () => true,
+      /the clock here is more than 15 minutes off; set it/,
+    ],
+    [
+      "another region",
+      { status: 301, code: "PermanentRedirect" },
+      () => true,
+      /the bucket backups is not in the region us-east-1; set --backup-region\.$/,
+    ],
+    ["503 for ever", { status: 503, code: "SlowDown" }, isPart, /answers 503 SlowDown: it is too busy/],
+    ["a connection that is always cut off in a part", { cut: true }, isPart, /broke the connection off/],
+    ["content that is another one", { alter: true }, isPart, /What S3 gives back is not what was sent/],
+  ])("%s", async (_, fault, isMeant, sentence) => {
+    s3.fault = (call) => (isMeant(call) ? fault : null);
+    const { file, name } = backupOf(2 * partBytes + 5);
+    const failure = (await place()
+      .keep(file, name)
+      .catch((error) => error)) as Error;
+    expect(failure.message).toMatch(sentence);
+    expect(failure.message).toMatch(new RegExp(`^(${host}|What S3)`));
+    expect(failure.message).not.toContain("secret");
+    expect([...s3.objects.keys()]).toEqual([]);
+    expect(s3.uploads.size).toBe(0);
+  });
+
+  test("it hangs: it is given up in time", async () => {
+    s3.fault = (call) => (isPart(call) ? { hang: true } : null);
+    const { file, name } = backupOf(2 * partBytes + 5);
+    const waits = { ...patience, attempts: 2, partTimeoutMs: 50 };
+    const failure = (await place({ waits })
+      .keep(file, name)
+      .catch((error) => error)) as Error;
+    expect(failure.message).toMatch(/says nothing for 0\.05 s: look whether it runs\.$/);
+    expect(s3.uploads.size).toBe(0);
+  });
+
+  test("it cannot be reached", async () => {
+    const failure = await place({ endpoint: "http://127.0.0.1:1" })
+      .list()
+      .catch((error) => error);
+    expect(failure.message).toMatch(/^S3 at 127\.0\.0\.1:1 cannot be reached .*--backup-endpoint/);
+  });
+
+  test("there is no such bucket", async () => {
+    const failure = await place({ to: "s3://others/onair" })
+      .list()
+      .catch((error) => error);
+    expect(failure.message).toMatch(
+      /NoSuchBucket: make the bucket others, or name another with --backup-to\.$/,
+    );
+  });
+
+  test("there are no credentials", async () => {
+    const aws = { AWS_SHARED_CREDENTIALS_FILE: join(directory, "none") };
+    const failure = await place({ aws })
+      .list()
+      .catch((error) => error);
+    expect(failure.message).toMatch(
+      /^There are no credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/,
+    );
+    expect(s3.calls).toEqual([]);
+  });
+});
+
+test("parts of uploads that a killed server left are removed by the next backup, and no others", async () => {
+  const { name } = backupOf(10);
+  s3.uploads.set("left", { key: `onair/one/${name}`, parts: new Map() });
+  s3.uploads.set("foreign", { key: "onair/one/film.mp4", parts: new Map() });
+  s3.uploads.set("elsewhere", { key: `onair/two/${name}`, parts: new Map() });
+  const next = backupOf(20);
+  await place().keep(next.file, next.name);
+  expect([...s3.uploads.keys()]).toEqual(["foreign", "elsewhere"]);
+});
+
+test.each([
+  ["s3://backups", "backups", ""],
+  ["s3://backups/", "backups", ""],
+  ["s3://my.bucket/a//b/", "my.bucket", "a/b/"],
+])("%s is the bucket %s with the prefix %s", (text, bucket, prefix) => {
+  expect(readPlace(text)).toMatchObject({ kind: "s3", bucket, prefix });
+});
+
+test.each(["s3://", "s3://B", "s3://bucket/with space", "s3://b/?x", "https://bucket", "", " "])(
+  "%j is no place",
+  (text) => {
+    expect(() => readPlace(text)).toThrow(TypeError);
+  },
+);

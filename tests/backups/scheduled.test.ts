@@ -1,0 +1,197 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AwsVariables } from "../../src/backups/place.ts";
+import { day, hour } from "../../src/domain/time.ts";
+import {
+  type Admin,
+  backupFiles,
+  backupsPath,
+  beginBackup,
+  downloadBackup,
+  endOfBackup,
+  inDatabase,
+  madeBackup,
+  type ShownBackup,
+} from "../support/backups.ts";
+import { FakeS3 } from "../support/fake-s3.ts";
+import { users } from "../support/real-data.ts";
+import { Clock, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+// Backups by themselves, and at other places than the data directory, with a real server.
+
+const aws: AwsVariables = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+const adminOf =
+  (server: TestServer): Admin =>
+  (method, path) =>
+    server.admin(method, path);
+const list = async (server: TestServer) =>
+  (await json<{ data: ShownBackup[] }>(await server.admin("GET", backupsPath))).data;
+
+/** The metrics of backups. */
+async function metrics(server: TestServer): Promise<Record<string, number>> {
+  const text = await (await fetch(`${server.app.adminUrl}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => /^onair_(last_)?backup/.test(line));
+  return Object.fromEntries(
+    lines.map((line): [string, number] => {
+      const [name = "", value = ""] = line.split(" ");
+      return [name.replace("onair_", ""), Number(value)];
+    }),
+  );
+}
+
+/** Looks once, and waits for the backup that it begins. */
+async function looked(server: TestServer): Promise<ShownBackup[]> {
+  await server.app.backups.look();
+  await until(async () => (await list(server)).every(({ status }) => status !== "running"));
+  return list(server);
+}
+
+async function notices(server: TestServer): Promise<string[]> {
+  const { data } = await json<{ data: { type: string }[] }>(await server.admin("GET", "/admin/v1/notices"));
+  return data.map(({ type }) => type);
+}
+
+describe("on a schedule", () => {
+  test("a backup is made at once, then once a day; metrics tell its age", async () => {
+    const clock = new Clock();
+    const data = ownDirectory();
+    const args = ["--backup-every", "24h", "--keep-backups", "2"];
+    const server = await ownServer({ isOnSqlite: true, data, clock, args });
+    // The server looks by itself, too.
+    await until(async () => (await list(server))[0]?.status === "done");
+    expect(await looked(server)).toMatchObject([{ status: "done", created_at: "2026-01-14T16:00:00.000Z" }]);
+    clock.advance(7 * hour);
+    expect(await looked(server)).toHaveLength(1);
+    expect(await metrics(server)).toEqual({
+      'backups_total{outcome="done"}': 1,
+      'backups_total{outcome="failed"}': 0,
+      last_backup_timestamp_seconds: Date.parse("2026-01-14T16:00:00.000Z") / 1000,
+      backup_every_seconds: 24 * 3_600,
+    });
+    clock.advance(6 * hour);
+    expect(await looked(server)).toHaveLength(2);
+    clock.advance(day);
+    const kept = await looked(server);
+    expect(kept.map(({ created_at }) => created_at.slice(0, 10))).toEqual(["2026-01-16", "2026-01-15"]);
+    expect(await notices(server)).toEqual([]);
+  });
+
+  test("one that fails is told of, tried again, and told of when it is there again", async () => {
+    const clock = new Clock();
+    const data = ownDirectory();
+    const place = join(ownDirectory(), "mounted");
+    writeFileSync(place, "not a directory");
+    const args = ["--backup-every", "1h", "--backup-to", place];
+    const server = await ownServer({ isOnSqlite: true, data, clock, args });
+    await until(async () => (await notices(server)).includes("backup.failed"));
+    expect((await metrics(server))['backups_total{outcome="done"}']).toBe(0);
+    expect(await metrics(server)).not.toHaveProperty("last_backup_timestamp_seconds");
+    expect((await fetch(`${server.app.adminUrl}/readyz`)).status).toBe(200);
+    await Bun.file(place).delete();
+    clock.advance(hour);
+    const [newest] = await looked(server);
+    expect(newest?.status).toBe("done");
+    expect(backupFiles(data)).toEqual([]);
+    await until(async () => (await notices(server)).includes("backup.recovered"));
+  });
+
+  test("without one, a backup that is made by hand has an age, too", async () => {
+    const server = await ownServer({ isOnSqlite: true });
+    await madeBackup(adminOf(server));
+    const { last_backup_timestamp_seconds, backup_every_seconds } = await metrics(server);
+    expect(last_backup_timestamp_seconds).toBeGreaterThan(0);
+    expect(backup_every_seconds).toBe(0);
+  });
+});
+
+test("backups go to another directory, and are made there", async () => {
+  const data = ownDirectory();
+  const place = join(ownDirectory(), "far", "away");
+  const server = await ownServer({ isOnSqlite: true, data, users, args: ["--backup-to", place] });
+  const backup = await madeBackup(adminOf(server));
+  expect(backupFiles(data)).toEqual([]);
+  const file = join(place, `${backup.id}.${backup.sha256}.db`);
+  const count = inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM users").get());
+  expect(count).toEqual({ n: users.length });
+  expect((await server.admin("DELETE", `${backupsPath}/${backup.id}`)).status).toBe(204);
+  expect(await list(server)).toEqual([]);
+});
+
+describe("to S3", () => {
+  const start = async (s3: FakeS3, data: string, ...args: string[]) =>
+    ownServer({
+      isOnSqlite: true,
+      data,
+      users,
+      aws,
+      args: ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint, ...args],
+    });
+
+  test("they go, are listed, downloaded and deleted from there, and nothing stays on the disk", async () => {
+    const s3 = await FakeS3.own();
+    const data = ownDirectory();
+    const server = await start(s3, data, "--keep-backups", "2");
+    const made = [];
+    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(adminOf(server)));
+    const names = made.slice(0, 2).map(({ id, sha256 }) => `onair/${id}.${sha256}.db`);
+    expect([...s3.objects.keys()].sort()).toEqual(names.sort());
+    expect(backupFiles(data)).toEqual([]);
+    expect((await list(server)).map(({ id }) => id)).toEqual(made.slice(0, 2).map(({ id }) => id));
+    const [newest] = made as [ShownBackup];
+    const copy = join(ownDirectory(), "copy.db");
+    await downloadBackup(adminOf(server), newest, copy);
+    expect(inDatabase(copy, (db) => db.query("SELECT count(*) AS n FROM users").get())).toEqual({
+      n: users.length,
+    });
+    const part = await fetch(`${server.app.adminUrl}${backupsPath}/${newest.id}/content`, {
+      headers: { authorization: `Bearer test-operator-key`, range: "bytes=0-15" },
+    });
+    expect([part.status, await part.text()]).toEqual([206, "SQLite format 3\0"]);
+    expect((await server.admin("DELETE", `${backupsPath}/${newest.id}`)).status).toBe(204);
+    expect([...s3.objects.keys()]).toHaveLength(1);
+    // What is deleted there by somebody else is not found here.
+    await server.stop();
+    s3.objects.clear();
+    expect(await list(await start(s3, data))).toEqual([]);
+  });
+
+  test("one that is refused fails with what to do, leaves nothing, and shows no secret", async () => {
+    const s3 = await FakeS3.own();
+    const data = ownDirectory();
+    const server = await start(s3, data);
+    s3.fault = ({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null);
+    const failed = await endOfBackup(adminOf(server), (await beginBackup(adminOf(server))).id);
+    expect(failed).toMatchObject({ status: "failed", sha256: null });
+    expect(failed.error).toMatch(
+      /answers 403 AccessDenied: let these credentials list, read, write and delete/,
+    );
+    expect(JSON.stringify(failed)).not.toContain("secret");
+    expect(backupFiles(data)).toEqual([]);
+    expect([...s3.objects.keys()]).toEqual([]);
+    await until(async () => (await notices(server)).includes("backup.failed"));
+    const settings = await (await server.admin("GET", "/admin/v1/settings")).text();
+    expect(settings).not.toContain("very secret");
+  });
+
+  test("a list that cannot be had is 503 with what to do, and the server is ready", async () => {
+    const s3 = await FakeS3.own();
+    s3.fault = () => ({ status: 403, code: "InvalidAccessKeyId" });
+    const server = await start(s3, ownDirectory());
+    const answer = await server.admin("GET", backupsPath);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain("the credentials are not right; correct AWS_ACCESS_KEY_ID");
+    expect((await fetch(`${server.app.adminUrl}/readyz`)).status).toBe(200);
+  });
+});
+
+test("a killed server's half backup in another directory is removed at the next start", async () => {
+  const data = ownDirectory();
+  const place = ownDirectory();
+  const left = ["01KEYN5Z9V5Z8N1F4T7Y0XW3CD.partial", "01KEYN5Z9V5Z8N1F4T7Y0XW3CD.partial.age"];
+  for (const name of [...left, "mine.partial"]) writeFileSync(join(place, name), "half");
+  await ownServer({ isOnSqlite: true, data, args: ["--backup-to", place] });
+  for (const name of left) expect(await Bun.file(join(place, name)).exists()).toBe(false);
+  expect(readFileSync(join(place, "mine.partial"), "utf8")).toBe("half");
+});

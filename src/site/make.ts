@@ -30,7 +30,7 @@ export async function makeSite(): Promise<SiteFiles> {
   };
   const groups = contentsOf(await Bun.file(join(root, "README.md")).text());
   const listed = groups.flatMap(({ pages }) => pages);
-  const names = new Set(listed.map(({ name }) => name));
+  const names = new Set(["api", ...listed.map(({ name }) => name)]);
   const linked = new Map<string, string>();
   const sources = await Promise.all(
     listed.map(async ({ name }) => ({ name, text: await Bun.file(join(root, `docs/${name}.md`)).text() })),

@@ -41,6 +41,10 @@ export function rendered(markdown: string, linkTo: (path: string) => string): Re
     })
     .replace(/(<a href=")([^"]*)"/g, (_, start: string, target: string) => `${start}${led(target, linkTo)}"`)
 
+    .replaceAll(
+      "<code>/docs/api</code>",
+      () => `<a href="${linkTo("docs/api.md")}"><code>/docs/api</code></a>`,
+    )
     .replace(
       /<pre><code(?: class="language-[^"]*")?>(.*?)<\/code><\/pre>/gs,
       '<div class="code"><div role="group" tabindex="0" aria-label="Code"><pre>$1</pre></div></div>',

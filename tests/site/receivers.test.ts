@@ -1,0 +1,117 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { trigger } from "../../src/cli/trigger/trigger.ts";
+import { snippets } from "../../src/console/pages/portal/snippets.ts";
+import { inProcess } from "../support/command.ts";
+import { isListening, unusedPort } from "../support/ports.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { ownDirectory, ownServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/* The programs of docs/verifying.md, which the portal shows too, are run as they stand. */
+
+const root = join(import.meta.dir, "../..");
+/** A compiler on a slow and busy machine. */
+const longestMs = 300_000;
+
+/** How to build and start each program; null, said loudly, where that cannot be here. */
+const languages: Readonly<
+  Record<string, (directory: string, text: string, port: number) => readonly string[] | null>
+> = {
+  TypeScript: (directory, text) => {
+    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
+    return [process.execPath, written(directory, "receiver.ts", text)];
+  },
+  Python: (directory, text) => tool("python3") && ["python3", written(directory, "receiver.py", text)],
+  Go: (directory, text) => {
+    const file = written(directory, "receiver.go", text);
+    return tool("go") && built(["go", "build", "-o", join(directory, "receiver"), file], directory);
+  },
+  PHP: (directory, text, port) =>
+    tool("php") && ["php", "-S", `127.0.0.1:${port}`, written(directory, "receiver.php", text)],
+  Rust: (directory, text) => {
+    if (!tool("cargo")) return null;
+    const [, crates = ""] = /^\/\/ cargo add (.+)$/m.exec(text) ?? [];
+    mkdirSync(join(directory, "src"));
+    written(directory, "Cargo.toml", '[package]\nname = "receiver"\nversion = "0.0.0"\nedition = "2021"\n');
+    written(directory, "src/main.rs", text);
+    if (!succeeds(["cargo", "add", "--quiet", ...crates.split(" ")], directory)) return skipped("crates.io");
+    const program = join(directory, "target/debug/receiver");
+    return built(["cargo", "build", "--quiet"], directory) && [program];
+  },
+};
+
+const tool = (name: string): true | null => (Bun.which(name) === null ? skipped(name) : true);
+
+function skipped(name: string): null {
+  console.warn(`\n*** No ${name} here: a program of docs/verifying.md is NOT TRIED. ***\n`);
+  return null;
+}
+
+function written(directory: string, name: string, text: string): string {
+  const file = join(directory, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+const succeeds = (command: string[], cwd: string) => Bun.spawnSync(command, { cwd }).exitCode === 0;
+
+function built(command: string[], cwd: string): readonly string[] {
+  const env = { ...process.env, GO111MODULE: "off" };
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, env, stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(stderr.toString());
+  return [join(cwd, "receiver")];
+}
+
+test("there is a program for each language, which the portal shows", () => {
+  expect(snippets.map(({ name }) => name)).toEqual(Object.keys(languages));
+});
+
+test.each(snippets)(
+  "the program in $name accepts deliveries, and refuses what is forged or old",
+  async ({ name, text }) => {
+    const [directory, port] = [ownDirectory(), await unusedPort()];
+    const command = languages[name]?.(directory, text, port) ?? null;
+    if (command === null) return;
+    const server = await ownServer();
+    await server.load("users", users);
+    const url = `http://127.0.0.1:${port}/webhook`;
+    const app = await server.application({ webhook_url: url });
+    const program = Bun.spawn([...command], {
+      cwd: directory,
+      env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: app.webhook_secret },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    try {
+      await until(
+        () => isListening(port),
+        () => `the program in ${name} did not listen`,
+      );
+      await subscribe(server, app, ["channel.followed"]);
+      await publish(server, event("channel.followed"));
+      const deliveries = "/public/v1/events/deliveries";
+      const answered = async () => {
+        const { data } = (await (await server.get(deliveries, app.token)).json()) as {
+          data: { status: string }[];
+        };
+        return data.map(({ status }) => status);
+      };
+      await until(
+        async () => !(await answered()).includes("pending"),
+        () => `${name} did not answer`,
+      );
+      expect(await answered()).toEqual(["delivered"]);
+      const args = ["channel.followed", "--forward", url, "--secret", app.webhook_secret];
+      expect(await inProcess(trigger, args)).toMatchObject({ code: 0 });
+    } finally {
+      program.kill("SIGKILL");
+      await program.exited;
+    }
+    const printed = (await program.stdout.text()) + (await program.stderr.text());
+    expect(printed).toContain("channel.followed");
+  },
+  longestMs,
+);

@@ -13,6 +13,7 @@ import { whole } from "./support/report.ts";
 const help = `Usage: bun tests/bench/replica-faults.ts [options]
 
   --faults N         how often something happens to one of three replicas (default: 100)
+  --only KIND        only this of killed, ended, stopped
   --seed N           of every choice that is made (default: another one each time)
   --executable FILE  run this one instead of dist/onair
 
@@ -25,13 +26,16 @@ each fault.
 const { values } = parseArgs({
   options: {
     faults: { type: "string", default: "100" },
+    only: { type: "string" },
     seed: { type: "string", default: String(Date.now() % 1e6) },
     executable: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
 const [faults, seed] = [Number(values.faults), Number(values.seed)];
-if (values.help || !Number.isInteger(faults) || faults < 1 || !Number.isInteger(seed)) {
+const all = ["killed", "ended", "stopped"] as const;
+const kinds = all.filter((kind) => values.only === undefined || kind === values.only);
+if (values.help || kinds.length === 0 || !Number.isInteger(faults) || faults < 1 || !Number.isInteger(seed)) {
   process.stdout.write(help);
   process.exit(values.help ? 0 : 2);
 }
@@ -39,7 +43,7 @@ const executable = values.executable === undefined ? await builtExecutable() : r
 const random = seededRandom(seed);
 const postgres = await startPostgres();
 
-const happen: Record<string, (replica: TestReplica) => Promise<void>> = {
+const happen: Record<(typeof all)[number], (replica: TestReplica) => Promise<void>> = {
   async killed(replica) {
     await replica.end("SIGKILL");
     await Bun.sleep(random() * 4_000);
@@ -56,7 +60,6 @@ const happen: Record<string, (replica: TestReplica) => Promise<void>> = {
     replica.server.kill("SIGCONT");
   },
 };
-const kinds = Object.keys(happen);
 const counts = new Map<string, number>();
 
 const report = await replicaRun({
@@ -66,7 +69,7 @@ const report = await replicaRun({
     for (let i = 0; i < faults; i++) {
       const kind = kinds[Math.floor(random() * kinds.length)] ?? "killed";
       const replica = replicas[Math.floor(random() * replicas.length)];
-      if (replica) await happen[kind]?.(replica);
+      if (replica) await happen[kind](replica);
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       await Bun.sleep(random() * 1_500);
     }

@@ -10,6 +10,7 @@ import { consentStore } from "./consents.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
 import type { PoolOptions } from "./database/driver.ts";
 import { withFaults } from "./database/faults.ts";
+import { appliedSteps } from "./database/migrations.ts";
 import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type Postgres } from "./database/pool.ts";
@@ -68,7 +69,11 @@ export async function openPostgresReplica(
   };
   return {
     store: replacing(store, { close: () => close }),
-    ownership: new Replica(db, owned, notifications, () => mayServe(store)),
+    ownership: new Replica(db, owned, notifications, async () => {
+      // A newer version may have changed the database since it was opened.
+      await appliedSteps(db);
+      await mayServe(store);
+    }),
     replicas,
   };
 }

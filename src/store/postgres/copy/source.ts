@@ -101,7 +101,7 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
 
 /** Without deadlines: one statement may look through everything. */
 async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
-  const { applied, pending } = await schemaOf(settings);
+  const { applied, pending, isNewer } = await schemaOf(settings);
   const place = shownPlace(settings);
   if (applied.length === 0) throw new StoreError(`There is no data in the database ${place}.`, true);
   if (pending.length > 0) {
@@ -109,6 +109,9 @@ async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
       `The data of ${place} is of an older version. Bring it to the form of this one first, with onair migrate.`,
       true,
     );
+  }
+  if (isNewer) {
+    throw new StoreError(`The data of ${place} is of a newer version of onair. Copy it with that one.`, true);
   }
   return openPool(settings, { connections: 2, statementTimeoutMs: 0 });
 }

@@ -6,12 +6,23 @@ import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "
 import statistics from "../../../../drizzle/postgres/0005_statistics.sql" with { type: "text" };
 import replicas from "../../../../drizzle/postgres/0006_replicas.sql" with { type: "text" };
 import replicaChanges from "../../../../drizzle/postgres/0007_replica_changes.sql" with { type: "text" };
+import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
+import { inMoments, isConcurrent, runConcurrently } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
-interface SchemaStep {
+/**
+ * A migration. Where it says `CONCURRENTLY`, its statements run one by one outside of a transaction, and again where they
+ * were cut off; else all of them are one transaction, which ends where it waits for a lock, and is tried again.
+ */
+export interface SchemaStep {
   readonly name: string;
   readonly sql: string;
+  /**
+   * Whether the versions before it run on beside it: it only adds what they need not know. Else it waits until no replica
+   * lives, and they refuse the database.
+   */
+  readonly isCompatible?: boolean;
 }
 
 /** All migrations in order; imported as text, so that they are inside the executable. */
@@ -28,6 +39,10 @@ export const schemaSteps: readonly SchemaStep[] = [
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */
 const migrationLock = 0x6f6e_6169_72;
+/** Who waits for it must not hold a snapshot meanwhile, for which the making of an index would wait. */
+const lockAgainMs = 50;
+/** Longer than a replica is taken for alive after it was killed. */
+const longestLeaseMs = 4 * second;
 
 /** The table that tells what was applied: a name that other programs do not use. */
 const table = "onair_migrations";
@@ -35,36 +50,94 @@ const table = "onair_migrations";
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
- * Brings a database to the newest form, all steps in one transaction; `applying` is called with the name of each before
- * it begins. Several processes may do so at once, and wait for each other: the pool is one without a deadline. Throws a `StoreError` as `appliedSteps` does.
+ * Brings a database to the newest form, step by step, while others are served; `applying` is called with the name of each
+ * before it begins. Several processes may do so at once, and wait for each other. Throws a `StoreError` as `appliedSteps`
+ * does, and where a step has to wait for too long.
+ *
+ * @param connection a pool of one connection without a deadline, to the server itself
  */
 export async function migrateDatabase(
-  pool: Postgres,
+  connection: Postgres,
   list: readonly SchemaStep[] = schemaSteps,
   applying: (name: string) => void = () => {},
 ): Promise<void> {
-  if ((await appliedSteps(pool, list)) === list.length) return;
-  await pool.transact(async (transaction) => {
-    await transaction.run("SELECT pg_advisory_xact_lock($1)", [migrationLock]);
-    await transaction.run(
+  if ((await appliedSteps(connection, list)) >= list.length) return;
+  while (!(await isLocked(connection))) await Bun.sleep(lockAgainMs);
+  try {
+    await connection.run(
       `CREATE TABLE IF NOT EXISTS ${table} (number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL)`,
     );
-    const applied = await appliedSteps(transaction, list);
-    for (const [number, { name, sql }] of list.entries()) {
+    await connection.run(
+      `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS compatible boolean NOT NULL DEFAULT false`,
+    );
+    const applied = await appliedSteps(connection, list);
+    for (const [number, step] of list.entries()) {
       if (number < applied) continue;
-      applying(name);
-      // drizzle-kit names the schema, which may be another one here.
-      for (const statement of sql.replaceAll('"public".', "").split("--> statement-breakpoint")) {
-        if (statement.trim()) await transaction.run(statement);
-      }
-      await transaction.run(`INSERT INTO ${table} VALUES ($1, $2, $3)`, [number, name, hash(sql)]);
+      applying(step.name);
+      await apply(connection, number, step);
     }
+  } finally {
+    // With the connection it would end, too.
+    await connection.run("SELECT pg_advisory_unlock($1)", [migrationLock]).catch(() => {});
+  }
+}
+
+async function isLocked(connection: Queries): Promise<boolean> {
+  const [row] = await connection.run<{ is_locked: boolean }>("SELECT pg_try_advisory_lock($1) AS is_locked", [
+    migrationLock,
+  ]);
+  return row?.is_locked === true;
+}
+
+async function apply(connection: Postgres, number: number, step: SchemaStep): Promise<void> {
+  const { name, sql, isCompatible = false } = step;
+  // drizzle-kit names the schema, which may be another one here.
+  const statements = sql.replaceAll('"public".', "").split("--> statement-breakpoint");
+  const note = ({ run }: Queries) =>
+    run(`INSERT INTO ${table} VALUES ($1, $2, $3, $4)`, [number, name, hash(sql), isCompatible]);
+  if (isConcurrent(sql)) {
+    for (const statement of statements) await runConcurrently(connection, statement.trim());
+    await note(connection);
+    return;
+  }
+  if (!isCompatible) await untilAlone(connection);
+  await inMoments(connection, name, async (transaction) => {
+    if (!isCompatible) await requireAlone(transaction, name);
+    for (const statement of statements) if (statement.trim()) await transaction.run(statement);
+    await note(transaction);
   });
 }
 
+const areAlive =
+  "SELECT FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000 LIMIT 1";
+
+/** Waits for the lease of one that was killed. */
+async function untilAlone({ run }: Queries): Promise<void> {
+  const until = performance.now() + longestLeaseMs;
+  while (performance.now() < until && (await hasReplicas(run)) && (await run(areAlive)).length > 0) {
+    await Bun.sleep(lockAgainMs);
+  }
+}
+
+/** Where others run that do not know a step which they would have to. They can join only behind this transaction. */
+async function requireAlone({ run }: Queries, name: string): Promise<void> {
+  if (!(await hasReplicas(run))) return;
+  await run("LOCK TABLE replicas IN SHARE MODE");
+  if ((await run(areAlive)).length === 0) return;
+  throw new StoreError(
+    `Replicas of an earlier version run on the database, and cannot go on behind the migration ${name}. Stop them, and start this one again.`,
+  );
+}
+
+async function hasReplicas(run: Queries["run"]): Promise<boolean> {
+  const [found] = await run<{ is_there: boolean }>("SELECT to_regclass('replicas') IS NOT NULL AS is_there");
+  return found?.is_there === true;
+}
+
 /**
- * How many of the migrations were applied to a database. Throws a `StoreError` when it knows a migration that this list
- * does not (a newer version wrote it), or knows one in another wording, or is another program's. Only reads.
+ * How many migrations were applied to a database: more than the list has where a newer version has added some that this
+ * one need not know. Throws a `StoreError` where it would have to, where a migration has another wording, and where the
+ * database is another program's. Only reads.
  */
 export async function appliedSteps(
   connection: Queries,
@@ -78,12 +151,14 @@ export async function appliedSteps(
     await requireEmpty(connection);
     return 0;
   }
-  const applied = await connection.run<{ name: string; hash: string }>(
-    `SELECT name, hash FROM ${table} ORDER BY number`,
+  const applied = await connection.run<{ name: string; hash: string; is_compatible: boolean }>(
+    `SELECT name, hash, coalesce((to_jsonb(m) ->> 'compatible')::boolean, false) AS is_compatible
+     FROM ${table} m ORDER BY number`,
   );
   for (const [i, done] of applied.entries()) {
     const known = list[i];
     if (!known) {
+      if (done.is_compatible) continue;
       throw new StoreError(
         `The database was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version.`,
         true,
@@ -103,9 +178,11 @@ export async function appliedSteps(
 async function requireEmpty(connection: Queries): Promise<void> {
   const [foreign] = await connection.run<{ name: string; database: string }>(
     `SELECT c.relname AS name, current_database() AS database FROM pg_class c
-     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+     WHERE to_regclass($1) IS NULL AND c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
      ORDER BY c.relname LIMIT 1`,
+    // Which another process may have made since.
+    [table],
   );
   if (!foreign) return;
   throw new StoreError(

@@ -31,17 +31,22 @@ export async function openPostgres(
   }
 }
 
-/** In which form a database is; names of migrations. Changes nothing. Throws a `StoreError`. */
+/**
+ * In which form a database is; names of migrations. `isNewer`: a newer version has added some beside which this one runs.
+ * Changes nothing. Throws a `StoreError`.
+ */
 export async function schemaOf(settings: ConnectionSettings): Promise<{
   readonly applied: readonly string[];
   readonly pending: readonly string[];
+  readonly isNewer: boolean;
 }> {
   const pool = openPool(settings, { connections: 1 });
   try {
     await requireUsable(pool);
     const applied = await appliedSteps(pool);
     const names = schemaSteps.map(({ name }) => name);
-    return { applied: names.slice(0, applied), pending: names.slice(applied) };
+    const isNewer = applied > names.length;
+    return { applied: names.slice(0, applied), pending: names.slice(applied), isNewer };
   } catch (error) {
     throw explained(error, settings);
   } finally {

@@ -1,5 +1,5 @@
 import { symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { unusedPort } from "./ports.ts";
 import { program } from "./process.ts";
 import { temporaryDirectory } from "./server.ts";
@@ -39,23 +39,22 @@ interface Trial {
   readonly ports: readonly number[];
   /** Absolute paths that the page names, which are in the directory of the trial. */
   readonly paths?: readonly string[];
+  /** Commands of the shell before those of the page: what the page takes for granted. */
+  readonly before?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Commands of the shell after the program of a `serve` block listens; its output is in the file "$log". */
   readonly whenServing?: string;
-}
-
-export interface Tried {
-  /** How many blocks were run, and in how many the output was compared. */
-  readonly run: number;
-  readonly shown: number;
 }
 
 const probe = `listens() {
   until (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null; do kill -0 $2; sleep 0.1; done
 }`;
 
-/** Runs the marked blocks of a page. Throws with the line and the output of what failed or printed something else. */
-export async function tryPage(page: string, trial: Trial): Promise<Tried> {
+/**
+ * Runs the marked blocks of a page, and gives how many there were to run. Throws with the line and the output of what
+ * failed or printed something else.
+ */
+export async function tryPage(page: string, trial: Trial): Promise<number> {
   const blocks = blocksOf(await Bun.file(join(root, page)).text());
   using directory = temporaryDirectory();
   const here = (name: string) => join(directory.path, name);
@@ -71,7 +70,7 @@ export async function tryPage(page: string, trial: Trial): Promise<Tried> {
     const log = here(`.${line}.log`);
     steps.push(`block=${line}`);
     if (kind === "run") steps.push(`{\n${adapted(text)}} >${log} 2>&1`);
-    if (kind === "file") await Bun.write(here(argument), adapted(text));
+    if (kind === "file") await Bun.write(resolve(directory.path, adapted(argument)), adapted(text));
     if (kind === "serve") {
       steps.push(`{\n${adapted(text)}} >${log} 2>&1 &`, `listens ${adapted(argument)} $!`, `log=${log}`);
       steps.push(trial.whenServing ?? "");
@@ -81,9 +80,11 @@ export async function tryPage(page: string, trial: Trial): Promise<Tried> {
   const script = [
     "set -euo pipefail",
     "exec 9>&1",
+    "block=before",
     "trap 'echo $block >&9' EXIT",
     probe,
     ...paths,
+    `{\n${adapted(trial.before || "true")}\n} >${here(".before.log")} 2>&1`,
     ...steps,
     "block=done",
   ];
@@ -116,7 +117,6 @@ export async function tryPage(page: string, trial: Trial): Promise<Tried> {
       throw new Error(`${page}:${reached} failed:\n${printed}`);
     }
     let before: Block | undefined;
-    let shown = 0;
     for (const block of blocks) {
       if (block.kind === "run") before = block;
       if (block.kind !== "shows" || before === undefined) continue;
@@ -126,12 +126,19 @@ export async function tryPage(page: string, trial: Trial): Promise<Tried> {
           `${page}:${block.line} shows:\n${block.text}\nbut ${before.line} printed:\n${printed}`,
         );
       }
-      shown++;
     }
-    return { run: blocks.filter(({ kind }) => kind === "run" || kind === "serve").length, shown };
+    return blocks.filter(({ kind }) => kind === "run" || kind === "serve").length;
   } finally {
-    process.kill(-shell.pid, "SIGKILL");
+    endGroup(shell.pid);
     await shell.exited;
+  }
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nobody of it is left.
   }
 }
 

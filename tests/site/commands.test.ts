@@ -1,0 +1,96 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { blocksOf, tryPage } from "../support/documented.ts";
+
+/* What a page tells a reader to type is run as it stands, by the program, on ports and in directories of its own. */
+
+const longestMs = 120_000;
+const isPossible = ["bash", "curl", "node", "openssl"].every((tool) => Bun.which(tool) !== null);
+if (!isPossible) {
+  console.warn("\n*** No bash, curl, node or openssl here: the commands of docs/ are NOT TRIED. ***\n");
+}
+
+/** What `onair dev` prints, and a guide tells to put into variables. */
+const credentials = `
+if [ -z "\${CLIENT_ID:-}" ]; then
+  until grep -q "Ctrl-C stops it" $log; do sleep 0.1; done
+  CLIENT_ID=$(awk '$1 == "client_id" { print $2 }' $log)
+  CLIENT_SECRET=$(awk '$1 == "client_secret" { print $2 }' $log)
+  KEY=$(awk '$1 == "operator" { print $3 }' $log)
+fi
+`;
+
+/** Pages for developers: each tells to start `onair dev`, or takes it for granted. */
+const guides = ["first-token", "first-webhook", "going-to-production", "from-kick", "from-twitch"];
+
+const dev = `
+log=dev.log
+onair dev >$log 2>&1 &
+listens 8081 $!
+${credentials}
+echo "$CLIENT_SECRET" | onair login --url http://127.0.0.1:8080 --client-id "$CLIENT_ID" --secret-file -
+`;
+
+const asOperator = "export ONAIR_ADMIN_KEY=$KEY";
+
+/** A server in production, with a systemd that knows no other service. */
+const production = `
+mkdir -p /etc/onair /mnt/other
+echo an-operator-key-of-more-than-32-characters >/etc/onair/admin-key
+export ONAIR_ADMIN_KEY=an-operator-key-of-more-than-32-characters
+start() {
+  onair serve --data /var/lib/onair 9>&- &
+  server=$!
+  listens 8081 $server
+}
+systemctl() {
+  if [ $1 = start ]; then start; else kill $server; wait $server || true; fi
+}
+start
+`;
+
+const certificate = `
+mkdir -p /etc/onair
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=api.example.com \
+  -keyout /etc/onair/privkey.pem -out /etc/onair/fullchain.pem
+export ONAIR_DATA=/var/lib/onair
+`;
+
+const pages: readonly [page: string, least: number, before: string][] = [
+  ...guides.map((page): [string, number, string] => [page, 4, ""]),
+  ["command-line", 2, dev],
+  ["event-types", 2, dev + asOperator],
+  ["operating", 5, production],
+  ["backups", 2, production],
+  ["tls", 2, certificate],
+];
+
+describe.skipIf(!isPossible)("the commands of", () => {
+  test.each(pages)(
+    "docs/%s.md do what it says",
+    async (page, least, before) => {
+      const run = await tryPage(`docs/${page}.md`, {
+        ports: [8080, 8081, 3000, 8443],
+        paths: ["/var/lib/onair", "/etc/onair", "/mnt/other"],
+        before,
+        whenServing: guides.includes(page) ? credentials : "",
+      });
+      expect(run).toBeGreaterThanOrEqual(least);
+    },
+    longestMs,
+  );
+
+  test("no page with such commands is left out", async () => {
+    const docs = join(import.meta.dir, "../../docs");
+    const marked: string[] = [];
+    for (const file of new Bun.Glob("*.md").scanSync(docs)) {
+      if (blocksOf(await Bun.file(join(docs, file)).text()).length > 0) marked.push(file.slice(0, -3));
+    }
+    expect(marked.sort()).toEqual(pages.map(([page]) => page).sort());
+  });
+});
+
+test("a block with an unknown mark is not passed over", () => {
+  expect(() => blocksOf("```sh rum\nls\n```\n")).toThrow("rum");
+  expect(blocksOf("a\n\n```sh run\nls\n```\n")).toMatchObject([{ kind: "run", text: "ls\n", line: 3 }]);
+});

@@ -1,5 +1,6 @@
-import { Encrypter } from "age-encryption";
+import { Decrypter, Encrypter, generateIdentity, identityToRecipient } from "age-encryption";
 import { DomainError } from "../domain/errors.ts";
+import { StoreError } from "../store/faults.ts";
 import { writePrivately } from "./private-file.ts";
 
 /** Throws `invalid_parameter` for a public key with a wrong checksum. */
@@ -22,4 +23,51 @@ export function encrypterFor(recipients: readonly string[]): Encrypter {
 export async function encryptFile(from: string, to: string, recipients: readonly string[]): Promise<void> {
   const content = await encrypterFor(recipients).encrypt(Bun.file(from).stream());
   await writePrivately(to, content, () => {});
+}
+
+/**
+ * What was encrypted, as it arrives. Nothing of a part that was altered comes out. Throws a `StoreError` where no secret
+ * key fits, and where the content is damaged or truncated.
+ * @param identities `AGE-SECRET-KEY-1…`
+ */
+export async function* decrypted(
+  content: ReadableStream<Uint8Array>,
+  identities: readonly string[],
+): AsyncGenerator<Uint8Array> {
+  const decrypter = new Decrypter();
+  for (const identity of identities) decrypter.addIdentity(identity);
+  let isBegun = false;
+  try {
+    const chunks = await decrypter.decrypt(content);
+    isBegun = true;
+    yield* chunks;
+  } catch (error) {
+    // Of what cannot be read from its place, that place has told already.
+    if (error instanceof DomainError || error instanceof StoreError) throw error;
+    const { message, code } = error as NodeJS.ErrnoException;
+    if (code !== undefined) throw error;
+    if (!isBegun && message.startsWith("no identity matched"))
+      throw new StoreError(
+        "it is encrypted for another key than that of --identity: name the file with the secret key that fits",
+      );
+    throw new StoreError(
+      `it is encrypted, and damaged or not whole (${message}): take another backup, which "onair backup list" shows`,
+    );
+  }
+}
+
+/** Throws a `TypeError` where it is not a secret key of age. */
+export function requireIdentity(identity: string): void {
+  try {
+    new Decrypter().addIdentity(identity);
+  } catch {
+    throw new TypeError("a character of it is wrong");
+  }
+}
+
+/** A new pair of keys in the form of age's own tool. */
+export async function newKeyFile(): Promise<string> {
+  const identity = await generateIdentity();
+  const recipient = await identityToRecipient(identity);
+  return `# public key, for --backup-recipients: ${recipient}\n${identity}\n`;
 }

@@ -1,15 +1,25 @@
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { StoreError } from "../store/faults.ts";
-import { checkDatabase } from "../store/sqlite/database/backup.ts";
+import { checkDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
+/** What is restored. */
+export interface BackupSource {
+  /** As it is named in sentences. */
+  readonly shown: string;
+  /** Its name, which may hold its hash. */
+  readonly name: string;
+  open(): ReadableStream<Uint8Array>;
+}
+
 interface Restoring {
-  /** A backup or a closed database. It is not changed. */
-  readonly file: string;
+  readonly source: BackupSource;
+  /** Secret keys of age, for a backup that is encrypted. */
+  readonly identities: readonly string[];
   /** A data directory without a database; created when missing. */
   readonly data: string;
   readonly wrote: (bytes: number) => void;
@@ -17,16 +27,22 @@ interface Restoring {
   readonly checking: () => void;
 }
 
-/**
- * Restores a backup into a data directory that no other process uses. The copy is checked before it becomes the
- * database. Throws a `StoreError` with the reason; then it removes the copy.
- */
-export async function restoreBackup({ file, data, wrote, checking }: Restoring): Promise<Content> {
+/** A backup or a closed database in a file, which is not changed. Throws a `StoreError` where it was not closed. */
+export function fileSource(file: string): BackupSource {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StoreError(
       `${file} is a database that was not closed, not a backup: a part of it is in ${basename(file)}-wal. Make a backup of it with onair backup.`,
     );
   }
+  return { shown: file, name: basename(file), open: () => Bun.file(file).stream() };
+}
+
+/**
+ * Restores a backup into a data directory that no other process uses. The copy is checked before it becomes the
+ * database. Throws a `StoreError` with the reason; then it removes the copy.
+ */
+export async function restoreBackup(restoring: Restoring): Promise<Content & { counts: DatabaseCounts }> {
+  const { source, data, wrote, checking } = restoring;
   const lock = lockDirectory(data);
   const partial = join(data, "onair.restoring");
   try {
@@ -36,25 +52,70 @@ export async function restoreBackup({ file, data, wrote, checking }: Restoring):
         `${data} holds a database already (${held}). Move it away first, or name another directory with --data.`,
       );
     }
-    const content = await writePrivately(partial, Bun.file(file).stream(), wrote);
+    const hasher = new Bun.CryptoHasher("sha256");
+    const content = await writePrivately(partial, plainContent(restoring, hasher), wrote);
     checking();
-    check(file, partial, content);
+    const named = readName(source.name);
+    if (named !== null && named.sha256 !== hasher.digest("hex"))
+      throw new StoreError(`${source.shown} is not what was made: its name has another SHA-256.`);
+    const counts = checkCopy(source.shown, partial);
     renameSync(partial, join(data, databaseFile));
     syncDirectory(data);
-    return content;
+    return { ...content, counts };
   } finally {
     for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(partial + suffix, { force: true });
     lock.close();
   }
 }
 
-function check(file: string, copy: string, { sha256 }: Content): void {
-  const named = readName(file);
-  if (named !== null && named.sha256 !== sha256)
-    throw new StoreError(`${file} is not what was made: its name has another SHA-256.`);
+const ageHeader = "age-encryption.org/v1\n";
+
+/** The database in a backup, decrypted where it is encrypted. What is read goes into `hasher`. */
+async function* plainContent(
+  { source, identities }: Restoring,
+  hasher: Bun.CryptoHasher,
+): AsyncGenerator<Uint8Array> {
+  const reader = source.open().getReader();
+  const read = async () => {
+    const { value } = await reader.read();
+    if (value) hasher.update(value);
+    return value;
+  };
   try {
-    checkDatabase(copy, { thorough: true });
+    let beginning = Buffer.alloc(0);
+    for (
+      let chunk = await read();
+      chunk;
+      chunk = beginning.length < ageHeader.length ? await read() : undefined
+    )
+      beginning = Buffer.concat([beginning, chunk]);
+    const rest = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => controller.enqueue(beginning),
+        async pull(controller) {
+          const chunk = await read();
+          if (chunk) controller.enqueue(chunk);
+          else controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    if (!beginning.toString("latin1").startsWith(ageHeader)) return yield* rest;
+    if (identities.length === 0)
+      throw new StoreError("it is encrypted: name the file with its secret key with --identity");
+    const { decrypted } = await import("./encryption.ts");
+    yield* decrypted(rest, identities);
   } catch (error) {
-    throw error instanceof StoreError ? new StoreError(`${file}: ${error.message}`) : error;
+    throw error instanceof StoreError ? new StoreError(`${source.shown}: ${error.message}.`) : error;
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function checkCopy(shown: string, copy: string): DatabaseCounts {
+  try {
+    return checkDatabase(copy, { thorough: true });
+  } catch (error) {
+    throw error instanceof StoreError ? new StoreError(`${shown}: ${error.message}`) : error;
   }
 }

@@ -33,7 +33,15 @@ test("puts a backup into a new directory, from which a server answers as before"
   expect([code, stderr, JSON.parse(stdout)]).toEqual([
     0,
     "",
-    { data: "restored", size_bytes: backup.size_bytes, sha256: backup.sha256 },
+    {
+      data: "restored",
+      size_bytes: backup.size_bytes,
+      sha256: backup.sha256,
+      users: users.length,
+      applications: 1,
+      subscriptions: 0,
+      events: 0,
+    },
   ]);
   expect(readFileSync(path("restored", "onair.db")).equals(readFileSync(path("backup.db")))).toBe(true);
   expect(statSync(path("restored")).mode & 0o777).toBe(0o700);

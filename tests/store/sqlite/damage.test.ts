@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { apps } from "../../../src/cli/apps.ts";
-import { backup } from "../../../src/cli/backup.ts";
+import { backup } from "../../../src/cli/backups/backup.ts";
 import type { Command } from "../../../src/cli/command.ts";
 import { exportCommand } from "../../../src/cli/export.ts";
 import { migrate } from "../../../src/store/sqlite/database/migrations.ts";

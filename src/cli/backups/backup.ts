@@ -1,28 +1,38 @@
 import { dirname } from "node:path";
 import type { Static } from "@sinclair/typebox";
-import { type Content, syncDirectory, writePrivately } from "../backups/private-file.ts";
-import type { BackupSchema } from "../http/admin/backups.ts";
-import type { Environment } from "../read-config.ts";
-import { noMore, readArguments } from "./arguments.ts";
-import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
-import { poll } from "./client/poll.ts";
-import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
-import { counted, megabytes, stopwatch } from "./output/format.ts";
-import { checkOutputFile, replaceFile } from "./output/output-file.ts";
-import { print, recordLines, screen, write } from "./output/print.ts";
-import { type Progress, showProgress } from "./output/progress.ts";
+import type { PlaceSettings } from "../../backups/place.ts";
+import { type Content, syncDirectory, writePrivately } from "../../backups/private-file.ts";
+import type { BackupSchema } from "../../http/admin/backups.ts";
+import type { Environment } from "../../read-config.ts";
+import { noMore, readArguments } from "../arguments.ts";
+import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
+import { poll } from "../client/poll.ts";
+import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
+import { type Command, UsageError } from "../command.ts";
+import { counted, megabytes, stopwatch } from "../output/format.ts";
+import { pagesOf } from "../output/list.ts";
+import { checkOutputFile, replaceFile } from "../output/output-file.ts";
+import { print, recordLines, screen, write } from "../output/print.ts";
+import { type Progress, showProgress } from "../output/progress.ts";
+import { keptPage, placeHelp, placeOptions, printBackups, readNamedPlace } from "./kept-backups.ts";
 
 const help = `Usage: onair backup [file] [options]
+       onair backup list [--from PLACE]
+       onair backup key
 
 Makes a backup of the whole database and waits until it is done; a running server goes on
-meanwhile. It stays in backups/ of the data directory, where the newest are kept (--keep-backups
-of "onair serve", ONAIR_KEEP_BACKUPS). With a file it is brought there too, and its SHA-256 is
-compared; "-" is standard output.
+meanwhile. It goes to where --backup-to of "onair serve" says (ONAIR_BACKUP_TO; without it
+backups/ of the data directory), where the newest are kept (--keep-backups, ONAIR_KEEP_BACKUPS).
+With a file it is brought there too, and its SHA-256 is compared; "-" is standard output.
+
+  list           the backups that are kept, the newest first
+  key            makes a pair of keys: a public one for --backup-recipients, and a secret one for
+                 "onair restore --identity"
 
 A backup holds everything, signing secrets included. "onair restore" makes a data directory of it.
 
 ${targetHelp}
+${placeHelp("list")}
   --force        replace a file that exists
   --json         print the backup as JSON
 
@@ -30,7 +40,12 @@ A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when i
 wrong usage.
 `;
 
-const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "boolean" } } as const;
+const options = {
+  ...targetOptions,
+  ...placeOptions,
+  force: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
 
 const path = "/admin/v1/backups";
 
@@ -38,14 +53,19 @@ const path = "/admin/v1/backups";
 type Backup = Static<typeof BackupSchema>;
 
 export const backup: Command = {
-  summary: "make a backup of the whole database",
+  summary: "make a backup of the whole database, or list them",
   help,
   options,
+  words: { first: ["list", "key"] },
   async run(args: readonly string[], env: Environment) {
     const { values, positionals } = readArguments(args, options);
     const [file = null, ...more] = positionals;
     const { force = false, json = false } = values;
     const mistakes: string[] = [];
+    if (file === "key") return makeKey(more, values);
+    const place = readNamedPlace(values, env, mistakes);
+    if (file === "list") return list(values, place, { env, more, mistakes });
+    if (place) mistakes.push("--from is for list");
     const target = readTarget(values, env, mistakes);
     noMore(more, mistakes);
     mistakes.push(...misuse(file, force, json));
@@ -63,6 +83,47 @@ export const backup: Command = {
     return 0;
   },
 };
+
+type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+
+/** Prints a new pair of keys. */
+async function makeKey(more: readonly string[], values: Values): Promise<number> {
+  const mistakes: string[] = [];
+  noMore(more, mistakes);
+  for (const name of Object.keys(values)) mistakes.push(`--${name} is not for key`);
+  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+  const { newKeyFile } = await import("../../backups/encryption.ts");
+  await write(await newKeyFile());
+  return 0;
+}
+
+/** Prints the backups of a place, or those that a server or its data directory has. */
+async function list(
+  values: Values,
+  place: PlaceSettings | null,
+  {
+    env,
+    more,
+    mistakes,
+  }: { readonly env: Environment; readonly more: readonly string[]; readonly mistakes: string[] },
+): Promise<number> {
+  const { json = false, force, url, data, database } = values;
+  noMore(more, mistakes);
+  if (force) mistakes.push("--force is for a file");
+  if (place && (url ?? data ?? database) !== undefined)
+    mistakes.push("--from and --url, --data or --database exclude each other");
+  const target = place ? null : readTarget(values, env, mistakes);
+  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+  if (place) await printBackups(keptPage(place), json, env);
+  if (target)
+    await withAdminApi(target, (api) => {
+      const pages = pagesOf<Backup>({ limit: Number.POSITIVE_INFINITY, cursor: "" }, (page) =>
+        api.json({ method: "GET", path: `${path}?${page}` }),
+      );
+      return printBackups(pages, json, env);
+    });
+  return 0;
+}
 
 function misuse(file: string | null, force: boolean, json: boolean): string[] {
   const isFile = file !== null && file !== "-";

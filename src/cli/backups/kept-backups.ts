@@ -1,0 +1,131 @@
+import type { KeptBackup } from "../../backups/files.ts";
+import {
+  awsVariables,
+  type BackupPlace,
+  openPlace,
+  type PlaceSettings,
+  readPlace,
+  shownBackupPlace,
+} from "../../backups/place.ts";
+import type { BackupSource } from "../../backups/restore.ts";
+import { idTime } from "../../domain/ids.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { Environment } from "../../read-config.ts";
+import { baseUrl } from "../../setting-values.ts";
+import { UsageError } from "../command.ts";
+import { counted } from "../output/format.ts";
+import { type ListPage, printList } from "../output/list.ts";
+
+export const placeOptions = {
+  from: { type: "string" },
+  "backup-endpoint": { type: "string" },
+  "backup-region": { type: "string" },
+} as const;
+
+/** @param of the action for which they are; "" for all */
+export const placeHelp = (
+  of: string,
+) => `  --from PLACE   ${of === "" ? "" : `for ${of}: `}backups in a directory, or in s3://bucket/prefix with the credentials
+                 in the variables of AWS, as "onair serve --backup-to" has them
+  --backup-endpoint URL, --backup-region NAME
+                 for S3-compatible storage (ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION)`;
+
+interface PlaceValues {
+  readonly from?: string | undefined;
+  readonly "backup-endpoint"?: string | undefined;
+  readonly "backup-region"?: string | undefined;
+}
+
+/** Reads where backups are; null where that is not named. Adds problems to `mistakes`. */
+export function readNamedPlace(
+  values: PlaceValues,
+  env: Environment,
+  mistakes: string[],
+): PlaceSettings | null {
+  const { from } = values;
+  const endpoint = values["backup-endpoint"] ?? env["ONAIR_BACKUP_ENDPOINT"] ?? null;
+  const region = values["backup-region"] ?? env["ONAIR_BACKUP_REGION"] ?? null;
+  if (from === undefined) {
+    if (values["backup-endpoint"] ?? values["backup-region"])
+      mistakes.push("--backup-endpoint and --backup-region go with --from");
+    return null;
+  }
+  try {
+    const aws = awsVariables(env);
+    return readPlace(from, { endpoint: endpoint === null ? null : baseUrl(endpoint), region, aws });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const named = error.message.includes("s3://") ? "--from" : "--backup-endpoint";
+    mistakes.push(`${named} ${error.message}`);
+    return null;
+  }
+}
+
+/** The backups at a place, the newest first. */
+async function newestFirst(place: BackupPlace): Promise<KeptBackup[]> {
+  return (await place.list()).sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+/** A backup at a place, by its id, or the newest. Throws where there is none. */
+export async function keptSource(
+  settings: PlaceSettings,
+  id: string | undefined,
+): Promise<{ source: BackupSource; size: number }> {
+  const place = await openPlace(settings);
+  const all = await newestFirst(place);
+  const found = id === undefined || id === "latest" ? all[0] : all.find((one) => one.id === id);
+  const shown = shownBackupPlace(settings);
+  if (!found && all.length === 0) throw new Error(`There is no backup in ${shown}`);
+  if (!found)
+    throw new UsageError(`There is no backup ${id} in ${shown}; onair backup list --from ${shown} shows all`);
+  const { name, size } = found;
+  const open = () => place.read(name, { start: 0, end: size });
+  return { source: { shown: `${shown.replace(/\/$/, "")}/${name}`, name, open }, size };
+}
+
+/** A backup in a list. */
+interface ListedBackup {
+  readonly id: string;
+  readonly status: string;
+  readonly created_at: string;
+  readonly size_bytes: number;
+  readonly is_encrypted: boolean;
+  readonly error: string | null;
+}
+
+/** The backups at a place, as the admin API lists them. */
+export async function* keptPage(settings: PlaceSettings): AsyncGenerator<ListPage<ListedBackup>> {
+  const all = await newestFirst(await openPlace(settings));
+  const data = all.map(({ id, size, sha256, isEncrypted }) => ({
+    id,
+    status: "done",
+    created_at: isoTime(idTime(id)),
+    size_bytes: size,
+    sha256,
+    is_encrypted: isEncrypted,
+    error: null,
+  }));
+  yield { data, pagination: { cursor: "", has_more: false } };
+}
+
+/** Prints backups. */
+export async function printBackups(
+  pages: AsyncIterable<ListPage<ListedBackup>>,
+  json: boolean,
+  env: Environment,
+): Promise<void> {
+  await printList(pages, {
+    json,
+    env,
+    columns: ["ID", "STATUS", "MADE", "BYTES", "ENCRYPTED", "ERROR"],
+    cells: ({ id, status, created_at, size_bytes, is_encrypted, error }) => [
+      id,
+      status,
+      created_at,
+      counted(size_bytes),
+      is_encrypted ? "yes" : "no",
+      error ?? "",
+    ],
+    empty: "There is no backup.",
+  });
+}

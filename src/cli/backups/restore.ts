@@ -1,0 +1,119 @@
+import { backupsOfPostgres } from "../../backups/elsewhere.ts";
+import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
+import { type Environment, readConfig } from "../../read-config.ts";
+import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
+import { noMore, readArguments } from "../arguments.ts";
+import { type Command, UsageError } from "../command.ts";
+import { sizeOf } from "../input.ts";
+import { countOf, stopwatch } from "../output/format.ts";
+import { print } from "../output/print.ts";
+import { type Progress, showProgress } from "../output/progress.ts";
+import { keptSource, placeHelp, placeOptions, readNamedPlace } from "./kept-backups.ts";
+
+const help = `Usage: onair restore <file> [options]
+       onair restore [<id>] --from PLACE [options]
+
+Makes a backup the database of a data directory that has none, and that no server uses. With
+--from it is the newest of a place, or the one with the id. It is copied and checked: its hash,
+every page and index, whether it is of onair, and whether this version knows its form. Then a
+server can be started there, by the user who restored it.
+
+  --data DIR     the data directory, made where missing (ONAIR_DATA, default: onair-data)
+${placeHelp("")}
+  --identity FILE
+                 the secret key of age (AGE-SECRET-KEY-1…) for a backup that is encrypted
+  --json         print what was restored as JSON
+
+It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for
+wrong usage.
+`;
+
+const options = {
+  ...placeOptions,
+  data: { type: "string" },
+  identity: { type: "string" },
+  json: { type: "boolean" },
+} as const;
+
+export const restore: Command = {
+  summary: "make a backup the database of a data directory",
+  help,
+  options,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [named, ...more] = positionals;
+    const mistakes: string[] = [];
+    const place = readNamedPlace(values, env, mistakes);
+    if (named === undefined && values.from === undefined) mistakes.push("the file is missing, or --from");
+    noMore(more, mistakes);
+    if (values.data === undefined && (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined)
+      mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);
+    const identities = values.identity === undefined ? [] : await readIdentities(values.identity, mistakes);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const { ONAIR_CONFIG, ONAIR_DATA } = env;
+    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], {
+      ONAIR_CONFIG,
+      ONAIR_DATA,
+    });
+    const took = stopwatch();
+    const { source, size } = place ? await keptSource(place, named) : sourceOf(named ?? "");
+    const progress: Progress = { bytes: 0, totalBytes: size, rows: null };
+    const display = showProgress(progress);
+    const { counts, ...restored } = await restoreBackup({
+      source,
+      identities,
+      data,
+      wrote(bytes) {
+        progress.bytes = bytes;
+      },
+      checking() {
+        display.end();
+        if (process.stderr.isTTY) process.stderr.write("Checking it …\n");
+      },
+    }).finally(() => display.end());
+    if (values.json) await print(JSON.stringify({ data, ...restored, ...counts }));
+    else
+      await print(
+        `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data)}`,
+      );
+    return 0;
+  },
+};
+
+function sourceOf(file: string): { source: BackupSource; size: number | null } {
+  const size = sizeOf(file);
+  if (size === null) throw new UsageError(`${file} is not a file`);
+  return { source: fileSource(file), size };
+}
+
+/** The secret keys in a file of age. */
+async function readIdentities(file: string, mistakes: string[]): Promise<string[]> {
+  const size = sizeOf(file);
+  if (size === null || size > longestKeyFile) {
+    mistakes.push(`--identity must name a file with a secret key of age, and ${file} is none`);
+    return [];
+  }
+  const lines = (await Bun.file(file).text()).split("\n").map((line) => line.trim());
+  const found = lines.filter((line) => line !== "" && !line.startsWith("#"));
+  const { requireIdentity } = await import("../../backups/encryption.ts");
+  try {
+    if (found.length === 0) throw new TypeError("there is none in it");
+    for (const line of found) requireIdentity(line);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`${file} must hold secret keys of age (AGE-SECRET-KEY-1…), and ${error.message}`);
+  }
+  return found;
+}
+
+const longestKeyFile = 100_000;
+
+const next = (data: string) => `Start it with: onair serve --data ${data}`;
+
+const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>
+  [
+    countOf(users, "user"),
+    countOf(applications, "application"),
+    countOf(subscriptions, "subscription"),
+    countOf(events, "event"),
+  ].join(", ");

@@ -147,7 +147,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     ranking,
     follower,
     isCurrent: () => callers.isCurrent,
-    hear: newsHearer({ callers, limiter: access.limiter, ranking, follower, streams }),
+    hear: newsHearer({ callers, limiter: access.limiter, ranking, follower, streams, log }),
     store,
     traffic,
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),

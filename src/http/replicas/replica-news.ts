@@ -1,5 +1,6 @@
 import type { PlatformFollower } from "../../batch/platform-follower.ts";
 import { second } from "../../domain/time.ts";
+import type { Log } from "../../log.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Changes } from "../changes.ts";
@@ -15,17 +16,28 @@ interface Kept {
   readonly ranking: Ranking;
   readonly follower: PlatformFollower | null;
   readonly streams: EventStreams;
+  readonly log: Log;
 }
 
 /** What becomes of news for what the public listener has in memory. */
 export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
-  const { callers, limiter, ranking, follower, streams } = kept;
+  const { callers, limiter, ranking, follower, streams, log } = kept;
+  let isAway = false;
   return (news) => {
     switch (news.kind) {
       case "callers":
         callers.note();
         break;
+      case "away":
+        isAway = true;
+        log.warn("replicas_not_heard", {
+          message:
+            "The connection for notifications is away: what others change is read again until it is back",
+        });
+        break;
       case "current":
+        if (isAway) log.warn("replicas_heard", { message: "The connection for notifications is back" });
+        isAway = false;
         // The clock of another thread of this machine: an old message is of no use, as after the process was stopped.
         callers.useUntil(performance.now() + callersMs - Math.max(0, Date.now() - news.at));
         break;

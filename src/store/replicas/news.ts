@@ -13,6 +13,8 @@ export type ReplicaNews =
   | { readonly kind: "taken"; readonly shares: readonly Share[] }
   /** Everything until `at`, in milliseconds since the epoch, was heard. */
   | { readonly kind: "current"; readonly at: number }
+  /** Nothing is heard from now on, until `current` is. */
+  | { readonly kind: "away" }
   /** Something may be lost: anything may have changed. */
   | { readonly kind: "missed" };
 

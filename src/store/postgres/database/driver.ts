@@ -13,6 +13,8 @@ export interface PoolOptions {
   readonly isPooled?: boolean;
   /** Whether it only reads: the server refuses writes then. */
   readonly isReader?: boolean;
+  /** Called when a connection has ended that was open. */
+  readonly ended?: () => void;
 }
 
 const connectTimeoutSeconds = 5;
@@ -20,7 +22,7 @@ const connectTimeoutSeconds = 5;
 /** Bun's pool of connections, and its settings. Throws `StoreError` for a certificate that cannot be read. */
 export function driver(
   settings: ConnectionSettings,
-  { connections, isPooled, isReader }: PoolOptions,
+  { connections, isPooled, isReader, ended }: PoolOptions,
   timeoutMs: number,
 ): SQL {
   const { host, port, socket, database, user, password, sslMode } = settings;
@@ -35,6 +37,7 @@ export function driver(
     ...(socket !== null && { path: socket }),
     ...tlsOf(settings),
     max: connections,
+    ...(ended && { onclose: ended }),
     connectionTimeout: connectTimeoutSeconds,
     // After that a pool has only as many connections as it uses. Work that has all the time it needs keeps its own.
     idleTimeout: timeoutMs === 0 ? 0 : 60,

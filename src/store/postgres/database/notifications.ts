@@ -11,12 +11,17 @@ interface Topic<Message> {
   readonly message?: Message;
 }
 
-/** So often it sends itself a notification, and after so long without hearing one it counts as away. */
-const pulseMs = second / 4;
-const awayAfterMs = second / 2;
+/**
+ * So often it sends itself a notification, and after so long without hearing one it counts as away. What is in memory is
+ * read again then, as often: together with the reading that is within a second.
+ */
+const pulseMs = second / 5;
+const awayAfterMs = (3 * second) / 5;
 const connectTimeoutMs = second;
 /** After that the connection is made anew: its other end may be gone without a word. */
 const renewAfterMs = 4 * second;
+/** One that has ended is made anew so soon, with some chance, so that not all replicas come at once. */
+const connectAgainMs = second / 2;
 
 export function topic<Message>(name: string): Topic<Message> {
   return { name: `onair_${name}` };
@@ -36,12 +41,13 @@ export async function notify<Message>(
 
 /**
  * Hears what replicas tell each other, on one connection that is kept for it. PostgreSQL loses nothing while that lives;
- * `missed` tells when something may have been lost: once when it is there again, and each second while it is away.
+ * `missed` tells when something may have been lost: when it is there again, and again and again while it is away.
  */
 export class Notifications {
-  #sql: SQL;
+  /** null: none is open or being opened. */
+  #sql: SQL | null = null;
   #heardAt = performance.now();
-  #renewedAt = performance.now();
+  #connectAt = Number.POSITIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
   #isAway = false;
   #timer: Timer | null = null;
@@ -49,6 +55,7 @@ export class Notifications {
   readonly #listeners = new Map<string, (message: unknown) => void>();
   readonly #missed = new Set<() => void>();
   readonly #current = new Set<(at: number) => void>();
+  readonly #away = new Set<() => void>();
 
   /**
    * @param settings lead to the server itself: a pooler in transaction mode cannot listen
@@ -57,9 +64,7 @@ export class Notifications {
   constructor(
     readonly settings: ConnectionSettings,
     readonly queries: Queries,
-  ) {
-    this.#sql = driver(settings, { connections: 1 }, connectTimeoutMs);
-  }
+  ) {}
 
   /** Calls `heard` with each message of a topic. One listener for each; to be called before `start`. */
   on<Message>({ name }: Topic<Message>, heard: (message: Message) => void): void {
@@ -75,6 +80,11 @@ export class Notifications {
   /** Calls `current` when everything was heard that was sent before `at`, in milliseconds since the epoch. */
   onCurrent(current: (at: number) => void): void {
     this.#current.add(current);
+  }
+
+  /** Calls `away` when the connection goes away, or falls silent. */
+  onAway(away: () => void): void {
+    this.#away.add(away);
   }
 
   /** Something may have been lost, as of a replica that has ended without a word. */
@@ -93,23 +103,40 @@ export class Notifications {
 
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
-    await this.#sql.close({ timeout: 0 });
+    const sql = this.#sql;
+    this.#sql = null;
+    await sql?.close({ timeout: 0 });
   }
 
   async #listen(): Promise<void> {
-    const sql = this.#sql;
-    let isFirst = true;
-    for (const [name, heard] of this.#listeners) {
-      const received = (payload: string) => {
-        if (sql === this.#sql) heard(JSON.parse(payload));
-      };
-      // The driver connects by itself again, and tells so.
-      const listening = () => {
-        if (name === this.#pulse.name && !isFirst) this.tellMissed();
-        isFirst &&= name !== this.#pulse.name;
-      };
-      await sql.listen(name, received, listening);
+    const ended = () => this.#drop(sql);
+    const sql = driver(this.settings, { connections: 1, ended }, connectTimeoutMs);
+    this.#sql = sql;
+    this.#connectAt = performance.now() + renewAfterMs;
+    try {
+      for (const [name, heard] of this.#listeners) {
+        await sql.listen(name, (payload) => {
+          if (sql === this.#sql) heard(JSON.parse(payload));
+        });
+      }
+    } catch (error) {
+      this.#drop(sql);
+      throw error;
     }
+  }
+
+  /** Ends a connection, before the driver makes it anew in its own way, and makes another one soon. */
+  #drop(sql: SQL): void {
+    sql.close({ timeout: 0 }).catch(() => {}); // it is of no use any more
+    if (sql !== this.#sql) return;
+    this.#sql = null;
+    this.#connectAt = performance.now() + connectAgainMs * Math.random();
+    this.#goAway();
+  }
+
+  #goAway(): void {
+    if (!this.#isAway) for (const away of this.#away) away();
+    this.#isAway = true;
   }
 
   #alive(sentAt: number): void {
@@ -123,13 +150,11 @@ export class Notifications {
     notify(this.queries, this.#pulse, Date.now()).catch(() => {}); // the pulse that is missing tells it
     const now = performance.now();
     const silentMs = now - this.#heardAt;
-    if (silentMs < awayAfterMs + pulseMs) return;
-    this.#isAway = true;
-    if (now - this.#missedAt >= second) this.tellMissed();
-    if (silentMs < renewAfterMs || now - this.#renewedAt < renewAfterMs) return;
-    this.#renewedAt = now;
-    this.#sql.close({ timeout: 0 }).catch(() => {}); // it is of no use any more
-    this.#sql = driver(this.settings, { connections: 1 }, connectTimeoutMs);
-    this.#listen().catch(() => {}); // renewed again, as no pulse is heard
+    if (silentMs >= awayAfterMs) this.#goAway();
+    if (!this.#isAway) return;
+    if (now - this.#missedAt >= awayAfterMs) this.tellMissed();
+    if (now < this.#connectAt || (this.#sql !== null && silentMs < renewAfterMs)) return;
+    if (this.#sql !== null) this.#drop(this.#sql);
+    this.#listen().catch(() => {}); // tried again
   }
 }

@@ -26,6 +26,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
   ) {
     notifications.on(changes, (news) => this.#listener(news));
     notifications.on(told, ({ from, news }) => from !== replica && this.#listener(news));
+    notifications.onAway(() => this.#listener({ kind: "away" }));
     notifications.onMissed(() => this.#listener({ kind: "missed" }));
     notifications.onCurrent((at) => {
       // What changed before it listened was not heard.

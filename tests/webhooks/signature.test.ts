@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createPublicKey, generateKeyPairSync, verify as nodeVerify } from "node:crypto";
+import fc from "fast-check";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import {
   isWebhookSecret,
@@ -11,6 +12,7 @@ import {
   sign,
   verify,
 } from "../../src/webhooks/signature.ts";
+import { holds } from "../support/property.ts";
 
 const id = "01KEYF5T7Z2X4Q8R6W3M1N0PVC";
 const body = JSON.stringify({ type: "chat.message.sent", data: { content: "grüße 🎉\u0000" } });
@@ -189,6 +191,42 @@ describe("verify", () => {
     expect(
       verify({ ...good, secret: undefined, publicKey: readPublicKey(publicKeyForms(newSigningKey()).pem) }),
     ).toBe(no);
+  });
+
+  test("accepts whatever was signed, by either version, and nothing of which one bit is another", () => {
+    const ids = fc.stringMatching(/^[^.]{1,40}$/);
+    const bodies = fc.uint8Array({ maxLength: 2_000 });
+    const secrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map((key) => `whsec_${key.toBase64()}`);
+    const times = fc.integer({ min: 1, max: 99_999_999_999 });
+    holds(
+      fc.property(ids, bodies, secrets, times, fc.nat(), (id, body, secret, timestampSeconds, place) => {
+        const others = [newWebhookSecret(), secret];
+        const signature = sign({ id, timestampSeconds, body, secrets: others, ed25519: signingKey });
+        const timestamp = String(timestampSeconds);
+        const given = { id, timestamp, signature, body, now: timestampSeconds * 1_000 };
+        const at = place % Math.max(body.length, 1);
+        const changedBody = Uint8Array.from([
+          ...body.subarray(0, at),
+          (body[at] ?? 0) ^ (1 << (place % 8)),
+          ...body.subarray(at + 1),
+        ]);
+        const changes = [
+          { body: changedBody },
+          { id: `${id}x` },
+          { timestamp: String(timestampSeconds + 1) },
+          { signature: signature.replaceAll(/,(.)/g, (_, first) => (first === "A" ? ",B" : ",A")) },
+        ];
+        for (const known of [{ secret }, { publicKey }]) {
+          expect(verify({ ...given, ...known })).toBe("ok");
+          for (const change of changes) {
+            expect(verify({ ...given, ...known, ...change })).toBe("no_matching_signature");
+          }
+        }
+        expect(new Webhook(secret).sign(id, new Date(given.now), Buffer.from(body).toString("latin1"))).toBe(
+          sign({ id, timestampSeconds, body: Buffer.from(body).toString("latin1"), secrets: [secret] }),
+        );
+      }),
+    );
   });
 
   test("does not take a signature of one version for the other", () => {

@@ -1,0 +1,132 @@
+/*
+ * Mixed load for a long time, and whether memory, descriptors, disk and latency stay where they are:
+ * bun tests/bench/soak.ts --help
+ */
+import { closeSync, openSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { serve } from "../support/process.ts";
+import { drifts } from "./soak/drift.ts";
+import { SoakLoad } from "./soak/load.ts";
+import { pastEnvironment, publishPast } from "./soak/past.ts";
+import { sampled } from "./soak/sample.ts";
+import { builtExecutable } from "./support/onair.ts";
+import { BenchError, benchDirectory, runBench } from "./support/processes.ts";
+import { table, whole } from "./support/report.ts";
+
+const help = `Usage: bun tests/bench/soak.ts [options]
+
+  --minutes N        how long it is measured, after a fifth more of warming up (default: 60)
+  --events N         events published a second; everything else is in proportion (default: 20)
+  --executable FILE  run this one instead of dist/onair
+  --json             print one line of JSON
+
+One server with its defaults, and at the same time: profiles, searches and categories are read, events published and
+delivered to endpoints that are prompt, slow, failing or gone, streams read and opened anew, applications and
+subscriptions made and deleted, users changed, livestreams reported, backups made. Before that as much is published under
+a clock of a week ago, by libfaketime, so that retention removes what comes. Every 5 seconds is a sample. What rises over
+the run beyond a limit is not flat; then it exits with 1, as it does for an error in the log, an answer that was not
+expected, or an event that did not arrive.
+`;
+
+function readOptions() {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({
+    options: {
+      minutes: { ...text, default: "60" },
+      events: { ...text, default: "20" },
+      executable: text,
+      json: flag,
+      help: { ...flag, short: "h" },
+    },
+  });
+  const [minutes, events] = [Number(values.minutes), Number(values.events)];
+  if (!(minutes > 0 && minutes <= 10_000)) throw new BenchError("--minutes must be a number up to 10,000");
+  if (!(events >= 1 && events <= 1_000)) throw new BenchError("--events must be a number from 1 to 1,000");
+  return { ...values, minutes, events };
+}
+
+async function main(): Promise<void> {
+  const { minutes, events, executable, json, help: asked } = readOptions();
+  if (asked) {
+    process.stdout.write(help);
+    return;
+  }
+  const command = [executable === undefined ? await builtExecutable() : resolve(executable)];
+  const directory = benchDirectory();
+  const data = join(directory, "data");
+  const args = [
+    "--data",
+    data,
+    "--allow-private-webhooks",
+    "--rate-limit",
+    "10000000",
+    "--keep-backups",
+    "1",
+  ];
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const seconds = minutes * 60;
+  const warmUpSeconds = seconds / 5;
+
+  const load = new SoakLoad(events);
+  const past = pastEnvironment(seconds + warmUpSeconds);
+  if (past === null)
+    say("libfaketime is not installed: NOTHING IS OLD ENOUGH TO BE REMOVED, the database grows");
+  const first = await serve(args, { command, env: past?.env ?? {} });
+  await load.prepare(first);
+  if (past !== null) await publishPast(load, first, past, say);
+  await first.end("SIGTERM");
+
+  const log = join(directory, "log");
+  const descriptor = openSync(log, "a");
+  const server = await serve(args, { command, log: descriptor });
+  closeSync(descriptor);
+  say(`warming up for ${whole(warmUpSeconds)} s, then measuring for ${whole(seconds)} s`);
+  load.start(server);
+  const { samples, otherWork } = await sampled(load, { pid: server.pid, data, seconds, warmUpSeconds, say });
+  const { done, arrived, lost, unexpected } = await load.stop();
+  const code = await server.end("SIGTERM");
+  const errors = (await Bun.file(log).text()).split("\n").filter((line) => line !== "");
+
+  const found = drifts(samples);
+  const problems = [
+    ...found.filter(({ isFlat }) => !isFlat).map(({ name }) => `${name} rises`),
+    ...(lost > 0 ? [`${lost} events did not arrive`] : []),
+    ...unexpected,
+    ...(errors.length > 0 ? [`${errors.length} lines of errors in the log, the first: ${errors[0]}`] : []),
+    ...(code === 0 ? [] : [`the server ended with ${code}`]),
+  ];
+  if (json) {
+    const report = {
+      minutes,
+      events,
+      otherWork,
+      removesOld: past !== null,
+      done,
+      arrived,
+      lost,
+      metrics: found,
+      problems,
+    };
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+  } else {
+    process.stdout.write(`${table([
+      ["", "at first", "at last", "drift", "limit", ""],
+      ...found.map(({ name, unit, first, last, drift, limit, isFlat }) => [
+        name,
+        ...[first, last, drift, limit].map((value) => `${value.toFixed(unit === "" ? 0 : 1)} ${unit}`.trim()),
+        isFlat ? "flat" : "RISES",
+      ]),
+    ])}
+done: ${Object.entries(done)
+      .map(([name, count]) => `${whole(count)} ${name}`)
+      .join(", ")}; ${whole(arrived)} deliveries arrived
+other programs used ${(otherWork * 100).toFixed(0)} % of the machine
+${problems.length === 0 ? "flat" : problems.join("\n")}
+`);
+  }
+  if (problems.length > 0) process.exitCode = 1;
+}
+
+await runBench(main);

@@ -1,0 +1,206 @@
+import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
+import { client, type ServerProcess, subscriber } from "../../support/process.ts";
+import { SoakReceivers } from "./receivers.ts";
+import { SoakStreams } from "./streams.ts";
+
+const userCount = 20_000;
+const categoryCount = 200;
+const channelCount = 1_000;
+const broadcasters = Array.from({ length: 20 }, (_, i) => i + 1);
+const event = "channel.followed";
+const example = builtInEventTypes.find(({ name }) => name === event)?.example as { follower: object };
+
+/** More at once wait for nothing: then it is not done, and that is counted. */
+const mostAtOnce = 200;
+const drainMs = 60_000;
+const range = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+
+/** Everything that a platform and its developers do, at an even pace, and what came of it. */
+export class SoakLoad {
+  readonly #receivers = new SoakReceivers();
+  readonly #streams = new SoakStreams();
+  readonly #timers: Timer[] = [];
+  readonly #done = new Map<string, number>();
+  readonly #unexpected: string[] = [];
+  readonly #latencies = new Map<string, number[]>();
+  #atOnce = 0;
+  #published = 0;
+  #token = "";
+  #spare = { id: "", token: "" };
+  #streamToken = "";
+
+  constructor(readonly eventsPerSecond: number) {}
+
+  /** The platform's data, and applications whose endpoints are prompt, slow, failing and gone. */
+  async prepare(server: ServerProcess): Promise<void> {
+    const { admin } = client(server);
+    const batches = [
+      [
+        "POST",
+        "users/batch",
+        range(userCount).map((id) => ({ id, username: `user${id}`, followers_count: id })),
+      ],
+      [
+        "POST",
+        "categories/batch",
+        range(categoryCount).map((id) => ({ id, name: `Game ${id}`, slug: `game-${id}` })),
+      ],
+      ["POST", "channels/batch", range(channelCount).map((id) => ({ id, user_id: id, slug: `user${id}` }))],
+      ["PUT", "livestreams", range(channelCount).map(livestream)],
+    ] as const;
+    for (const [method, path, rows] of batches)
+      await expectOk(admin(method, `/admin/v1/${path}`, lines(rows)));
+    const few = [1];
+    const { url } = this.#receivers;
+    const prompt = await subscriber(server, { webhook_url: `${url}/prompt`, event, broadcasters });
+    this.#token = prompt.token;
+    for (const webhook_url of [`${url}/slow`, `${url}/failing`, "http://127.0.0.1:9/gone"]) {
+      await subscriber(server, { webhook_url, event, broadcasters: few });
+    }
+    this.#spare = await subscriber(server, {
+      webhook_url: `${url}/spare`,
+      event: "kicks.gifted",
+      broadcasters: few,
+    });
+    const stream = await subscriber(server, { webhook_url: `${url}/spare`, event, broadcasters: few });
+    await expectOk(admin("PATCH", `/admin/v1/applications/${stream.id}`, { delivery: "stream" }));
+    this.#streamToken = stream.token;
+  }
+
+  /** In one request; they count as published. */
+  async publishMany(server: ServerProcess, count: number): Promise<void> {
+    const events = range(count).map(() => this.#nextEvent());
+    await expectOk(client(server).admin("POST", "/admin/v1/events", lines(events)));
+  }
+
+  /** Events go around the broadcasters; the number of an event is its follower. */
+  #nextEvent(): object {
+    const number = ++this.#published;
+    const data = { ...example, follower: { ...example.follower, user_id: number } };
+    return { name: event, version: 1, broadcaster_user_id: 1 + (number % broadcasters.length), data };
+  }
+
+  /** Begins all of it; `stop` ends it. */
+  start(server: ServerProcess): void {
+    const { admin, api } = client(server);
+    const pace = this.eventsPerSecond / 20;
+    const any = (count: number) => 1 + Math.floor(Math.random() * count);
+    const get = (path: string, token?: string) => expectOk(api("GET", `/public/v1/${path}`, token));
+    this.#streams.open(server, this.#streamToken, 10);
+    this.#every("Get User", 50 * pace, () => get(`users/user${any(userCount)}`, this.#token));
+    this.#every("search", 4 * pace, () => get(`users/search?query=ser${any(999)}`, this.#token));
+    this.#every("lists of categories", 10 * pace, () => get(`categories?limit=${any(100)}`));
+    this.#every("lists of deliveries", pace / 2, () => get("events/deliveries?limit=50", this.#token));
+    this.#every("publishing", 20 * pace, async () => {
+      const event = this.#nextEvent();
+      const number = this.#published;
+      const at = performance.now();
+      await expectOk(admin("POST", "/admin/v1/events", event));
+      this.#receivers.expected.set(number, at);
+      this.#streams.expected.set(number, at);
+    });
+    this.#every("subscriptions", pace, async () => {
+      const body = {
+        events: [{ name: "livestream.status.updated", version: 1 }],
+        broadcaster_user_id: any(userCount),
+      };
+      const { data } = await answered<{ data: { subscription_id: string }[] }>(
+        api("POST", "/public/v1/events/subscriptions", this.#spare.token, body),
+      );
+      const path = `/public/v1/events/subscriptions?id=${data[0]?.subscription_id}`;
+      await expectOk(api("DELETE", path, this.#spare.token));
+    });
+    this.#every("changes of users", pace, () => {
+      const id = any(userCount);
+      return expectOk(
+        admin("PUT", `/admin/v1/users/${id}`, { username: `user${id}`, followers_count: any(1e6) }),
+      );
+    });
+    this.#every("reports of livestreams", 0.2, () => {
+      const rows = range(channelCount).map((id) => ({ ...livestream(id), viewers: any(10_000) }));
+      return expectOk(admin("PUT", "/admin/v1/livestreams?snapshot=true", lines(rows)));
+    });
+    this.#every("applications", 0.2, async () => {
+      const { id } = await subscriber(server, {
+        webhook_url: "http://127.0.0.1:9/",
+        event,
+        broadcasters: [2],
+      });
+      await expectOk(admin("POST", `/admin/v1/applications/${id}/client-secret`, {}));
+      await expectOk(admin("DELETE", `/admin/v1/applications/${id}`));
+    });
+    this.#every("streams", 0.2, async () => this.#streams.reopenOne(server, this.#streamToken));
+    this.#every("backups", 1 / 120, () => expectOk(admin("POST", "/admin/v1/backups")));
+  }
+
+  #every(name: string, perSecond: number, action: () => unknown): void {
+    this.#done.set(name, 0);
+    this.#latencies.set(name, []);
+    const run = async () => {
+      if (this.#atOnce >= mostAtOnce)
+        return this.#note(`${name}: not done, ${mostAtOnce} requests are under way`);
+      this.#atOnce++;
+      const at = performance.now();
+      try {
+        await action();
+        this.#done.set(name, (this.#done.get(name) ?? 0) + 1);
+        this.#latencies.get(name)?.push(performance.now() - at);
+      } catch (error) {
+        this.#note(`${name}: ${error instanceof Error ? error.message : error}`);
+      } finally {
+        this.#atOnce--;
+      }
+    };
+    this.#timers.push(setInterval(run, 1_000 / perSecond));
+  }
+
+  /** What was not expected; the first few are enough. */
+  #note(what: string): void {
+    if (this.#unexpected.length < 10) this.#unexpected.push(what);
+  }
+
+  /** How long things took since the last call, in milliseconds. */
+  takeLatencies(): Map<string, readonly number[]> {
+    const taken = new Map<string, readonly number[]>(this.#latencies);
+    for (const name of this.#latencies.keys()) this.#latencies.set(name, []);
+    taken.set("publishing to arrival", this.#receivers.takeLatencies());
+    taken.set("publishing to a stream", this.#streams.takeLatencies());
+    return taken;
+  }
+
+  /** Resolves when each event has arrived at the prompt endpoint; after a minute in any case. */
+  async allArrived(): Promise<void> {
+    const endsAt = performance.now() + drainMs;
+    while (this.#receivers.prompt.size < this.#published && performance.now() < endsAt) await Bun.sleep(50);
+  }
+
+  async stop() {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.allArrived();
+    while (this.#atOnce > 0) await Bun.sleep(10);
+    this.#streams.close();
+    await this.#receivers.stop();
+    return {
+      done: Object.fromEntries(this.#done),
+      arrived: this.#receivers.requests,
+      lost: this.#published - this.#receivers.prompt.size,
+      unexpected: this.#unexpected,
+    };
+  }
+}
+
+const livestream = (id: number) => ({ channel_id: id, category_id: 1 + (id % categoryCount), viewers: id });
+
+/** Throws when an answer is an error. */
+async function expectOk(asked: Promise<Response>): Promise<void> {
+  const answer = await asked;
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${answer.status} ${text}`);
+}
+
+async function answered<T>(asked: Promise<Response>): Promise<T> {
+  const answer = await asked;
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}

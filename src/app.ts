@@ -36,6 +36,8 @@ import type { Store } from "./store/store.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
 import { repeating, supervise } from "./supervisor.ts";
 import { watchEventLoop } from "./threads/event-loop-delay.ts";
+import { noSpans } from "./tracing/span-counts.ts";
+import { collectorOf } from "./tracing/tracing-settings.ts";
 
 /** A running server. */
 export interface App {
@@ -109,7 +111,13 @@ export async function startApp(options: AppOptions): Promise<App> {
             announce: (type, data) => void engine.notify(type, data),
           })
         : backupsElsewhere;
-    const publisher = createPublisher(engine, { now, catalogue, timeToLive: config.timeToLive });
+    const tracing = await tracingOf(config, log);
+    const publisher = createPublisher(engine, {
+      now,
+      catalogue,
+      timeToLive: config.timeToLive,
+      traces: tracing?.publishing ?? null,
+    });
     const counter = new StatisticCounter(now);
     const outcomes = new OutcomeStreams(engine);
     const api = await publicServer({
@@ -121,6 +129,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       log,
       now,
       counter,
+      traces: tracing?.requestsOf(false) ?? null,
       outcomes,
       welcome,
       isReplica: "database" in place,
@@ -184,6 +193,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           openStreams: api.openStreams,
           certificates: () => watch?.expiries() ?? [],
           eventLoopDelay: eventLoop.delay,
+          spans: () => tracing?.counts() ?? noSpans,
         },
       },
       trail,
@@ -197,7 +207,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         return storage.problem;
       },
       publicTraffic: traffic,
-      traffic: new Traffic("admin", counter),
+      traffic: new Traffic("admin", counter, tracing?.requestsOf(true)),
       publicUrl,
       adminUrl: () => adminUrl,
     });
@@ -259,6 +269,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         await trail.flush();
         await services.stop();
         await engine.stop(drainMs);
+        await tracing?.stop();
         await log.flush();
       },
     };
@@ -268,6 +279,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     await engine.stop(0);
     throw error;
   }
+}
+
+/** The tracing of this thread, loaded where it is set. */
+async function tracingOf(config: Config, log: Log) {
+  const settings = collectorOf(config);
+  if (!settings) return null;
+  const { startRequestTracing } = await import("./tracing/requests.ts");
+  return startRequestTracing(settings, log);
 }
 
 /** The listener that sends plain HTTP on, where one is set. */

@@ -22,9 +22,10 @@ import {
   withoutPassword,
   yesOrNo,
 } from "./setting-values.ts";
+import { type TracingConfig, tracingSettings } from "./tracing/tracing-settings.ts";
 
 /** The checked settings of a server. */
-export interface Config extends TlsConfig, BackupConfig {
+export interface Config extends TlsConfig, BackupConfig, TracingConfig {
   /** The file with settings; null for none. */
   readonly config: string | null;
   readonly data: string;
@@ -300,6 +301,7 @@ export const settings: Settings = {
     help: "how long a server that stops still takes requests while /readyz says that it stops",
     read: integer(0, 600),
   },
+  ...tracingSettings,
   logFile: {
     value: "FILE",
     default: null,

@@ -13,6 +13,8 @@ export interface RequestLine {
   /** The client's address; "" when unknown. */
   readonly client: string;
   readonly applicationId: string | null;
+  /** null where the request is not traced. */
+  readonly traceId: string | null;
 }
 
 /** Writes one line of JSON for each log event; values must not hold secrets. */
@@ -75,12 +77,16 @@ export function createLog(
     };
   };
   /** Only the path and the client can hold characters that JSON escapes. */
-  const request = ({ requestId, method, path, status, durationMs, client, applicationId }: RequestLine) =>
+  const request = (line: RequestLine) => {
+    const { requestId, method, path, status, durationMs, client, applicationId, traceId } = line;
     write(
       `{"time":"${time()}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${
         client === "" ? "" : `,"client":${JSON.stringify(client)}`
-      }${applicationId === null ? "" : `,"application_id":"${applicationId}"`}}\n`,
+      }${applicationId === null ? "" : `,"application_id":"${applicationId}"`}${
+        traceId === null ? "" : `,"trace_id":"${traceId}"`
+      }}\n`,
     );
+  };
   return {
     debug: at("debug"),
     info: at("info"),

@@ -157,6 +157,9 @@ function sourceOf(
     const text = () => (mayBeFile ? readSecret(env, variable) : env[variable]) ?? "";
     return { name: variable, text, isHidden: true };
   }
+  const { alias } = settings[name] as Setting<unknown>;
+  const meant = alias === undefined ? undefined : env[alias];
+  if (alias !== undefined && meant) return { name: alias, text: () => meant, isHidden: true };
   const named = file?.values[`${option}-file`];
   if (file && named !== undefined) {
     const label = `${option}-file`;

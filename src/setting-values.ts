@@ -12,6 +12,8 @@ export interface Setting<T> {
   readonly default: string | null;
   /** Read only from the environment, because other users of the machine can see arguments. */
   readonly secret?: boolean;
+  /** A variable of others that means the same; one that is empty counts as not set. */
+  readonly alias?: string;
   /** May also be in the file that the variable with the suffix `_FILE` names. */
   readonly file?: boolean;
   /** Checks a value of the command line; throws a `TypeError` for one that must not be there. */

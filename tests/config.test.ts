@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError, readConfig, settingsHelp, unknownVariables } from "../src/read-config.ts";
+import {
+  ConfigError,
+  readConfig,
+  settingsHelp,
+  shownSettings,
+  unknownVariables,
+} from "../src/read-config.ts";
 import { expectFailure, run } from "./support/process.ts";
 import { temporaryDirectory } from "./support/server.ts";
 
@@ -67,6 +73,9 @@ describe("settings", () => {
       keepBackups: 3,
       keepBackupsDays: null,
       drainDelay: 0,
+      otlpEndpoint: null,
+      otlpHeaders: null,
+      otlpSample: 1,
       logFile: null,
       logLevel: "info",
     });
@@ -98,6 +107,21 @@ describe("settings", () => {
     expect(readConfig([], { ONAIR_HOST: given }).host).toBe(host);
   });
 
+  test("the variables of OpenTelemetry count where no other says more, and one that is empty does not", () => {
+    const otel = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/",
+      OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Bearer%20a%2Cb, x-team=live",
+    };
+    const config = readConfig([], otel);
+    expect(config.otlpEndpoint).toBe("http://collector:4318");
+    expect(config.otlpHeaders).toEqual({ authorization: "Bearer a,b", "x-team": "live" });
+    expect(JSON.stringify(shownSettings(config))).not.toContain("Bearer");
+    const own = { ...otel, ONAIR_OTLP_ENDPOINT: "http://own:4318" };
+    expect(readConfig([], own).otlpEndpoint).toBe("http://own:4318");
+    expect(readConfig(["--otlp-endpoint", "http://flag:1"], own).otlpEndpoint).toBe("http://flag:1");
+    expect(readConfig([], { OTEL_EXPORTER_OTLP_ENDPOINT: "" }).otlpEndpoint).toBeNull();
+  });
+
   test("times to live are given by event type", () => {
     const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
     expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
@@ -117,6 +141,21 @@ describe("settings", () => {
       [],
       { ONAIR_ADMIN_PORT: "65536" },
       [/^ONAIR_ADMIN_PORT must be/],
+    ],
+    [
+      "a collector that is none, and a share beyond 1",
+      ["--otlp-sample", "1.5"],
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" },
+      [
+        /^OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL/,
+        /^--otlp-sample must be a number from 0 to 1/,
+      ],
+    ],
+    [
+      "headers that cannot be sent",
+      [],
+      { ONAIR_OTLP_HEADERS: "a b=secret-word" },
+      [/^ONAIR_OTLP_HEADERS must be headers like authorization=Bearer%20abc, separated by commas$/],
     ],
     ["an unknown option", ["--prot", "1"], {}, [/^--prot is not a known option\. Did you mean --port\?$/]],
     ["a word too many", ["now"], {}, [/^"now" is not expected here$/]],

@@ -17,6 +17,7 @@ const usual: RequestLine = {
   durationMs: 0.25,
   client: "2001:db8::1",
   applicationId: "01KEYM79QBABCDEFGHJKMNPQRT",
+  traceId: null,
 };
 
 describe("the line of a request is what JSON.stringify would make of it", () => {
@@ -31,6 +32,11 @@ describe("the line of a request is what JSON.stringify would make of it", () => 
     ["ten minutes", { durationMs: 600_123.456 }, { duration_ms: 600_123.456 }],
     ["the shortest path", { path: "/" }, { path: "/" }],
     ["a long path", { path: `/${"a%20".repeat(4000)}` }, { path: `/${"a%20".repeat(4000)}` }],
+    [
+      "traced",
+      { traceId: "0af7651916cd43dd8448eb211c80319c" },
+      { trace_id: "0af7651916cd43dd8448eb211c80319c" },
+    ],
     ["an id of the client's", { requestId: "a.b:c-d_e" }, { request_id: "a.b:c-d_e" }],
   ])("%s", async (_, changes, shown) => {
     const { clock, log, lines } = keeping();

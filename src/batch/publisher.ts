@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { EventSink, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
+import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
@@ -9,6 +9,7 @@ import { TimeSlice } from "../domain/time-slice.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { problems } from "../domain/validation/problems.ts";
 import { BatchRefused } from "../store/batch.ts";
+import type { PublishTraces } from "../tracing/publishing.ts";
 
 /** An event as the platform publishes it. */
 export const EventInput = Type.Object({
@@ -30,10 +31,11 @@ export interface Publisher {
   /**
    * Keeps an event and its deliveries, then has them sent. The same `id` again answers as before and sends nothing.
    * Throws `invalid_parameter` with all wrong fields, `conflict` for the id of another event.
+   * @param parent the span that it is published in
    */
-  publish(input: unknown): Promise<PublishedEvent>;
+  publish(input: unknown, parent?: TraceContext | null): Promise<PublishedEvent>;
   /** All of these events or none: where one is refused it throws `BatchRefused` with the reason of each. */
-  publishAll(inputs: readonly unknown[]): Promise<readonly PublishedEvent[]>;
+  publishAll(inputs: readonly unknown[], parent?: TraceContext | null): Promise<readonly PublishedEvent[]>;
   /** How many events were acknowledged since the start, by the name of their type. */
   readonly acknowledged: ReadonlyMap<string, number>;
 }
@@ -43,12 +45,14 @@ interface PublisherOptions {
   readonly catalogue?: Catalogue;
   /** Seconds by event type, instead of what its type says; 0: without end. */
   readonly timeToLive?: Readonly<Record<string, number>>;
+  /** null: nothing is traced. */
+  readonly traces?: PublishTraces | null;
 }
 
 /** Checks events against the catalogue, in the thread that answers. @param sink keeps those that fit their type */
 export function createPublisher(
   sink: EventSink,
-  { now, catalogue = new Catalogue(), timeToLive = {} }: PublisherOptions,
+  { now, catalogue = new Catalogue(), timeToLive = {}, traces = null }: PublisherOptions,
 ): Publisher {
   const newEvent = (input: unknown): NewEvent => {
     const { event, type } = readEvent(input, catalogue);
@@ -74,13 +78,14 @@ export function createPublisher(
   const count = ({ name }: NewEvent) => acknowledged.set(name, (acknowledged.get(name) ?? 0) + 1);
   return {
     acknowledged,
-    async publish(input) {
+    async publish(input, parent = null) {
       const event = newEvent(input);
-      const published = await sink.publish(event);
+      const publish = (traced: NewEvent) => sink.publish(traced);
+      const published = await (traces ? traces.one(event, parent, publish) : publish(event));
       count(event);
       return published;
     },
-    async publishAll(inputs) {
+    async publishAll(inputs, parent = null) {
       const events: NewEvent[] = [];
       const refusals: (string | null)[] = [];
       const slice = new TimeSlice();
@@ -95,7 +100,8 @@ export function createPublisher(
         if (slice.isOver) await slice.next();
       }
       if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
-      const published = await sink.publishAll(events);
+      const publish = (traced: readonly NewEvent[]) => sink.publishAll(traced);
+      const published = await (traces ? traces.all(events, parent, publish) : publish(events));
       events.forEach(count);
       return published;
     },

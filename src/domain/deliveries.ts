@@ -15,6 +15,18 @@ export interface NewEvent {
   readonly published_at: number;
   /** When undelivered messages of it expire; null for never. */
   readonly expires_at: number | null;
+  /** The span of its publishing, while it is traced; not stored. */
+  readonly trace?: TraceContext;
+}
+
+/** Where a span is in a trace, as W3C Trace Context has it. */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits. */
+  readonly spanId: string;
+  /** Whether its spans are exported. */
+  readonly isSampled: boolean;
 }
 
 /** The result of publishing, also of a repeated event. */

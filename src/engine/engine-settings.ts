@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import { descriptorLimit } from "../descriptors.ts";
 import { day } from "../domain/time.ts";
+import { collectorOf } from "../tracing/tracing-settings.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
 import { placeOf } from "./data-place.ts";
 import type { EngineSettings } from "./engine.ts";
@@ -22,6 +23,7 @@ export function engineSettings(config: Config, attemptTimeoutMs: number | undefi
     auditMs: config.keepAuditDays * day,
     notifyUrl,
     notifySecret,
+    tracing: collectorOf(config),
     attemptTimeoutMs,
   };
 }

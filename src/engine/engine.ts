@@ -5,6 +5,8 @@ import type { OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcome
 import type { StorageFault } from "../store/faults.ts";
 import type { ReplicaNewsLink } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
+import type { SpanCounts } from "../tracing/span-counts.ts";
+import type { TracingSettings } from "../tracing/start.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
 import type { Sample, SampleExchange } from "../webhooks/sample.ts";
@@ -27,6 +29,8 @@ export interface EngineSettings {
   readonly notifyUrl: string | null;
   /** The `whsec_…` that signs notices; null: only the platform's key does. */
   readonly notifySecret: string | null;
+  /** Where spans go; null: nothing is traced. */
+  readonly tracing: TracingSettings | null;
   /** The time allowed for an attempt, instead of the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
 }
@@ -60,6 +64,7 @@ export interface Engine extends EventSink, ReplicaNewsLink {
 export interface EngineStats extends DispatcherStats {
   /** Of the engine's thread, in seconds. */
   readonly eventLoopDelay: Histogram;
+  readonly spans: SpanCounts;
 }
 
 export type OutcomeListener = (batches: readonly OutcomeBatch[]) => void;

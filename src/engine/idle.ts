@@ -1,6 +1,7 @@
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/operations/histogram.ts";
 import { noReplicas } from "../store/replicas/news.ts";
+import { noSpans } from "../tracing/span-counts.ts";
 import { DeliveryCounter } from "../webhooks/counts.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
 import type { DataPlace } from "./data-place.ts";
@@ -43,6 +44,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       reading: 0,
       counts: new DeliveryCounter().counts,
       eventLoopDelay: newHistogram([]),
+      spans: noSpans,
     }),
     checkStorage: async () => null,
     stop: () => store.close(),

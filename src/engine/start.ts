@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import { signingKeySetting } from "../stored-keys.ts";
 import { supervise } from "../supervisor.ts";
 import { watchEventLoop } from "../threads/event-loop-delay.ts";
+import { noSpans } from "../tracing/span-counts.ts";
 import { version } from "../version.ts";
 import { createSender } from "../webhooks/client/sender.ts";
 import type { EndedDelivery } from "../webhooks/deliver.ts";
@@ -29,6 +30,7 @@ import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
 import { maintenance } from "./maintenance.ts";
 import { openStorage } from "./storage.ts";
+import { tracedSink, tracingOf } from "./tracing.ts";
 import { watchedStore } from "./watched-store.ts";
 
 interface EngineOptions {
@@ -79,6 +81,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       random,
     });
     const eventLoop = watchEventLoop();
+    const tracing = await tracingOf(settings.tracing, log);
     const counter = new StatisticCounter(now);
     const watched = new OutcomeCollector();
     let outcomes: OutcomeListener = () => {};
@@ -108,6 +111,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       concurrency: settings.webhookConcurrency,
       connections: settings.webhookConnections,
       notices,
+      traces: tracing?.attempts ?? null,
       ended(outcome) {
         countDelivery(counter, outcome, now());
         if (!watched.isWanted(outcome.delivery.application_id)) return;
@@ -136,10 +140,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     return {
       async start() {},
       store: watchedStore(store, dispatcher),
-      ...eventSink(store, dispatcher, (ids) => {
-        for (const id of ids) counter.count("deliveries", id, "streamed", null);
-        streamedHere(ids);
-      }),
+      ...tracedSink(
+        tracing?.attempts ?? null,
+        eventSink(store, dispatcher, (ids) => {
+          for (const id of ids) counter.count("deliveries", id, "streamed", null);
+          streamedHere(ids);
+        }),
+      ),
       onStreamed(listener) {
         streamed = listener;
       },
@@ -159,7 +166,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
       },
       notify,
-      stats: async () => ({ ...dispatcher.stats, eventLoopDelay: eventLoop.delay }),
+      stats: async () => ({
+        ...dispatcher.stats,
+        eventLoopDelay: eventLoop.delay,
+        spans: tracing?.counts() ?? noSpans,
+      }),
       async checkStorage(isTroubled) {
         const fault = await look(isTroubled);
         if (fault !== null || !isTroubled) return fault;
@@ -175,6 +186,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         await services.stop();
         clearTimeout(cutOff);
         sender.close();
+        await tracing?.stop();
         await store.close();
       },
     };

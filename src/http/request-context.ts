@@ -4,6 +4,7 @@ import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log.ts";
 import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
+import type { ActiveSpan } from "../tracing/tracer.ts";
 import type { Caller } from "./caller.ts";
 import type { RateLimitState } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
@@ -17,6 +18,8 @@ export interface RequestContext {
   readonly listener: ListenerContext;
   /** `performance.now()` when the request began. */
   readonly startedAt: number;
+  /** null where it is not traced. */
+  readonly span: ActiveSpan | null;
   grant: Grant | null;
   /** null until the token is verified. */
   caller: Caller | null;
@@ -81,13 +84,16 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
   const pathAt = url.indexOf("/", 8);
   const queryAt = url.indexOf("?", pathAt);
   const given = request.headers.get("x-request-id");
+  const path = queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
+  const { traces } = listener.traffic;
   return {
     requestId: given !== null && validRequestId.test(given) ? given : newId(),
     method,
-    path: queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt),
+    path,
     request,
     listener,
     startedAt: performance.now(),
+    span: traces?.begin(path, request.headers.get("traceparent")) ?? null,
     grant: null,
     caller: null,
     operatorKey: null,
@@ -126,12 +132,16 @@ export function reply(
 
 /** Counts an answer and logs it. */
 function recordAnswer(requestContext: RequestContext, status: number): void {
-  const { listener, requestId, method, path, startedAt, grant, operation } = requestContext;
+  const { listener, requestId, method, path, startedAt, span, grant, operation } = requestContext;
   const durationMs = performance.now() - startedAt;
-  listener.traffic.count({ status, durationMs, operation, requestId });
   const applicationId = grant?.applicationId ?? null;
+  const traceId = span?.sampledTraceId ?? null;
+  listener.traffic.count({ status, durationMs, operation, requestId, traceId });
+  if (span) {
+    listener.traffic.traces?.end(span, { method, path, status, operation, requestId, applicationId });
+  }
   const client = clientAddressOf(requestContext);
-  listener.log.request({ requestId, method, path, status, durationMs, client, applicationId });
+  listener.log.request({ requestId, method, path, status, durationMs, client, applicationId, traceId });
 }
 
 /** Answers with a value as JSON. */

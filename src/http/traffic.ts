@@ -1,5 +1,6 @@
 import { type Histogram, newHistogram, observe } from "../domain/operations/histogram.ts";
 import type { StatisticCounter } from "../domain/operations/statistics.ts";
+import type { RequestTraces } from "../tracing/requests.ts";
 
 /** Upper bounds of the histogram's buckets, in seconds. */
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
@@ -16,6 +17,8 @@ interface Answered {
   /** Of the document; null for a request that came to none. */
   readonly operation: string | null;
   readonly requestId: string;
+  /** null where it is not traced. */
+  readonly traceId: string | null;
 }
 
 /** The requests of one listener since its start. */
@@ -28,16 +31,21 @@ export class Traffic {
   readonly #listener: string;
   readonly #subjects = new Map<string | null, string>();
 
+  /** The spans of requests; null where nothing is traced. */
+  readonly traces: RequestTraces | null;
+
   /** @param counter counts requests by operation, which it has under the name of this listener */
-  constructor(listener = "", counter: StatisticCounter | null = null) {
+  constructor(listener = "", counter: StatisticCounter | null = null, traces: RequestTraces | null = null) {
     this.#listener = listener;
     this.#counter = counter;
+    this.traces = traces;
   }
 
-  count({ status, durationMs, operation, requestId }: Answered): void {
+  count({ status, durationMs, operation, requestId, traceId }: Answered): void {
     this.#counter?.count("requests", this.#subjectOf(operation), "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    observe(this.seconds, durationMs / 1000, { labels: { request_id: requestId }, at: Date.now() });
+    const labels = { request_id: requestId, ...(traceId !== null && { trace_id: traceId }) };
+    observe(this.seconds, durationMs / 1000, { labels, at: Date.now() });
   }
 
   #subjectOf(operation: string | null): string {

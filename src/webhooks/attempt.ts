@@ -10,7 +10,7 @@ export function signedRequest(
   recipient: Recipient,
   signingKey: KeyObject,
   now: number,
-): SendRequest {
+): SendRequest & { readonly headers: Record<string, string> } {
   const headers = signedHeaders(delivery, recipient, signingKey, now);
   return { url: recipient.webhook_url ?? "", body: delivery.event.body, headers };
 }

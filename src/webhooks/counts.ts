@@ -28,6 +28,7 @@ interface CountedDelivery {
   readonly result: Pick<AttemptResult, "status" | "attempts">;
   /** null where it ended without an attempt. */
   readonly sent: Pick<SendResult, "class" | "durationMs"> | null;
+  readonly traceId: string | null;
 }
 
 const attemptBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15] as const;
@@ -44,12 +45,13 @@ export class DeliveryCounter {
   readonly #attemptSeconds = newHistogram(attemptBounds);
   readonly #arrivalSeconds = { first: newHistogram(arrivalBounds), later: newHistogram(arrivalBounds) };
 
-  ended({ delivery, result, sent }: CountedDelivery, now: number): void {
+  ended({ delivery, result, sent, traceId }: CountedDelivery, now: number): void {
     const { status, attempts } = result;
     if (status !== "pending") add(this.#finished, status);
     if (!sent) return;
     add(this.#attempts, sent.class);
-    const exemplar: Omit<Exemplar, "value"> = { labels: { delivery_id: delivery.id }, at: now };
+    const labels = { delivery_id: delivery.id, ...(traceId !== null && { trace_id: traceId }) };
+    const exemplar: Omit<Exemplar, "value"> = { labels, at: now };
     observe(this.#attemptSeconds, sent.durationMs / 1000, exemplar);
     if (sent.class !== "ok") {
       this.#failures.count(delivery.application_id, now);

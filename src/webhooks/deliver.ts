@@ -2,6 +2,8 @@ import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { errorFields, type Log } from "../log.ts";
+import type { AttemptTraces } from "../tracing/attempts.ts";
+import type { ActiveSpan } from "../tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
 import type { DeliveryCounter } from "./counts.ts";
@@ -31,6 +33,8 @@ interface DeliveryOptions {
   readonly recorder: Recorder;
   readonly unload: Unload;
   readonly counter: DeliveryCounter;
+  /** null: nothing is traced. */
+  readonly traces: AttemptTraces | null;
   /** Called with what became of each delivery or attempt. */
   readonly ended: (outcome: EndedDelivery) => void;
   readonly notices: Notices;
@@ -49,6 +53,8 @@ export interface EndedDelivery {
   readonly result: AttemptResult;
   /** null where it ended without an attempt. */
   readonly sent: SendResult | null;
+  /** null where the attempt is not traced. */
+  readonly traceId: string | null;
 }
 
 /** Makes attempts. */
@@ -69,13 +75,16 @@ interface StartedAttempt {
   /** Of the generation that it is sent to, which may be over when it ends. */
   readonly pace: Pace;
   readonly startedAt: number;
+  /** null where nothing is traced. */
+  readonly span: ActiveSpan | null;
 }
 
 /** The stages that can fail on this side; the log names the one that did. Recording is tried again by the recorder. */
 type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
-  const { sender, signingKey, capacity, scheduler, recorder, unload, counter, notices, log } = options;
+  const { sender, signingKey, capacity, scheduler, recorder, unload, counter, traces, notices, log } =
+    options;
   const { now, random, maySend, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
@@ -83,12 +92,13 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
   const deliver = async (queue: EndpointQueue, startedAt: number): Promise<void> => {
     const attempt = take(queue, startedAt);
     if (attempt === null) return;
-    const { delivery, recipient } = attempt;
+    const { delivery, recipient, span } = attempt;
 
     let sent: SendResult;
     let stage: FallibleStage = "sign";
     try {
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
+      if (span) traces?.addHeader(request.headers, span);
       stage = "send";
       sent = await sender.send({ ...request, mayBeSent: () => maySend(queue) });
     } catch (error) {
@@ -103,7 +113,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     checkClock();
     const ended = endedAttempt(attempt);
     const verdict = judge(delivery, sent, ended);
-    report(delivery, sent, verdict);
+    report(attempt, sent, verdict);
     queue.unrecorded++;
     const recorded = recorder.add(verdict.result);
     // An outcome counts for the URL that was called, and not against what a person has changed since.
@@ -137,14 +147,15 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const ending = endingOf(delivery, recipient, startedAt);
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
-      noteEnd({ delivery, result, sent: null });
+      noteEnd({ delivery, result, sent: null, traceId: null });
       void recorder.add(result);
       return null;
     }
     pace.inFlight++;
     queue.inFlight++;
     inFlight++;
-    return { queue, delivery, recipient, pace, startedAt };
+    const span = traces?.begin(delivery) ?? null;
+    return { queue, delivery, recipient, pace, startedAt, span };
   };
 
   const end = ({ queue, pace }: StartedAttempt): void => {
@@ -165,21 +176,26 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     options.ended(outcome);
   };
 
-  /** One wide line in the log, and the counts. */
-  const report = (delivery: DueDelivery, sent: SendResult, { result, decision }: Verdict): void => {
+  /** One wide line in the log, the counts, and the span. */
+  const report = (attempt: StartedAttempt, sent: SendResult, { result, decision }: Verdict): void => {
+    const { delivery, recipient, span } = attempt;
+    const { class: outcome, status, error } = sent;
+    const traceId = span?.sampledTraceId ?? null;
     log.info("delivery", {
       delivery_id: delivery.id,
       subscription_id: delivery.subscription_id,
       application_id: delivery.application_id,
       type: delivery.event.name,
       attempt: result.attempts,
-      outcome: sent.class,
-      status: sent.status,
+      outcome,
+      status,
       duration_ms: sent.durationMs,
-      error: sent.error,
+      error,
       decision: decision.kind,
+      ...(traceId !== null && { trace_id: traceId }),
     });
-    noteEnd({ delivery, result, sent });
+    if (span) traces?.end(span, { delivery, url: recipient.webhook_url, outcome, status, error });
+    noteEnd({ delivery, result, sent, traceId });
   };
 
   /** Adjusts the pace, and the state of the endpoint; one that is held up now keeps no deliveries in memory. */

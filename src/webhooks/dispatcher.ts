@@ -5,6 +5,7 @@ import { errorFields, type Log } from "../log.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
+import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { Sender } from "./client/sender.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, DeliveryCounter } from "./counts.ts";
@@ -38,6 +39,8 @@ interface DispatcherOptions {
   readonly connections?: number;
   /** Makes the notices about endpoints; by default they are sent nowhere. */
   readonly notices?: Notices;
+  /** The spans of attempts; by default nothing is traced. */
+  readonly traces?: AttemptTraces | null;
   /** Called with what became of each delivery or attempt. */
   readonly ended?: (outcome: EndedDelivery) => void;
   /** Called with the applications about whose endpoints there are new notices. */
@@ -145,6 +148,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     recorder,
     unload,
     counter,
+    traces: options.traces ?? null,
     notices,
     ended,
     maySend,

@@ -158,6 +158,7 @@ describe("the log of a developer", () => {
       durationMs: 0.4321,
       client: "127.0.0.1",
       applicationId: null,
+      traceId: null,
     });
     const sent = {
       type: "channel.followed",
@@ -196,6 +197,7 @@ describe("the log of a developer", () => {
       durationMs: 1,
       client: "127.0.0.1",
       applicationId: null,
+      traceId: null,
     });
     it.warn("unknown_setting", { name: "ONAIR_PROT" });
     expect(written.length).toBe(1);

@@ -27,6 +27,7 @@ function start(held?: boolean): Promise<Engine> {
     auditMs: 1e12,
     notifyUrl: null,
     notifySecret: null,
+    tracing: null,
   };
   return startEngineThread({
     program,

@@ -116,6 +116,10 @@ const cases: Readonly<Record<string, Case>> = {
     // Those of another program.
     quiet: { process_open_fds: "900x60", process_max_fds: "1000x60" },
   },
+  OnAirSpansDropped: {
+    fires: { onair_spans_dropped_total: "0+10x60" },
+    quiet: { onair_spans_dropped_total: "0x55 5x5" },
+  },
   OnAirLogLinesDropped: {
     fires: { onair_log_lines_left_out_total: "0x55 3x5" },
     quiet: { onair_log_lines_left_out_total: "3x60" },

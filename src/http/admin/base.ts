@@ -11,6 +11,7 @@ import type { TrustedProxies } from "../../proxies.ts";
 import type { settingsInForce } from "../../read-config.ts";
 import type { StorageSizes } from "../../storage-sizes.ts";
 import type { Store } from "../../store/store.ts";
+import type { SpanCounts } from "../../tracing/span-counts.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
 import { asGate, type GateContext, type InputSchemas, opaque, routeInput } from "../input.ts";
@@ -39,6 +40,7 @@ interface WatchedFacts {
   certificates(): readonly { readonly listener: string; readonly expiresAt: number }[];
   /** Of the thread that answers, in seconds. */
   readonly eventLoopDelay: Histogram;
+  spans(): SpanCounts;
 }
 
 /** What the admin API tells of the server itself. */

@@ -15,6 +15,7 @@ import { SharedOrders } from "../../ranking/shared-orders.ts";
 import type { Certificate } from "../../serving/certificates.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Store } from "../../store/store.ts";
+import type { RequestTraces } from "../../tracing/requests.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
 import { authenticator } from "../auth.ts";
 import { Changes } from "../changes.ts";
@@ -47,6 +48,8 @@ interface PublicServerOptions {
   readonly outcomes: Pick<OutcomeStreams, "open">;
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
+  /** By default nothing is traced. */
+  readonly traces?: RequestTraces | null;
   readonly now: () => number;
   /** By default the listener speaks plain HTTP. */
   readonly certificate?: Certificate | null;
@@ -100,7 +103,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   const follower = options.isReplica ? new PlatformFollower(store, ranking) : null;
   ranking.putCategories(await store.categories.all());
   ranking.putLive(await store.livestreams.all());
-  const traffic = new Traffic("public", options.counter ?? null);
+  const traffic = new Traffic("public", options.counter ?? null, options.traces);
   // Read on first use, because loading node:crypto delays the first answer.
   const keys = lazily({
     signing: () => readSigningKey(options.signingKey),

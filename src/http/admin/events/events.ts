@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch } from "../../../batch/apply.ts";
 import { EventInput, type Publisher } from "../../../batch/publisher.ts";
+import type { TraceContext } from "../../../domain/deliveries.ts";
 import { DomainError, inOneLine } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { exampleUser } from "../../../domain/examples.ts";
@@ -57,12 +58,14 @@ const Published = answerOf(Type.Union([PublishedSchema, BatchReportSchema]), {
 });
 
 /** `POST /admin/v1/events`: one event as JSON, or many as NDJSON. */
-export function eventRoutes(app: AdminListener, { publisher, store, now }: AdminDeps): void {
+export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
+  const { store, now } = deps;
   const answered = async (
     requestContext: RequestContext,
     { key, atomic }: { readonly key: string | undefined; readonly atomic: boolean },
   ): Promise<KeyedAnswer> => {
-    const { request } = requestContext;
+    const { request, span } = requestContext;
+    const publisher = within(deps.publisher, span?.context ?? null);
     const isOne = mediaType(request) === json;
     if (key === undefined && !isOne)
       return publishMany(publisher, longBodyStream(requestContext, atomic), atomic);
@@ -103,13 +106,24 @@ export function eventRoutes(app: AdminListener, { publisher, store, now }: Admin
   );
 }
 
-async function publishOne(publisher: Publisher, body: Uint8Array, idOf?: IdOf): Promise<KnownAnswer> {
+type PublishingOf = Pick<Publisher, "publish" | "publishAll">;
+
+/** Publishes within the span of a request. */
+function within(publisher: PublishingOf, parent: TraceContext | null): PublishingOf {
+  if (!parent) return publisher;
+  return {
+    publish: (input) => publisher.publish(input, parent),
+    publishAll: (inputs) => publisher.publishAll(inputs, parent),
+  };
+}
+
+async function publishOne(publisher: PublishingOf, body: Uint8Array, idOf?: IdOf): Promise<KnownAnswer> {
   const published = await publisher.publish(withId(parseJson(body), idOf?.(0)));
   return { status: 202, body: JSON.stringify(published) };
 }
 
 async function publishMany(
-  publisher: Publisher,
+  publisher: PublishingOf,
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   atomic: boolean,
   idOf?: IdOf,
@@ -132,12 +146,15 @@ function withId(event: unknown, id: string | undefined): unknown {
   return "id" in event ? event : { ...event, id };
 }
 
-async function publishTogether(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
+async function publishTogether(
+  publisher: PublishingOf,
+  events: readonly unknown[],
+): Promise<(string | null)[]> {
   return (await publisher.publishAll(events)).map(() => null);
 }
 
 /** Publishes all events concurrently, so that they share commits. */
-async function publishEach(publisher: Publisher, events: readonly unknown[]): Promise<(string | null)[]> {
+async function publishEach(publisher: PublishingOf, events: readonly unknown[]): Promise<(string | null)[]> {
   const under: Promise<PromiseSettledResult<unknown>[]>[] = [];
   const slice = new TimeSlice();
   for (const event of events) {

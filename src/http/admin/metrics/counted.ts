@@ -1,4 +1,5 @@
 import type { EngineStats } from "../../../engine/engine.ts";
+import { noSpans, type SpanCounts } from "../../../tracing/span-counts.ts";
 import type { Traffic } from "../../traffic.ts";
 import type { AdminDeps } from "../base.ts";
 import type { AnyMetric, Gauge } from "./exposition.ts";
@@ -10,6 +11,7 @@ export type Listeners = Readonly<Record<"public" | "admin", Traffic>>;
 export function trafficMetrics(
   { catalogue, publisher, log, facts }: AdminDeps,
   traffic: Listeners,
+  { spans: engineSpans }: EngineStats,
 ): AnyMetric[] {
   const listeners = Object.entries(traffic);
   const requests: Gauge = {
@@ -41,7 +43,17 @@ export function trafficMetrics(
       facts.watched?.openStreams() ?? null,
     ),
     counters("onair_events_published", "Events acknowledged to the platform.", "type", published),
+    ...spanMetrics(facts.watched?.spans() ?? noSpans, engineSpans),
     counter("onair_log_lines_left_out", "Log lines that were dropped.", log.linesLeftOut),
+  ];
+}
+
+/** Of both threads together. */
+function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
+  const sum = (became: keyof SpanCounts) => threads.reduce((all, counts) => all + counts[became], 0);
+  return [
+    counter("onair_spans_exported", "Spans that the collector of traces took.", sum("exported")),
+    counter("onair_spans_dropped", "Spans that it did not take, or that found no room.", sum("dropped")),
   ];
 }
 

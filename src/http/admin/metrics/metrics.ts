@@ -19,7 +19,7 @@ export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Liste
     ]);
     return [
       ...processMetrics(deps, reason === null),
-      ...trafficMetrics(deps, traffic),
+      ...trafficMetrics(deps, traffic, stats),
       ...deliveryMetrics(deps, stats),
       ...storage,
       ...backupMetrics(deps),

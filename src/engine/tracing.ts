@@ -1,0 +1,36 @@
+import type { EventSink } from "../domain/deliveries.ts";
+import type { Log } from "../log.ts";
+import type { AttemptTraces } from "../tracing/attempts.ts";
+import type { SpanCounts } from "../tracing/span-counts.ts";
+import type { TracingSettings } from "../tracing/start.ts";
+
+/** The tracing of the engine's thread. */
+interface EngineTracing {
+  readonly attempts: AttemptTraces;
+  counts(): SpanCounts;
+  stop(): Promise<void>;
+}
+
+/** Loads it where it is set. */
+export async function tracingOf(settings: TracingSettings | null, log: Log): Promise<EngineTracing | null> {
+  if (!settings) return null;
+  const { startTracing } = await import("../tracing/start.ts");
+  const { AttemptTraces } = await import("../tracing/attempts.ts");
+  const tracing = startTracing(settings, log);
+  return { attempts: new AttemptTraces(tracing.tracer), counts: () => tracing.counts, stop: tracing.stop };
+}
+
+/** Notes the trace of each event before its attempts can begin. */
+export function tracedSink(attempts: AttemptTraces | null, sink: EventSink): EventSink {
+  if (!attempts) return sink;
+  return {
+    publish(event) {
+      attempts.note(event);
+      return sink.publish(event);
+    },
+    publishAll(events) {
+      for (const event of events) attempts.note(event);
+      return sink.publishAll(events);
+    },
+  };
+}

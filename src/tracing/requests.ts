@@ -1,0 +1,64 @@
+import type { Log } from "../log.ts";
+import { PublishTraces } from "./publishing.ts";
+import { startTracing, type TracingSettings } from "./start.ts";
+import { readTraceparent } from "./trace-context.ts";
+import type { ActiveSpan, Tracer } from "./tracer.ts";
+
+/** The tracing of the thread that answers. */
+export function startRequestTracing(settings: TracingSettings, log: Log) {
+  const tracing = startTracing(settings, log);
+  return {
+    publishing: new PublishTraces(tracing.tracer),
+    requestsOf: (isTrusted: boolean) => new RequestTraces(tracing.tracer, isTrusted),
+    counts: () => tracing.counts,
+    stop: tracing.stop,
+  };
+}
+
+/** A request that was answered. */
+interface AnsweredRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** Of the document; null for a request that came to none. */
+  readonly operation: string | null;
+  readonly requestId: string;
+  readonly applicationId: string | null;
+}
+
+/** What only watches the server is not traced. */
+const probes = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** The spans of the requests of one listener. */
+export class RequestTraces {
+  /** @param isTrusted whether its callers decide what is exported */
+  constructor(
+    readonly tracer: Tracer,
+    readonly isTrusted: boolean,
+  ) {}
+
+  /** @param header `traceparent` */
+  begin(path: string, header: string | null): ActiveSpan | null {
+    if (probes.has(path)) return null;
+    return this.tracer.begin(readTraceparent(header), this.isTrusted);
+  }
+
+  end(
+    span: ActiveSpan,
+    { method, path, status, operation, requestId, applicationId }: AnsweredRequest,
+  ): void {
+    this.tracer.end(span, {
+      name: operation === null ? method : `${method} ${operation}`,
+      kind: "server",
+      attributes: {
+        "http.request.method": method,
+        "url.path": path,
+        "http.response.status_code": status,
+        "onair.operation": operation,
+        "onair.request_id": requestId,
+        "onair.application_id": applicationId,
+      },
+      error: status >= 500 ? `The answer was ${status}.` : null,
+    });
+  }
+}

@@ -1,0 +1,61 @@
+import { baseUrl, type Setting } from "../setting-values.ts";
+
+/** The settings of traces. */
+export interface TracingConfig {
+  /** Where a collector takes OTLP over HTTP; null: nothing is traced. */
+  readonly otlpEndpoint: string | null;
+  /** Headers of requests to it, which may hold secrets; null for none. */
+  readonly otlpHeaders: Readonly<Record<string, string>> | null;
+  /** The share of traces that are sampled, from 0 to 1. */
+  readonly otlpSample: number;
+}
+
+/** A number from 0 to 1. */
+function share(text: string): number {
+  const value = /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 0 && value <= 1) return value;
+  throw new TypeError("must be a number from 0 to 1, like 0.1");
+}
+
+/** Headers as OpenTelemetry writes them: `name=value`, separated by commas, values percent-encoded. */
+function headers(text: string): Record<string, string> {
+  const entries = text.split(",").filter((entry) => entry.trim() !== "");
+  try {
+    const pairs = entries.map((entry) => {
+      const [, name = "", value = ""] = /^\s*([^=\s]+)\s*=(.*)$/.exec(entry) ?? [];
+      return [name, decodeURIComponent(value.trim())];
+    });
+    // Throws for what cannot be sent.
+    return Object.fromEntries(new Headers(Object.fromEntries(pairs)));
+  } catch {
+    throw new TypeError("must be headers like authorization=Bearer%20abc, separated by commas");
+  }
+}
+
+export const tracingSettings: { readonly [Key in keyof TracingConfig]: Setting<TracingConfig[Key]> } = {
+  otlpEndpoint: {
+    value: "URL",
+    default: null,
+    alias: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    help: "collector that traces are sent to, as OTLP over HTTP, like http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT is taken as well",
+    read: baseUrl,
+  },
+  otlpHeaders: {
+    default: null,
+    secret: true,
+    alias: "OTEL_EXPORTER_OTLP_HEADERS",
+    help: "headers for it, like authorization=Bearer%20abc, separated by commas; OTEL_EXPORTER_OTLP_HEADERS is taken as well",
+    read: headers,
+  },
+  otlpSample: {
+    value: "SHARE",
+    default: "1",
+    help: "share of the traces that are sent to it, from 0 to 1, where who calls says nothing about it",
+    read: share,
+  },
+};
+
+/** Where spans go; null: nothing is traced. */
+export function collectorOf({ otlpEndpoint: endpoint, otlpHeaders, otlpSample: share }: TracingConfig) {
+  return endpoint === null ? null : { endpoint, headers: otlpHeaders ?? {}, share };
+}

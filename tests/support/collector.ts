@@ -1,0 +1,77 @@
+import { afterThisTest } from "./after-tests.ts";
+import { until } from "./until.ts";
+
+/** A span as a collector gets it, attributes as an object. */
+export interface CollectedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status?: { readonly code: number; readonly message: string };
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+interface Attribute {
+  readonly key: string;
+  readonly value: {
+    readonly stringValue?: string;
+    readonly intValue?: string;
+    readonly doubleValue?: number;
+  };
+}
+
+interface TraceRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (Omit<CollectedSpan, "attributes"> & {
+        readonly attributes: readonly Attribute[];
+      })[];
+    }[];
+  }[];
+}
+
+/** In a test: a collector of traces, which takes OTLP over HTTP and is stopped after it. */
+export function ownCollector(answer: () => Response | Promise<Response> = () => Response.json({})) {
+  const spans: CollectedSpan[] = [];
+  const requests: { readonly path: string; readonly headers: Headers; readonly body: TraceRequest }[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const body = (await request.json()) as TraceRequest;
+      requests.push({ path: new URL(request.url).pathname, headers: request.headers, body });
+      const found = body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((one) => one.spans));
+      spans.push(...found.map((span) => ({ ...span, attributes: valuesOf(span.attributes) })));
+      return answer();
+    },
+  });
+  afterThisTest(() => server.stop(true));
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    spans,
+    requests,
+    /** Resolves to the first span for which this holds. */
+    async span(isIt: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
+      await until(
+        () => spans.some(isIt),
+        () => `it is not among ${spans.map(({ name }) => name).join(", ")}`,
+      );
+      const found = spans.find(isIt);
+      if (!found) throw new Error("a span has gone");
+      return found;
+    },
+  };
+}
+
+export function valuesOf(attributes: readonly Attribute[]): Record<string, string | number> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => [
+      key,
+      value.stringValue ?? (value.intValue === undefined ? (value.doubleValue ?? 0) : Number(value.intValue)),
+    ]),
+  );
+}

@@ -281,6 +281,8 @@ test("a start of the server loads these packages and modules of Node; others wai
     "http/openapi/public-document.ts",
     "http/openapi/admin-document.ts",
     "http/openapi/complete.ts",
+    "console/bundle.ts",
+    "site/bundle.ts",
   ];
   for (const file of [...later, "backups/make.ts", "webhooks/client/sender.ts"]) {
     expect(files).toContain(file);

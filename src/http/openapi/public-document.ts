@@ -35,6 +35,7 @@ export function publicDocument(written: WrittenDocument, url: string): string {
       contact: contact(url),
       license: { name: "MIT", identifier: "MIT" },
     },
+    externalDocs: { description: "Guides", url: `${url}/docs` },
     servers: [{ url }],
     webhooks: applicationWebhooks("Webhooks"),
   });

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { api, done } from "../../client.ts";
+import { api, base, done } from "../../client.ts";
 import { useAction } from "../../load.ts";
 import { Button, Card, FaultNotice, Head, toast } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
@@ -24,7 +24,10 @@ export function Webhook() {
             <div class="stack">
               <p>
                 A delivery follows <a href="https://www.standardwebhooks.com">Standard Webhooks</a>. Put the
-                secret into the variable <code>WEBHOOK_SECRET</code>, never into the source.
+                secret into the variable <code>WEBHOOK_SECRET</code>, never into the source.{" "}
+                <a href={base.replace(/portal$/, "docs/verifying")} target="_blank" rel="noopener">
+                  More about verifying
+                </a>
               </p>
               <Tabs
                 label="Languages"

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import scalar from "./scalar-contents.json";
 
@@ -6,6 +7,8 @@ export interface BundledPackage {
   readonly version: string;
   /** An expression of SPDX, or what its package.json says instead. */
   readonly license: string;
+  /** Where it is installed; undefined for what is inside Scalar's script. */
+  readonly directory?: string;
 }
 
 interface Manifest {
@@ -13,33 +16,53 @@ interface Manifest {
   readonly version: string;
   readonly license?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
 const root = resolve(import.meta.dir, "../..");
 
 /**
- * The packages that may go into the executable: `dependencies` of package.json and all that these need, and what is inside
- * Scalar's script. Sorted by name. Rejects when one of them is not installed.
+ * The packages that may go into the executable: `dependencies` of package.json, `more` by name, and all that these need, and
+ * what is inside Scalar's script. Sorted by name. Rejects when one of them is not installed.
  */
-export async function bundledPackages(): Promise<readonly BundledPackage[]> {
+export async function bundledPackages(more: Iterable<string> = []): Promise<readonly BundledPackage[]> {
   const found = new Map<string, BundledPackage>();
-  const add = ({ name, version, license = "none" }: BundledPackage | Manifest) => {
-    found.set(`${name}@${version}`, { name, version, license });
+  const add = ({ name, version, license = "none" }: BundledPackage | Manifest, directory?: string) => {
+    found.set(`${name}@${version}`, {
+      name,
+      version,
+      license,
+      ...(directory !== undefined && { directory }),
+    });
   };
   const visit = async (directory: string, names: readonly string[]): Promise<void> => {
     for (const name of names) {
       const place = await installedIn(directory, name);
       const manifest = await manifestIn(place);
       if (found.has(`${manifest.name}@${manifest.version}`)) continue;
-      add(manifest);
-      await visit(place, Object.keys(manifest.dependencies ?? {}));
+      add(manifest, place);
+      await visit(place, neededBy(manifest));
     }
   };
   const own = await manifestIn(root);
-  await visit(root, Object.keys(own.dependencies ?? {}));
-  for (const contained of scalar.packages) add(contained);
+  await visit(root, [...Object.keys(own.dependencies ?? {}), ...more]);
+  for (const contained of scalar.packages)
+    if (!found.has(`${contained.name}@${contained.version}`)) add(contained);
   return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
+
+/** What a package needs, which is bundled with it; others that it would use are not installed for it. */
+function neededBy({ dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} }: Manifest) {
+  const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);
+  return [...Object.keys(dependencies), ...peers];
+}
+
+/** The files of a package that hold its licence or a notice that goes with it. */
+export const licenceFiles = (directory: string): readonly string[] =>
+  readdirSync(directory)
+    .filter((name) => /^(licen[cs]e|copying|notice)([.-]|$)/i.test(name))
+    .sort();
 
 const manifestIn = (directory: string): Promise<Manifest> => Bun.file(join(directory, "package.json")).json();
 

@@ -8,13 +8,16 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { dependencies } from "../../package.json";
+import { licenceFiles } from "./bundled.ts";
 
 interface Contained {
   readonly name: string;
   readonly version: string;
   readonly license: string;
+  /** Whose it is, by its licence file or, without one, its package.json. */
+  readonly copyright: readonly string[];
 }
 
 const version = dependencies["@scalar/fastify-api-reference"];
@@ -57,6 +60,23 @@ async function described(name: string, madeWith: string | undefined): Promise<Co
   if (found().length === 0) await Bun.$`bun add --silent ${name}`.cwd(directory);
   const [file] = found().sort((one, other) => one.length - other.length);
   if (file === undefined) throw new Error(`${name} is in Scalar's script, but could not be installed`);
-  const { version, license } = await Bun.file(join(directory, file)).json();
-  return { name, version: madeWith ?? version, license };
+  const manifest = await Bun.file(join(directory, file)).json();
+  const { version, license } = manifest;
+  return {
+    name,
+    version: madeWith ?? version,
+    license,
+    copyright: await copyrightOf(join(directory, file), manifest),
+  };
+}
+
+async function copyrightOf(
+  manifestFile: string,
+  { author, name }: { author?: string | { name: string }; name: string },
+): Promise<readonly string[]> {
+  const place = dirname(manifestFile);
+  const text = await Promise.all(licenceFiles(place).map((file) => Bun.file(join(place, file)).text()));
+  const lines = text.join("\n").match(/^\W*copyright (?:\(c\)|©|\d).*$/gim) ?? [];
+  const holder = typeof author === "object" ? author.name : (author ?? `the authors of ${name}`);
+  return lines.length > 0 ? lines.map((line) => line.trim()) : [`Copyright (c) ${holder}`];
 }

@@ -1,0 +1,74 @@
+import { join, resolve } from "node:path";
+import { ar, type Entry, tar, tarGz } from "./archive.ts";
+import type { Contents } from "./contents.ts";
+
+const scripts = resolve(import.meta.dir, "../../ops/debian");
+const settings = "etc/onair/onair.toml";
+
+/** The package for Debian and Ubuntu of one target. */
+export async function debianPackage(
+  { version: ownVersion, time, executable, files }: Contents,
+  architecture: string,
+): Promise<Entry> {
+  // What comes before a version sorts before it only with "~".
+  const version = ownVersion.replaceAll("-", "~");
+  const data: Entry[] = [
+    { path: "usr/bin/onair", content: executable, mode: 0o755 },
+    { path: settings, content: await Bun.file(join(scripts, "onair.toml")).text() },
+    { path: "usr/share/doc/onair/copyright", content: copyright(files) },
+    ...files.flatMap(placed),
+  ];
+  const size = data.reduce((total, { content }) => total + Math.ceil(content.length / 1024), 0);
+  const control = `Package: onair
+Version: ${version}
+Architecture: ${architecture}
+Maintainer: the On Air authors <maintainers@onair.example>
+Installed-Size: ${size}
+Depends: adduser, init-system-helpers (>= 1.54), libc6 (>= 2.17)
+Section: net
+Priority: optional
+Description: public developer API of a live-streaming platform
+ User profiles and search, live categories, OAuth tokens, and event webhooks
+ that arrive. SQLite is inside; nothing else needs to run.
+`;
+  const sums = data
+    .filter(({ path }) => path !== settings)
+    .map(({ path, content }) => `${Bun.MD5.hash(content, "hex")}  ${path}\n`);
+  const about: Entry[] = [
+    { path: "control", content: control },
+    { path: "conffiles", content: `/${settings}\n` },
+    { path: "md5sums", content: sums.sort().join("") },
+  ];
+  for (const name of ["postinst", "prerm", "postrm"]) {
+    about.push({ path: name, content: await Bun.file(join(scripts, name)).text(), mode: 0o755 });
+  }
+  const members = [
+    { path: "debian-binary", content: "2.0\n" },
+    { path: "control.tar.gz", content: tarGz(about, time) },
+    { path: "data.tar.zst", content: Bun.zstdCompressSync(tar(data, time), { level: 9 }) },
+  ];
+  return { path: `onair_${version}_${architecture}.deb`, content: ar(members, time) };
+}
+
+/** Where a file of the archive stands in Debian; the licences stand together. */
+function placed({ path, content }: Entry): Entry[] {
+  const places: Readonly<Record<string, string>> = {
+    "onair.service": "usr/lib/systemd/system/onair.service",
+    "sbom.cdx.json": "usr/share/doc/onair/sbom.cdx.json",
+    "completions/onair.bash": "usr/share/bash-completion/completions/onair",
+    "completions/_onair": "usr/share/zsh/vendor-completions/_onair",
+    "completions/onair.fish": "usr/share/fish/vendor_completions.d/onair.fish",
+  };
+  if (path.startsWith("man/")) {
+    const packed = Bun.gzipSync(content as string, { level: 9 });
+    return [{ path: `usr/share/${path}.gz`, content: packed }];
+  }
+  const place = places[path];
+  return place === undefined ? [] : [{ path: place, content }];
+}
+
+const copyright = (files: readonly Entry[]): string =>
+  files
+    .filter(({ path }) => path === "LICENSE" || path === "THIRD-PARTY-NOTICES.txt")
+    .map(({ content }) => content)
+    .join("\n\n");

@@ -1,0 +1,92 @@
+/* Manual pages made of the help texts of the commands. */
+import { commands } from "../../src/cli/commands.ts";
+
+/** What a manual page is made of. */
+interface Page {
+  /** Like "onair-serve". */
+  readonly name: string;
+  readonly summary: string;
+  /** What --help prints. */
+  readonly help: string;
+}
+
+/** The pages of all commands by file name, with the date (seconds since 1970) and the version in their margins. */
+export async function manPages(version: string, time: number): Promise<Readonly<Record<string, string>>> {
+  const named = await Promise.all(
+    Object.entries(commands).map(async ([name, load]) => ({ name, command: await load() })),
+  );
+  const list = named
+    .map(({ name, command }) => `  ${name}  ${command.summary}, see onair-${name}(1)`)
+    .join("\n");
+  const overview = `Usage: onair <command> [options]
+
+${list}
+  version  print the version; --json adds the runtime and platform
+  help  explain a command, as its --help does
+`;
+  const pages: Page[] = [
+    { name: "onair", summary: "the public API of a live-streaming platform", help: overview },
+    ...named.map(({ name, command: { summary, help } }) => ({ name: `onair-${name}`, summary, help })),
+  ];
+  const date = new Date(time * 1000).toISOString().slice(0, 10);
+  return Object.fromEntries(pages.map((page) => [`${page.name}.1`, manPage(page, version, date)]));
+}
+
+/** One page in the language of man (roff). */
+export function manPage({ name, summary, help }: Page, version: string, date: string): string {
+  const [usage = "", ...rest] = help.trim().split(/\n\n+/);
+  const title = `.TH ${name.toUpperCase()} 1 ${date} "onair ${version}" "On Air"`;
+  const synopsis = usage
+    .replace(/^Usage: /, "")
+    .split("\n")
+    .map((line) => escaped(line.trim()));
+  return `${[
+    title,
+    ".SH NAME",
+    `${escaped(name)} \\- ${escaped(summary)}`,
+    ".SH SYNOPSIS",
+    ".nf",
+    ...synopsis,
+    ".fi",
+    ".SH DESCRIPTION",
+    ...rest.flatMap(block).filter((line, i) => i > 0 || line !== ".PP"),
+    ...(name === "onair" ? [] : [".SH SEE ALSO", ".BR onair (1)"]),
+  ].join("\n")}\n`;
+}
+
+/** A term and its meaning, which stand apart by two spaces. */
+const entryPattern = /^( {0,2})(\S+(?: \S+)*) {2,}(\S.*)$/;
+
+/** A paragraph, a list of terms with their meanings, or lines that stay as they are. */
+function block(text: string): string[] {
+  const lines = text.split("\n");
+  const exit = /^Exit code: /.test(text);
+  if (exit) return [".SH EXIT STATUS", ...paragraph(text.replace(/^Exit code: /, ""))];
+  if (!lines.some((line) => entryPattern.test(line))) {
+    const asIs = lines.every((line) => line.startsWith("  "));
+    return asIs ? [".PP", ".nf", ...lines.map((line) => escaped(line)), ".fi"] : [".PP", ...paragraph(text)];
+  }
+  const out: string[] = [];
+  for (const line of lines) {
+    const [, , term, meaning] = entryPattern.exec(line) ?? [];
+    if (term !== undefined && meaning !== undefined) out.push(".TP", bold(term), escaped(meaning));
+    else if (/^ {2}\S/.test(line)) out.push(".TP", bold(line.trim()));
+    else if (/^\S/.test(line)) out.push(".PP", escaped(line));
+    else out.push(escaped(line.trim()));
+  }
+  return out;
+}
+
+const paragraph = (text: string): string[] => text.split("\n").map((line) => escaped(line.trim()));
+const bold = (text: string) => `\\fB${escaped(text)}\\fR`;
+
+/** A line of text that roff prints as it is. */
+const escaped = (text: string): string =>
+  text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replace(/^[.']/, "\\&$&")
+    .replace(
+      /[^\0-\x7f]/gu,
+      (sign) => `\\[u${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
+    );

@@ -1,0 +1,120 @@
+/* The notices that go with everything inside the executable, and the list of it as a bill of materials. */
+import { dirname, join } from "node:path";
+import lock from "../../bun.lock";
+import { type BundledPackage, licenceFiles } from "../supply/bundled.ts";
+import scalar from "../supply/scalar-contents.json";
+import type { Target } from "./targets.ts";
+
+const line = `\n${"-".repeat(100)}\n\n`;
+const licence = (name: string) => Bun.file(join(import.meta.dir, "licences", `${name}.txt`)).text();
+
+/** The licences of these packages and of Bun, as one text. Throws where a licence is not known. */
+export async function thirdPartyNotices(packages: readonly BundledPackage[]): Promise<string> {
+  const installed = packages.filter(({ directory }) => directory !== undefined);
+  const own = await Promise.all(installed.map(noticeOf));
+  const runtime = dirname(Bun.resolveSync("bun-types/package.json", import.meta.dir));
+  const page = await Bun.file(join(runtime, "docs/project/license.mdx")).text();
+  const bun = page.slice(page.indexOf("---\n", 4) + 4);
+  return [
+    "onair is one executable. What follows is inside of it.\n",
+    `Bun ${Bun.version}, the runtime, and what it links. As its authors list it:\n${bun}`,
+    `GNU Lesser General Public License, version 2.1\n\n${await licence("LGPL-2.1")}`,
+    `Apache License, version 2.0\n\n${await licence("Apache-2.0")}`,
+    ...own,
+    "What follows is inside the script of the API reference, @scalar/fastify-api-reference.\n",
+    ...(await scalarNotices()),
+  ].join(line);
+}
+
+async function noticeOf({ name, version, license, directory = "" }: BundledPackage): Promise<string> {
+  const texts = await Promise.all(
+    licenceFiles(directory).map((file) => Bun.file(join(directory, file)).text()),
+  );
+  const head = `${name} ${version} (${license})\n`;
+  if (texts.length > 0) return `${head}\n${texts.join("\n")}`;
+  const { author } = await Bun.file(join(directory, "package.json")).json();
+  const holder = typeof author === "object" ? author.name : (author ?? `the authors of ${name}`);
+  return `${head}\nCopyright (c) ${holder}. The package has no text of its licence; this is that text.\n\n${await licence(license)}`;
+}
+
+/** Each licence once, below those who gave it. */
+async function scalarNotices(): Promise<string[]> {
+  const licences = [...new Set(scalar.packages.map(({ license }) => license))].sort();
+  return Promise.all(
+    licences.map(async (id) => {
+      const under = scalar.packages.filter(({ license }) => license === id);
+      const holders = under.map(
+        ({ name, version, copyright }) => `${name} ${version}\n  ${copyright.join("\n  ")}`,
+      );
+      return `${id}\n\n${holders.join("\n")}\n\n${await licence(id)}`;
+    }),
+  );
+}
+
+/** The bill of materials of one executable, in the form of CycloneDX 1.6. */
+export function billOfMaterials(
+  packages: readonly BundledPackage[],
+  { version, target, time }: { readonly version: string; readonly target: Target; readonly time: number },
+): string {
+  const { bun, ...linked } = process.versions;
+  const components = [
+    { type: "platform", ...npmComponent(target.runtime, bun ?? Bun.version, "MIT") },
+    ...Object.entries(linked)
+      .filter(([name]) => !namesOfInterfaces.has(name))
+      .map(([name, version]) => ({ type: "library", "bom-ref": `bun/${name}`, name, version })),
+    ...packages.map(({ name, version, license }) => ({
+      type: "library",
+      ...npmComponent(name, version, license),
+    })),
+  ];
+  const root = { type: "application", "bom-ref": `onair@${version}`, name: "onair", version };
+  const content = {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: {
+      timestamp: new Date(time * 1000).toISOString().replace(".000Z", "Z"),
+      component: {
+        ...root,
+        licenses: [{ license: { id: "MIT" } }],
+        properties: [{ name: "target", value: target.name }],
+      },
+    },
+    components,
+    dependencies: [{ ref: root["bom-ref"], dependsOn: components.map((component) => component["bom-ref"]) }],
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** What `process.versions` has beside libraries: versions of interfaces that Bun follows. */
+const namesOfInterfaces = new Set([
+  "node",
+  "v8",
+  "uv",
+  "napi",
+  "modules",
+  "openssl",
+  "unicode",
+  "typescript",
+]);
+
+/** What npm calls the integrity of a package, by name and version: its SHA-512 in base64. */
+const integrities = new Map(Object.values(lock.packages).map((parts) => [parts[0], `${parts.at(-1)}`]));
+
+function npmComponent(name: string, version: string, license: string) {
+  const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+  const integrity = integrities.get(`${name}@${version}`);
+  const hash =
+    integrity === undefined
+      ? undefined
+      : Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex");
+  const isExpression = / (AND|OR) /.test(license);
+  return {
+    "bom-ref": purl,
+    name,
+    version,
+    licenses: isExpression ? [{ expression: license }] : [{ license: { id: license } }],
+    purl,
+    ...(hash !== undefined && { hashes: [{ alg: "SHA-512", content: hash }] }),
+  };
+}

@@ -1,0 +1,74 @@
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { version } from "../../package.json";
+import { targets } from "../../scripts/release/targets.ts";
+import { run } from "../support/process.ts";
+import { testDirectory } from "../support/server.ts";
+
+const directory = testDirectory();
+const script = join(import.meta.dir, "../../scripts/release/release.ts");
+const patienceMs = 300_000;
+
+const release = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  run(args, { command: [process.execPath, script], env: { HOME: process.env["HOME"] ?? "", ...env } });
+
+/** That of this machine. */
+const target = targets.find(({ npm: { os, cpu, libc } }) => {
+  return os === process.platform && cpu === process.arch && libc !== "musl";
+});
+
+test.skipIf(target === undefined)(
+  "a release is the same twice, has its checksums, and holds what an operator needs",
+  async () => {
+    const env = { SOURCE_DATE_EPOCH: "1768406886" };
+    const sums: string[] = [];
+    for (const name of ["one", "two"]) {
+      const out = join(directory, name);
+      const made = await release(["--target", target?.name ?? "", "--out", out], env);
+      expect([made.code, made.stderr]).toEqual([0, ""]);
+      sums.push(await Bun.file(join(out, "SHA256SUMS")).text());
+    }
+    expect(sums[1]).toBe(sums[0]);
+    expect(await Bun.$`cd ${join(directory, "one")} && sha256sum --check SHA256SUMS`.text()).not.toContain(
+      "FAILED",
+    );
+
+    const name = `onair-${version}-${target?.name}`;
+    await Bun.$`tar --extract --file ${join(directory, "one", `${name}.tar.gz`)}`.cwd(directory);
+    const unpacked = join(directory, name);
+    const files = readdirSync(unpacked, { recursive: true });
+    for (const file of ["LICENSE", "THIRD-PARTY-NOTICES.txt", "sbom.cdx.json", "man/man1/onair-serve.1"])
+      expect(files).toContain(file);
+    const started = await run(["version"], { command: [join(unpacked, "onair")] });
+    expect(started).toEqual({ code: 0, stdout: `onair ${version}\n`, stderr: "" });
+    for (const [shell, file] of [
+      ["bash", "onair.bash"],
+      ["zsh", "_onair"],
+      ["fish", "onair.fish"],
+    ] as const) {
+      const printed = await run(["completion", shell], { command: [join(unpacked, "onair")] });
+      expect(await Bun.file(join(unpacked, "completions", file)).text()).toBe(printed.stdout);
+    }
+  },
+  patienceMs,
+);
+
+test("wrong arguments are refused before anything is made", async () => {
+  expect(await release(["--target", "amiga"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("There is no target amiga\nUsage: "),
+  });
+  expect(await release(["--fast"])).toMatchObject({ code: 2, stdout: "" });
+  const taken = await release(["--out", import.meta.dir]);
+  expect(taken).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("holds something else than a release"),
+  });
+  const odd = await release(["--out", join(directory, "none")], { SOURCE_DATE_EPOCH: "yesterday" });
+  expect(odd).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("set SOURCE_DATE_EPOCH"),
+  });
+});

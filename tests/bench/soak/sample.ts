@@ -4,7 +4,9 @@ import { otherWork, residentBytes } from "../support/processes.ts";
 import { median, type Sample } from "./drift.ts";
 import type { SoakLoad } from "./load.ts";
 
-const everyMs = 5_000;
+const shortestMs = 5_000;
+/** All pairs of samples are compared. */
+const mostSamples = 1_000;
 const megabyte = 2 ** 20;
 
 interface Sampling {
@@ -20,6 +22,7 @@ export async function sampled(load: SoakLoad, { pid, data, seconds, warmUpSecond
   await Bun.sleep(warmUpSeconds * 1_000);
   load.takeLatencies();
   const others = otherWork();
+  const everyMs = Math.max(shortestMs, (seconds * 1_000) / mostSamples);
   const samples: Sample[] = [];
   const startedAt = performance.now();
   let saidAt = startedAt;

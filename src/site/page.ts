@@ -45,7 +45,7 @@ export function frontHtml(options: PageOptions): string {
     return `<section class="group"><h2>${Bun.escapeHTML(title)}</h2><div class="grid">${i === 0 ? reference : ""}${cards.join("\n")}</div></section>`;
   });
   const main = `<div class="hero"><h1>Documentation</h1>
-<p>On Air is the public developer API of a streaming platform: users, categories, sign-in, and events that are delivered.</p></div>
+<p>On Air is the public developer API of a streaming platform: users, categories, tokens, and events that are delivered.</p></div>
 ${groups.join("\n")}`;
   return frame(options, "Documentation · On Air", main, "");
 }

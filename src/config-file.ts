@@ -91,7 +91,7 @@ function textOf(value: unknown): string | null {
   if (Array.isArray(value)) return value.every((one) => typeof one === "string") ? value.join(",") : null;
   if (typeof value !== "object" || value === null || value instanceof Date) return null;
   const pairs = Object.entries(value);
-  if (!pairs.every(([, one]) => Number.isSafeInteger(one))) return null;
+  if (!pairs.every(([, one]) => Number.isSafeInteger(one) || typeof one === "string")) return null;
   return pairs.map(([name, one]) => `${name}=${one}`).join(",");
 }
 

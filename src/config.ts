@@ -10,6 +10,8 @@ import {
   hostName,
   hostNames,
   integer,
+  keptTime,
+  keptTimes,
   networks,
   nonEmpty,
   oneOf,
@@ -17,6 +19,7 @@ import {
   pictureFile,
   proxyUrl,
   type Setting,
+  size,
   timesToLive,
   webhookSecret,
   withoutPassword,
@@ -79,9 +82,14 @@ export interface Config extends TlsConfig, BackupConfig, TracingConfig {
   readonly notifyUrl: string | null;
   /** Signs them; null: the platform's key alone does. */
   readonly notifySecret: string | null;
-  readonly keepDeliveredDays: number;
-  readonly keepFailedDays: number;
-  readonly keepBodiesDays: number;
+  /** Days, or hours: `keptMs` reads them. */
+  readonly keepDeliveredDays: string;
+  readonly keepFailedDays: string;
+  readonly keepBodiesDays: string;
+  /** The same by event type, in place of all three. */
+  readonly keepByType: Readonly<Record<string, string>>;
+  /** How many bytes the database may take; null: as many as there are. */
+  readonly maxDataSize: number | null;
   readonly keepAuditDays: number;
   /** Seconds between `/readyz` reporting the stop and the listeners closing. */
   readonly drainDelay: number;
@@ -271,22 +279,34 @@ export const settings: Settings = {
     read: webhookSecret,
   },
   keepDeliveredDays: {
-    value: "DAYS",
+    value: "TIME",
     default: "7",
-    help: "how long deliveries that arrived are kept",
-    read: integer(1, 3_650),
+    help: "how long deliveries that arrived are kept: days, or hours like 36h",
+    read: keptTime,
   },
   keepFailedDays: {
-    value: "DAYS",
+    value: "TIME",
     default: "30",
     help: "how long deliveries that failed, expired or were canceled are kept",
-    read: integer(1, 3_650),
+    read: keptTime,
   },
   keepBodiesDays: {
-    value: "DAYS",
+    value: "TIME",
     default: "7",
     help: "how long the bodies of events are kept once nothing of them is pending",
-    read: integer(1, 3_650),
+    read: keptTime,
+  },
+  keepByType: {
+    value: "TYPE=TIME,…",
+    default: "",
+    help: "how long deliveries and bodies of these event types are kept, whatever became of them, like chat.message.sent=6h; for a data directory",
+    read: keptTimes,
+  },
+  maxDataSize: {
+    value: "SIZE",
+    default: null,
+    help: "how large the database of a data directory may become, like 20GB: from nine tenths on the oldest deliveries that have ended go, and events are refused where that does not do (default: no limit)",
+    read: size(10e6),
   },
   keepAuditDays: {
     value: "DAYS",

@@ -207,14 +207,19 @@ function contradictions(
   config: Partial<Record<keyof Config, unknown>>,
   sources: Partial<Record<keyof Config, string>>,
 ): string[] {
-  const isGiven = (name: "data" | "database") => sources[name] !== "default";
+  const isGiven = (name: keyof Config) => sources[name] !== "default";
   if (isGiven("data") && isGiven("database")) {
     return ["--data and --database contradict each other: the data is in a directory, or in a database"];
   }
   const backups = (["backupEvery", "backupTo"] as const).filter((name) => config[name] !== null);
   if (config.database !== null && backups.length > 0)
     return [`--${flagOf(backups[0] ?? "")} is for a data directory. ${backupsOfPostgres}`];
-  if (config.databaseDirect === null || config.database !== null) return [];
+  if (config.database !== null) {
+    return (["keepByType", "maxDataSize"] as const)
+      .filter((name) => isGiven(name))
+      .map((name) => `--${flagOf(name)} is for a data directory, not for PostgreSQL`);
+  }
+  if (config.databaseDirect === null) return [];
   return ["--database-direct goes with --database"];
 }
 

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { day, durationMs, minute } from "./domain/time.ts";
+import { day, durationMs, hour, minute } from "./domain/time.ts";
 import { trustedProxies } from "./proxies.ts";
 import { readDatabaseUrl } from "./store/postgres/database/connection-url.ts";
 import { proxyOf } from "./webhooks/egress-proxy.ts";
@@ -40,6 +40,47 @@ export function duration(text: string): number {
   const ms = durationMs(text);
   if (ms !== null && ms >= minute && ms <= 31 * day) return ms;
   throw new TypeError("must be a duration from 1m to 31d, like 30m, 6h or 24h");
+}
+
+const units: Readonly<Record<string, number>> = { "": 1, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** A size, as in `20GB`; in bytes. */
+export function size(minimum: number) {
+  return (text: string): number => {
+    const [, digits, unit = ""] = /^([0-9]{1,15})(|MB|GB|TB)$/.exec(text) ?? [];
+    const bytes = Number(digits) * (units[unit] ?? Number.NaN);
+    if (bytes >= minimum && Number.isSafeInteger(bytes)) return bytes;
+    throw new TypeError(`must be a size of at least ${minimum / 1e6}MB, like 500MB, 20GB or 2TB`);
+  };
+}
+
+const longestDays = 3_650;
+
+/** How long something is kept: `7` or `7d` are days, `36h` hours. The value is the text; `keptMs` reads it. */
+export function keptTime(text: string): string {
+  if (!Number.isNaN(keptMs(text))) return text;
+  throw new TypeError(`must be days from 1 to ${longestDays}, like 7, or hours, like 36h`);
+}
+
+/** What `keptTime` has taken, in milliseconds; NaN for what it would refuse. */
+export function keptMs(text: string): number {
+  const [, digits, unit] = /^([0-9]{1,6})([dh]?)$/.exec(text) ?? [];
+  const ms = Number(digits) * (unit === "h" ? hour : day);
+  return ms >= hour && ms <= longestDays * day ? ms : Number.NaN;
+}
+
+/** How long something is kept by event type, as in `chat.message.sent=6h`, separated by commas. */
+export function keptTimes(text: string): Record<string, string> {
+  const entries = text.split(",").filter((entry) => entry.trim() !== "");
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, name = "", time = ""] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9a-z]+)\s*$/.exec(entry) ?? [];
+      if (!Number.isNaN(keptMs(time))) return [name, time];
+      throw new TypeError(
+        `must be event types with days or hours, like chat.message.sent=6h, and "${entry}" is not one`,
+      );
+    }),
+  );
 }
 
 /** One of these values. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { day, hour } from "../src/domain/time.ts";
 import {
   ConfigError,
   readConfig,
@@ -6,6 +7,7 @@ import {
   shownSettings,
   unknownVariables,
 } from "../src/read-config.ts";
+import { keptMs } from "../src/setting-values.ts";
 import { expectFailure, run } from "./support/process.ts";
 import { temporaryDirectory } from "./support/server.ts";
 
@@ -62,9 +64,11 @@ describe("settings", () => {
       portalLogo: null,
       portalLogin: null,
       timeToLive: {},
-      keepDeliveredDays: 7,
-      keepFailedDays: 30,
-      keepBodiesDays: 7,
+      keepDeliveredDays: "7",
+      keepFailedDays: "30",
+      keepBodiesDays: "7",
+      keepByType: {},
+      maxDataSize: null,
       backupEvery: null,
       backupTo: null,
       backupEndpoint: null,
@@ -127,7 +131,41 @@ describe("settings", () => {
     expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
   });
 
+  test("data is kept for days or hours, by event type, and up to a size", () => {
+    const args = ["--keep-bodies-days", "36h", "--keep-by-type", "chat.message.sent=6h, kicks.gifted=90"];
+    expect(readConfig([...args, "--max-data-size", "20GB"], {})).toMatchObject({
+      keepBodiesDays: "36h",
+      keepByType: { "chat.message.sent": "6h", "kicks.gifted": "90" },
+      maxDataSize: 20e9,
+    });
+    expect(["1", "2d", "36h"].map(keptMs)).toEqual([day, 2 * day, 36 * hour]);
+  });
+
   test.each<[string, string[], Record<string, string>, RegExp[]]>([
+    [
+      "nothing that is kept",
+      ["--keep-bodies-days", "0h"],
+      {},
+      [/^--keep-bodies-days must be days from 1 to/],
+    ],
+    [
+      "a type that is kept for no time",
+      ["--keep-by-type", "kicks.gifted"],
+      {},
+      [/^--keep-by-type must be event types with days or hours.*"kicks.gifted" is not one$/],
+    ],
+    [
+      "a size of nothing",
+      ["--max-data-size", "20"],
+      {},
+      [/^--max-data-size must be a size of at least 10MB/],
+    ],
+    [
+      "a size of data that is on another server",
+      ["--max-data-size", "20GB", "--database", "postgres://onair@db/onair"],
+      {},
+      [/^--max-data-size is for a data directory, not for PostgreSQL$/],
+    ],
     [
       "a time to live without end",
       ["--time-to-live", "chat.message.sent=99999999"],

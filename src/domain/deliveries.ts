@@ -127,6 +127,8 @@ export interface Retention {
   readonly failedMs: number;
   /** The bodies of events without pending deliveries. */
   readonly bodiesMs: number;
+  /** By event type, in place of all of these. */
+  readonly byType?: Readonly<Record<string, number>>;
 }
 
 /** How long event ids are kept at least, so that a repeated event sends nothing. */

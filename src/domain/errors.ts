@@ -40,6 +40,8 @@ export interface ErrorDetails {
   readonly wholeBytes?: number;
   /** Whether the application or user was deleted during the request. */
   readonly isOwnerGone?: true;
+  /** Whether it is certain that nothing was kept, which `unavailable` leaves open. */
+  readonly isNothingKept?: true;
   /** Whether the error was already logged. */
   readonly isLogged?: true;
   /** Results per item, with `subscription_failed`. */

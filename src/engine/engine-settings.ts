@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import { descriptorLimit } from "../descriptors.ts";
 import { day } from "../domain/time.ts";
+import { keptMs } from "../setting-values.ts";
 import { collectorOf } from "../tracing/tracing-settings.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
 import { placeOf } from "./data-place.ts";
@@ -9,6 +10,7 @@ import type { EngineSettings } from "./engine.ts";
 /** What the engine needs of the settings, and of the machine. */
 export function engineSettings(config: Config, attemptTimeoutMs: number | undefined): EngineSettings {
   const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, notifyUrl, notifySecret } = config;
+  const times = Object.entries(config.keepByType);
   return {
     place: placeOf(config),
     allowPrivateWebhooks,
@@ -16,10 +18,12 @@ export function engineSettings(config: Config, attemptTimeoutMs: number | undefi
     webhookConcurrency,
     webhookConnections: webhookConnections(),
     retention: {
-      deliveredMs: config.keepDeliveredDays * day,
-      failedMs: config.keepFailedDays * day,
-      bodiesMs: config.keepBodiesDays * day,
+      deliveredMs: keptMs(config.keepDeliveredDays),
+      failedMs: keptMs(config.keepFailedDays),
+      bodiesMs: keptMs(config.keepBodiesDays),
+      byType: Object.fromEntries(times.map(([type, time]) => [type, keptMs(time)])),
     },
+    maxDataBytes: config.maxDataSize,
     auditMs: config.keepAuditDays * day,
     notifyUrl,
     notifySecret,

@@ -23,6 +23,8 @@ export interface EngineSettings {
   /** Connections that deliveries may have in all. */
   readonly webhookConnections: number;
   readonly retention: Retention;
+  /** How much the data may take; null: no limit. */
+  readonly maxDataBytes: number | null;
   /** How long the audit trail is kept. */
   readonly auditMs: number;
   /** Where notices are sent to; null: nowhere. */

@@ -6,8 +6,13 @@ import { pause, repeating, type Service } from "../supervisor.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /** The pause after a step of cleaning, which leaves time for other work, and after the last step of a pass. */
-const cleaningStepMs = 5;
-const cleaningEveryMs = minute;
+const cleaning: Pace = { stepMs: 5, everyMs: minute };
+
+/** The same for the size of the data, which must not be late. */
+const sizing: Pace = { stepMs: 5, everyMs: second };
+
+/** The same for free pages, each step of which writes again what was in their place. */
+const shrinking: Pace = { stepMs: 100, everyMs: minute };
 
 /** The same for the search index, whose steps are longer. */
 const tidyStepMs = 20;
@@ -20,7 +25,7 @@ const orderKeepMs = 7 * minute;
 export function maintenance(
   store: Store,
   ownership: Pick<Ownership, "leads">,
-  { retention, auditMs }: Pick<EngineSettings, "retention" | "auditMs">,
+  { retention, maxDataBytes, auditMs }: Pick<EngineSettings, "retention" | "maxDataBytes" | "auditMs">,
   now: () => number,
 ): Service[] {
   const inSteps = (name: string, step: () => Promise<boolean>) => stepping(name, ownership, step);
@@ -34,18 +39,30 @@ export function maintenance(
     inSteps("old statistics", () => store.statistics.prune(now())),
     inSteps("orders of categories", () => store.orders.prune(now() - orderKeepMs)),
     inSteps("retention", () => store.retention.prune(retention, now())),
+    stepping("data size", ownership, () => store.retention.trim(maxDataBytes), sizing),
+    stepping("free pages", ownership, () => store.retention.shrink(), shrinking),
     tidying(store, ownership),
   ];
 }
 
+interface Pace {
+  readonly stepMs: number;
+  readonly everyMs: number;
+}
+
 /** Runs small steps where this process leads; the last one of a pass resolves to true. */
-function stepping(name: string, ownership: Pick<Ownership, "leads">, step: () => Promise<boolean>): Service {
+function stepping(
+  name: string,
+  ownership: Pick<Ownership, "leads">,
+  step: () => Promise<boolean>,
+  { stepMs, everyMs }: Pace = cleaning,
+): Service {
   return {
     name,
     async run(signal) {
       while (!signal.aborted) {
         const isDone = !ownership.leads() || (await step());
-        await pause(isDone ? cleaningEveryMs : cleaningStepMs, signal);
+        await pause(isDone ? everyMs : stepMs, signal);
       }
     },
   };

@@ -46,5 +46,6 @@ export function eventSink(
 
 /** Whether the storage has refused events: then nothing of them was kept. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof BatchRefused || (error instanceof DomainError && error.code !== "unavailable");
+  if (!(error instanceof DomainError)) return error instanceof BatchRefused;
+  return error.code !== "unavailable" || error.details.isNothingKept === true;
 }

@@ -24,6 +24,7 @@ function start(held?: boolean): Promise<Engine> {
     webhookConcurrency: 8,
     webhookConnections: 64,
     retention,
+    maxDataBytes: null,
     auditMs: 1e12,
     notifyUrl: null,
     notifySecret: null,

@@ -69,6 +69,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     log: createLog("off"),
     now: Date.now,
     places: new StreamPlaces(() => 100),
+    isTrimmed: false,
     keptMs: 1e15,
     ...options,
   });

@@ -5,7 +5,6 @@ import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { lazily } from "../../domain/lazily.ts";
 import type { StatisticCounter } from "../../domain/operations/statistics.ts";
-import { day } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import { trustedProxies } from "../../proxies.ts";
@@ -13,6 +12,7 @@ import { PastOrders } from "../../ranking/past-orders.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { SharedOrders } from "../../ranking/shared-orders.ts";
 import type { Certificate } from "../../serving/certificates.ts";
+import { keptMs } from "../../setting-values.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Store } from "../../store/store.ts";
 import type { RequestTraces } from "../../tracing/requests.ts";
@@ -118,7 +118,11 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     log,
     now,
     places: new StreamPlaces(() => config.streamLimit),
-    keptMs: Math.min(config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays) * day,
+    keptMs: Math.min(
+      ...[config.keepDeliveredDays, config.keepFailedDays, config.keepBodiesDays].map(keptMs),
+      ...Object.values(config.keepByType).map(keptMs),
+    ),
+    isTrimmed: config.maxDataSize !== null,
   });
   engine.onStreamed((applicationIds) => streams.wake(applicationIds));
   let url = config.publicUrl ?? "";

@@ -25,6 +25,8 @@ interface EventStreamsOptions {
   readonly places: StreamPlaces;
   /** How long deliveries are kept, and so how far back a stream can start. */
   readonly keptMs: number;
+  /** Whether deliveries may be removed sooner than that. */
+  readonly isTrimmed: boolean;
   /** The time after which an idle stream sends a heartbeat. */
   readonly heartbeatMs?: number;
   /** The time after which a reader that takes nothing is disconnected. */
@@ -194,7 +196,7 @@ export class EventStreams {
 
   /** The first position of a stream, and the frames that state it. */
   async #start(request: StreamRequest): Promise<{ position: StreamPosition; frames: string }> {
-    const { store, cursors, keptMs, now: clock } = this.#options;
+    const { store, cursors, keptMs, isTrimmed, now: clock } = this.#options;
     const { grant } = request.caller;
     const now = clock();
     const noticeAt = async (time: number) =>
@@ -207,7 +209,8 @@ export class EventStreams {
     if (known && known.seq <= last) {
       // An old position is valid when nothing after it was removed.
       const isKept =
-        known.at >= keptSince || (await store.deliveries.lastRemoved(grant.applicationId)) <= known.seq;
+        (!isTrimmed && known.at >= keptSince) ||
+        (await store.deliveries.lastRemoved(grant.applicationId)) <= known.seq;
       if (isKept) {
         const notice = known.notice ?? (await noticeAt(known.at));
         return { position: { ...known, notice }, frames: opening };

@@ -5,6 +5,7 @@ import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { BatchRefused } from "../batch.ts";
 import type { EventStore, StoredEvent } from "../events.ts";
 import type { Commit } from "./database/commit.ts";
+import type { DataSize } from "./database/data-size.ts";
 import { eventFanOut } from "./deliveries/fan-out.ts";
 import type { DeliveryModes } from "./deliveries/modes.ts";
 import type { StagedEvents } from "./deliveries/staged.ts";
@@ -15,6 +16,7 @@ export function eventStore(
   commit: Commit,
   modes: DeliveryModes,
   staged: StagedEvents,
+  size: Pick<DataSize, "requireRoom">,
 ): EventStore {
   const publish = eventFanOut(db, orm, modes, staged);
 
@@ -38,7 +40,15 @@ export function eventStore(
   };
 
   return {
-    publish: (event, takes) => commit((together) => publish(event, takes, together)),
-    publishAll: (all, takes) => commit(() => publishAll(all, takes)),
+    publish: (event, takes) =>
+      commit((together) => {
+        size.requireRoom();
+        return publish(event, takes, together);
+      }),
+    publishAll: (all, takes) =>
+      commit(() => {
+        size.requireRoom();
+        return publishAll(all, takes);
+      }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { lazily } from "../../domain/lazily.ts";
+import { lazily, once } from "../../domain/lazily.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
@@ -8,6 +8,7 @@ import { categoryStore } from "./categories.ts";
 import { channelStore } from "./channels.ts";
 import { consentStore } from "./consents.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
+import { dataSize } from "./database/data-size.ts";
 import { databaseIn } from "./database/directory.ts";
 import { withFaults } from "./database/faults.ts";
 import type { DirectoryLock } from "./database/lock.ts";
@@ -92,6 +93,7 @@ function storeOn(
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(orm);
   const modes = deliveryModes(orm);
+  const size = once(() => dataSize(db));
   // For what reads or changes deliveries.
   const behind = staged.before(commit);
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
@@ -104,7 +106,7 @@ function storeOn(
     loginRequests: () => loginRequestStore(orm, commit),
     consents: () => consentStore(orm, behind),
     subscriptions: () => subscriptionStore(orm, behind, staged, snapshots),
-    events: () => eventStore(db, orm, commit, modes, staged),
+    events: () => eventStore(db, orm, commit, modes, staged, size()),
     eventTypes: () => eventTypeStore(orm, commit),
     deliveries: () =>
       deliveryStore(db, orm, behind, { staged, keepEndpoint, addNotice: noticeAdder(orm), snapshots }),
@@ -113,7 +115,7 @@ function storeOn(
     notices: () => noticeStore(orm, commit),
     audit: () => auditStore(orm, commit),
     statistics: () => statisticStore(orm, commit),
-    retention: () => retentionStore(orm, behind),
+    retention: () => retentionStore(orm, behind, size()),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),
     settings: () => settingStore(orm, commit),

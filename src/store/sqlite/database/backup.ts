@@ -10,9 +10,16 @@ import { isOurs, missingIn } from "./migrations.ts";
  * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Writes
  * go on meanwhile; the write-ahead log grows until this is done. Takes long: not for a thread that answers.
  * Throws `unavailable` where there is no room, `StoreError` where the database is damaged.
+ *
+ * @param givesBack whether the copy is one that gives its free pages back, whatever the database is
  */
-export function copyDatabase(directory: string, file: string): void {
-  reading(directory, (db) => vacuumInto(db, file));
+export function copyDatabase(directory: string, file: string, { givesBack = false } = {}): void {
+  reading(directory, (db) => {
+    // Where the database itself cannot be changed to it, this is for the copy; else it would be written.
+    const mode = db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum;
+    if (givesBack && mode === 0) db.run("PRAGMA auto_vacuum = INCREMENTAL");
+    vacuumInto(db, file);
+  });
 }
 
 /** How large such a copy will be, in bytes: what the pages take that are in use. Throws as `copyDatabase` does. */

@@ -168,6 +168,7 @@ async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>)
   closeSync(openSync(file, "wx", 0o600));
   const db = new Database(file, { create: true, strict: true });
   try {
+    db.run("PRAGMA auto_vacuum = INCREMENTAL");
     // What is cut off is thrown away as a whole.
     db.run("PRAGMA journal_mode = OFF");
     db.run("PRAGMA foreign_keys = ON");

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { damaged, isDamage } from "./faults.ts";
@@ -11,6 +11,15 @@ export const pidFile = "onair.pid";
 
 /** The file of the database in a data directory. */
 export const databaseIn = (directory: string): string => join(directory, databaseFile);
+
+/** Where a database is copied to by `compactDatabase`. */
+export const compactingIn = (directory: string): string => join(directory, "onair.compacting");
+
+/** Removes what a compacting that was cut off has left. */
+export function removePartialCopy(directory: string): void {
+  for (const suffix of ["", "-journal", "-wal", "-shm"])
+    rmSync(compactingIn(directory) + suffix, { force: true });
+}
 
 /** What SQLite or the system says of a data directory, for people: a `StoreError`, or else the error itself. */
 export function explain(error: unknown, directory: string): unknown {

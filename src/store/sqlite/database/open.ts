@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { moveStaged } from "../deliveries/staged.ts";
 import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
-import { databaseIn, explain, wrongFileIn } from "./directory.ts";
+import { databaseIn, explain, removePartialCopy, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
@@ -28,6 +28,7 @@ export function openDatabase(
 ): OpenDatabase {
   try {
     const db = openForWriting(directory);
+    removePartialCopy(directory);
     migrate(db);
     moveStaged(db);
     prepareSearch(db);
@@ -91,6 +92,8 @@ function makeDatabase(directory: string): void {
   // For its owner alone from the very beginning: SQLite makes the log with the mode that the database has then.
   closeSync(openSync(partial, "wx", 0o600));
   const db = new Database(partial, { create: true });
+  // Before there is anything in it; of what exists, `compactDatabase` makes such a database.
+  db.run("PRAGMA auto_vacuum = INCREMENTAL");
   db.run("PRAGMA journal_mode = WAL");
   migrate(db);
   db.close();

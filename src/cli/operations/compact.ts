@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Environment } from "../../read-config.ts";
+import { compactDatabase } from "../../store/sqlite/database/compact.ts";
+import { databaseFile } from "../../store/sqlite/database/directory.ts";
+import { lockDirectory } from "../../store/sqlite/database/lock.ts";
+import { noMore, readArguments } from "../arguments.ts";
+import { placeOfCommand } from "../client/target.ts";
+import { type Command, UsageError } from "../command.ts";
+import { stopwatch } from "../output/format.ts";
+import { print } from "../output/print.ts";
+
+const help = `Usage: onair compact [options]
+
+Makes the file of the database anew, without the free space in it, so that the disk has that space
+back. For a database that an earlier version has made, once: from then on a running server gives
+free space back by itself, as it does for every new database.
+
+  --data DIR   the data directory (ONAIR_DATA, default: onair-data); refused while a server uses it
+  --json       print the sizes as JSON
+
+The new file takes the place of the old one when it is whole, checked, and on the disk; whenever
+this is cut off, the one or the other is there. It needs as much free disk as the data takes. Exit
+code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+`;
+
+const options = {
+  data: { type: "string" },
+  json: { type: "boolean" },
+} as const;
+
+export const compact: Command = {
+  summary: "give the free space of the database back to the disk",
+  help,
+  options,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const mistakes: string[] = [];
+    noMore(positionals, mistakes);
+    const place = placeOfCommand(values, env);
+    if ("database" in place) {
+      throw new UsageError(
+        "A PostgreSQL database compacts itself (VACUUM). Name a data directory with --data",
+      );
+    }
+    const { directory } = place;
+    if (!existsSync(join(directory, databaseFile)))
+      mistakes.push(`There is no data in ${directory}; name its directory with --data`);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    const took = stopwatch();
+    const lock = lockDirectory(directory);
+    try {
+      const { beforeBytes, afterBytes } = compactDatabase(directory);
+      const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+      await print(
+        values.json
+          ? JSON.stringify({ data: directory, before_bytes: beforeBytes, after_bytes: afterBytes })
+          : `The database of ${directory} has ${megabytes(afterBytes)} now, ${megabytes(beforeBytes)} before, ${took()}. A running server gives free space back from now on.`,
+      );
+      return 0;
+    } finally {
+      lock.close();
+    }
+  },
+};

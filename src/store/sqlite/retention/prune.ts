@@ -1,0 +1,155 @@
+import { lt, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { idempotencyMs, type Retention } from "../../../domain/deliveries.ts";
+import { keepDisabledMs } from "../../../domain/endpoints.ts";
+import { hour } from "../../../domain/time.ts";
+import { deliveryPositions } from "../deliveries/positions.ts";
+import { endpoints } from "../schema/events.ts";
+import { type NumberRange, passedOver } from "./passes.ts";
+import { deliveryStatements, eventStatements, expiry, stepRows } from "./statements.ts";
+
+/** Deliveries that the events of one step may have together: all of them are looked at. */
+const stepDeliveries = 20_000;
+
+/** So often all that is old is looked at, for what was pending when its time came. */
+const completeEveryMs = 6 * hour;
+
+/** Of a time: the numbers of deliveries, or the times of events, from which on they are kept. */
+interface Boundaries {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly types: Readonly<Record<string, number>>;
+}
+
+interface Pass {
+  readonly deliveries: Boundaries;
+  readonly bodies: number;
+  readonly bodyTypes: Readonly<Record<string, number>>;
+  readonly ids: number;
+  /** What is still to be looked at. */
+  readonly deliveryRanges: NumberRange[];
+  readonly eventRanges: NumberRange[];
+  /** For the next pass. */
+  readonly reached: Reached;
+}
+
+/** The boundaries of a pass as numbers: those of deliveries, and those of events. */
+interface Reached {
+  readonly deliveries: readonly number[];
+  readonly events: readonly number[];
+}
+
+/**
+ * Removes what is older than it is kept, some rows in each step, within a commit. A pass looks at what has become too old
+ * since the one before; deliveries are found by their numbers, which ascend with time.
+ */
+export function pruner(orm: BunSQLiteDatabase) {
+  const { since, last } = deliveryPositions(orm);
+  const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);
+  const { some, firstSince, newest, hasDeliveries, hasPending, removeEvent, removeBody, removeStaged } =
+    eventStatements(orm);
+  const expire = expiry(orm);
+  const disabled = orm
+    .select({ application_id: endpoints.application_id })
+    .from(endpoints)
+    .where(lt(endpoints.disabled_at, sql.placeholder("before")))
+    .prepare();
+
+  let pass: Pass | null = null;
+  let reached: Reached | null = null;
+  let completeAt = 0;
+
+  const begin = ({ deliveredMs, failedMs, bodiesMs, byType = {} }: Retention, now: number): Pass => {
+    const typeTimes = Object.entries(byType).map(([type, ms]) => [type, now - ms] as const);
+    const types = Object.fromEntries(typeTimes.map(([type, time]) => [type, since(time)]));
+    const [delivered, failed, ids] = [since(now - deliveredMs), since(now - failedMs), now - idempotencyMs];
+    // An event goes with the last of its deliveries, so it is looked at whenever one may go.
+    const times = [
+      ids,
+      now - bodiesMs,
+      now - deliveredMs,
+      now - failedMs,
+      ...typeTimes.map(([, time]) => time),
+    ];
+    // Where all is too old, what comes later is not looked at yet.
+    const [behindAll, newestEvent] = [last() + 1, newest.get()?.seq ?? 0];
+    const numbers = {
+      deliveries: [delivered, failed, ...Object.values(types)].map((seq) => Math.min(seq, behindAll)),
+      events: times.map((time) => firstSince.get({ time })?.seq ?? newestEvent + 1),
+    };
+    const isComplete = reached === null || Math.abs(now - completeAt) >= completeEveryMs;
+    if (isComplete) completeAt = now;
+    const before = isComplete ? null : reached;
+    return {
+      deliveries: { delivered, failed, types },
+      bodies: now - bodiesMs,
+      bodyTypes: Object.fromEntries(typeTimes),
+      ids,
+      deliveryRanges: passedOver(before?.deliveries ?? null, numbers.deliveries),
+      eventRanges: passedOver(before?.events ?? null, numbers.events),
+      // The newest event stays, and goes when there is a newer one.
+      reached: { ...numbers, events: numbers.events.map((seq) => Math.min(seq, newestEvent)) },
+    };
+  };
+
+  const pruneDeliveries = (range: NumberRange, { delivered, failed, types }: Boundaries): boolean => {
+    const last = slice.get({ ...range })?.last ?? null;
+    if (last === null) return true;
+    const old = { from: range.from, last, delivered, failed, types: JSON.stringify(types) };
+    removeAttempts.run(old);
+    noteRemoved.run(old);
+    removeDeliveries.run(old);
+    range.from = last + 1;
+    return false;
+  };
+
+  const pruneEvents = (range: NumberRange, { bodies, bodyTypes, ids }: Pass): boolean => {
+    const rows = some.all({ ...range });
+    let looked = 0;
+    for (const { seq, name, first_delivery: from, deliveries, published_at, hasBody } of rows) {
+      const bodiesBefore = Object.hasOwn(bodyTypes, name) ? (bodyTypes[name] ?? 0) : bodies;
+      const its = { from, behind: from + deliveries };
+      range.from = seq + 1;
+      const isOver = published_at < ids && !hasDeliveries.get(its);
+      const isRemoved = isOver && removeEvent.get({ seq }) !== undefined;
+      if (!isRemoved && hasBody && published_at < bodiesBefore && !hasPending.get(its)) removeBody({ seq });
+      looked += deliveries + 1;
+      if (looked >= stepDeliveries) return false;
+    }
+    return rows.length < stepRows;
+  };
+
+  const expireDisabled = (now: number): boolean => {
+    const behind = since(now - keepDisabledMs);
+    return disabled
+      .all({ before: now - keepDisabledMs })
+      .every(({ application_id }) => expire.all({ application_id, behind, now }).length < stepRows);
+  };
+
+  return {
+    /** true at the end of a pass. */
+    step(retention: Retention, now: number): boolean {
+      if (!expireDisabled(now)) return false;
+      pass ??= begin(retention, now);
+      const [deliveryRange, eventRange] = [pass.deliveryRanges[0], pass.eventRanges[0]];
+      if (deliveryRange) {
+        if (pruneDeliveries(deliveryRange, pass.deliveries)) pass.deliveryRanges.shift();
+        return false;
+      }
+      if (eventRange) {
+        if (pruneEvents(eventRange, pass)) pass.eventRanges.shift();
+        return false;
+      }
+      // What was staged was moved before this commit.
+      removeStaged.run({ before: pass.bodies });
+      reached = pass.reached;
+      pass = null;
+      return true;
+    },
+    /** To be called when a step was undone: the next pass looks at everything. */
+    reset(): void {
+      pass = null;
+      reached = null;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { deliveryStatements, eventStatements, stepRows } from "./statements.ts";
+
+/**
+ * Removes what has ended before its time, the oldest first, some rows in each step, within a commit: what arrived, and once
+ * nothing of that is left, everything else.
+ */
+export function trimmer(orm: BunSQLiteDatabase) {
+  const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);
+  const { eventsUpTo, hasDeliveries, removeBody } = eventStatements(orm);
+  let from = 0;
+  let lastEvent = 0;
+  let isForAll = false;
+
+  const trimDeliveries = (last: number): void => {
+    const failed = isForAll ? last + 1 : 0;
+    const old = { from, last, delivered: last + 1, failed, types: "{}" };
+    removeAttempts.run(old);
+    noteRemoved.run(old);
+    removeDeliveries.run(old);
+    from = last + 1;
+  };
+
+  /** Removes bodies of events none of whose deliveries is kept; false when there are more of them. */
+  const trimBodies = (): boolean => {
+    const some = eventsUpTo.all({ after: lastEvent, behind: from });
+    for (const { seq, first_delivery, deliveries } of some) {
+      const its = { from: first_delivery, behind: first_delivery + deliveries };
+      if (!hasDeliveries.get(its)) removeBody({ seq });
+      lastEvent = seq;
+    }
+    return some.length < stepRows;
+  };
+
+  const reset = (): void => {
+    [from, lastEvent, isForAll] = [0, 0, false];
+  };
+
+  return {
+    /** true when nothing is left that may go. */
+    step(): boolean {
+      const last = slice.get({ from, behind: Number.MAX_SAFE_INTEGER })?.last ?? null;
+      if (last !== null) trimDeliveries(last);
+      if (!trimBodies() || last !== null) return false;
+      const isOver = isForAll;
+      reset();
+      isForAll = !isOver;
+      return isOver;
+    },
+    /** The next step begins with the oldest that arrived. */
+    reset,
+  };
+}

@@ -1,0 +1,215 @@
+import { Database } from "bun:sqlite";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { everything } from "../../../src/domain/delivery-log.ts";
+import { day, hour } from "../../../src/domain/time.ts";
+import { userFrom } from "../../../src/domain/users.ts";
+import { compactDatabase } from "../../../src/store/sqlite/database/compact.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { emptyStore, loggedDeliveries, storedApplication } from "../../support/store.ts";
+
+const at = "2026-01-14T16:00:00.000Z";
+const now = Date.parse(at);
+const noRetention = { deliveredMs: 0, failedMs: 0, bodiesMs: 0 };
+const body = JSON.stringify({ text: "x".repeat(1_900) });
+
+let store: Store;
+let path: string;
+let application: string;
+beforeEach(async () => {
+  ({ store, path } = emptyStore());
+  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
+  application = await storedApplication(store);
+  for (const event of ["kicks.gifted", "channel.followed"]) {
+    const key = { app_id: application, broadcaster_user_id: 1, event, version: 1 };
+    await store.subscriptions.subscribe([key], 10, now);
+  }
+  await store.deliveries.releaseAll();
+});
+
+const event = (id: string, name = "kicks.gifted", published_at = now) => ({
+  id,
+  name,
+  version: 1,
+  broadcaster_user_id: 1,
+  body,
+  fingerprint: Buffer.from(id),
+  published_at,
+  expires_at: null,
+});
+
+/** Publishes so many events, whose deliveries end like this. */
+async function published(
+  prefix: string,
+  count: number,
+  status: "delivered" | "failed" | "pending",
+  { name = "kicks.gifted", publishedAt = now } = {},
+): Promise<void> {
+  const events = Array.from({ length: count }, (_, n) => event(`${prefix} ${n}`, name, publishedAt));
+  const { taken } = await store.events.publishAll(events, () => true);
+  if (status === "pending") return;
+  const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
+  await store.deliveries.record(
+    taken.map(({ seq }) => ({ ...rest, seq, at: publishedAt, status, attempt: null })),
+    [],
+  );
+}
+
+async function trim(maxBytes: number): Promise<void> {
+  for (let steps = 0; !(await store.retention.trim(maxBytes)); steps++) {
+    if (steps > 1_000) throw new Error("it has no end");
+  }
+}
+
+/** How many deliveries of each group of events are kept, and how many of their bodies. */
+async function kept() {
+  const groups: Record<string, { deliveries: number; bodies: number }> = {};
+  for (const { id, event_id } of await loggedDeliveries(store)) {
+    const group = groups[event_id.replace(/ \d+$/, "")] ?? { deliveries: 0, bodies: 0 };
+    const found = await store.deliveries.find(everything, id);
+    groups[event_id.replace(/ \d+$/, "")] = {
+      deliveries: group.deliveries + 1,
+      bodies: group.bodies + (found?.body ? 1 : 0),
+    };
+  }
+  return groups;
+}
+
+function pages() {
+  const db = new Database(`${path}/onair.db`, { readonly: true });
+  const read = (name: string) => Object.values(db.query(`PRAGMA ${name}`).get() as object)[0] as number;
+  const found = { all: read("page_count"), free: read("freelist_count"), size: read("page_size") };
+  const ok = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get()?.integrity_check;
+  db.close();
+  return { ...found, bytes: (found.all - found.free) * found.size, ok };
+}
+
+describe("a largest size", () => {
+  test("below nine tenths of it nothing is removed", async () => {
+    await published("delivered", 500, "delivered");
+    await trim(pages().bytes * 1.2);
+    expect(await kept()).toEqual({ delivered: { deliveries: 500, bodies: 500 } });
+  });
+
+  test("the oldest that arrived go first, with their bodies; what is pending or failed stays", async () => {
+    await published("pending", 300, "pending");
+    await published("failed", 300, "failed");
+    await published("old", 600, "delivered");
+    await published("new", 600, "delivered");
+    const max = pages().bytes;
+    await trim(max);
+    const { old, ...others } = await kept();
+    expect(others).toEqual({
+      pending: { deliveries: 300, bodies: 300 },
+      failed: { deliveries: 300, bodies: 300 },
+      new: { deliveries: 600, bodies: 600 },
+    });
+    expect(old?.deliveries ?? 0).toBeLessThan(600);
+    expect(old?.bodies ?? 0).toBe(old?.deliveries ?? 0);
+    expect(pages().bytes).toBeLessThan(max * 0.9);
+    expect(await store.deliveries.lastRemoved(application)).toBeGreaterThan(600);
+    // The ids are still known.
+    expect((await store.events.publish(event("old 0"), () => true)).taken).toEqual([]);
+  });
+
+  test("then what has ended otherwise goes, and events are refused once nothing is left that may", async () => {
+    await published("failed", 500, "failed");
+    await published("delivered", 500, "delivered");
+    await published("pending", 1_000, "pending");
+    const max = Math.floor(pages().bytes * 0.5);
+    await trim(max);
+    expect(await kept()).toEqual({ pending: { deliveries: 1_000, bodies: 1_000 } });
+    expect(pages().bytes).toBeGreaterThan(max);
+    const message = expect.stringMatching(/largest size \(--max-data-size, \d+ MB\).*Set a larger size/);
+    const refused = { code: "unavailable", message };
+    await expect(store.events.publish(event("one more"), () => true)).rejects.toMatchObject(refused);
+    await expect(store.events.publishAll([event("one more")], () => true)).rejects.toMatchObject(refused);
+    // Everything else goes on, and makes room.
+    const rows = await loggedDeliveries(store);
+    const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
+    const done = rows.map(
+      ({ seq }) => ({ ...rest, seq, at: now, status: "delivered", attempt: null }) as const,
+    );
+    await store.deliveries.record(done, []);
+    await trim(max);
+    expect((await store.events.publish(event("one more"), () => true)).deliveries).toBe(1);
+  });
+});
+
+test("by its type, an event is kept for a shorter or a longer time than others", async () => {
+  const publishedAt = now - 10 * hour;
+  await published("short", 3, "delivered", { name: "channel.followed", publishedAt });
+  await published("other", 3, "delivered", { publishedAt });
+  await published("short and failed", 3, "failed", { name: "channel.followed", publishedAt });
+  await published("short and pending", 3, "pending", { name: "channel.followed", publishedAt });
+  const byType = { "channel.followed": 6 * hour };
+  const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
+  while (!(await store.retention.prune({ ...retention, byType }, now)));
+  expect(await kept()).toEqual({
+    other: { deliveries: 3, bodies: 3 },
+    "short and pending": { deliveries: 3, bodies: 3 },
+  });
+  const longer = { "kicks.gifted": 3 * day, "channel.followed": 3 * day };
+  const later = now + 2 * day;
+  while (!(await store.retention.prune({ ...retention, byType: longer }, later)));
+  expect(Object.keys(await kept())).toEqual(["other", "short and pending"]);
+  while (!(await store.retention.prune(retention, later + day)));
+  expect(Object.keys(await kept())).toEqual(["short and pending"]);
+});
+
+describe("free pages", () => {
+  /** Leaves many behind. */
+  async function freed(): Promise<void> {
+    await published("gone", 6_000, "delivered");
+    await published("kept", 100, "delivered");
+    await store.deliveries.settle();
+    while (!(await store.retention.prune(noRetention, now + 1)));
+  }
+
+  test("are given back in steps, but for some", async () => {
+    await freed();
+    const before = pages();
+    expect(before.free).toBeGreaterThan(2_000);
+    for (let steps = 0; !(await store.retention.shrink()); steps++) expect(steps).toBeLessThan(1_000);
+    const after = pages();
+    expect(after.free).toBeLessThan(1_100);
+    expect(after.all).toBeLessThan(before.all - 1_000);
+    expect(after.ok).toBe("ok");
+  });
+
+  test("of a database of an older version stay, until it is compacted", async () => {
+    await freed();
+    await store.close();
+    const db = new Database(`${path}/onair.db`);
+    // The mode changes with the next VACUUM, which an open log does not allow.
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.run("PRAGMA auto_vacuum = NONE");
+    db.run("VACUUM");
+    const values = JSON.stringify(Array(6_000).fill(0));
+    db.run("CREATE TABLE waste (text)");
+    db.run("INSERT INTO waste SELECT hex(zeroblob(2000)) FROM json_each(?)", [values]);
+    db.run("DROP TABLE waste");
+    db.close();
+    store = openStore(path);
+    expect(await store.retention.shrink()).toBe(true);
+    expect(pages().free).toBeGreaterThan(5_000);
+    const before = await loggedDeliveries(store);
+    await store.close();
+    const { beforeBytes, afterBytes } = compactDatabase(path);
+    expect(afterBytes).toBeLessThan(beforeBytes / 5);
+    expect(statSync(`${path}/onair.db`).mode & 0o777).toBe(0o600);
+    store = openStore(path);
+    expect(pages()).toMatchObject({ free: 0, ok: "ok" });
+    expect(await loggedDeliveries(store)).toEqual(before);
+    await freed2();
+    expect(await store.retention.shrink()).toBe(false);
+    await store.close();
+  });
+
+  /** The same again, under other ids. */
+  async function freed2(): Promise<void> {
+    await published("gone again", 6_000, "delivered");
+    while (!(await store.retention.prune(noRetention, now + 1)));
+  }
+});

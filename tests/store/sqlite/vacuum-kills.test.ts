@@ -1,0 +1,81 @@
+import { Database } from "bun:sqlite";
+import { beforeEach, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { userFrom } from "../../../src/domain/users.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import { ownDirectory } from "../../support/server.ts";
+import { loggedDeliveries, storedApplication } from "../../support/store.ts";
+
+/* What SIGKILL leaves behind at random moments while the file is made smaller. More often: ONAIR_TEST_KILLS=100. */
+
+const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 5);
+const at = "2026-01-14T16:00:00.000Z";
+
+let path: string;
+beforeEach(async () => {
+  path = ownDirectory();
+  const store = openStore(path);
+  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
+  const app_id = await storedApplication(store);
+  const key = { app_id, broadcaster_user_id: 1, event: "kicks.gifted", version: 1 };
+  await store.subscriptions.subscribe([key], 1, Date.parse(at));
+  const event = { name: "kicks.gifted", version: 1, broadcaster_user_id: 1, published_at: Date.parse(at) };
+  const contents = { body: "{}", fingerprint: new Uint8Array(32), expires_at: null };
+  for (const id of ["pending 1", "pending 2"])
+    await store.events.publish({ ...event, ...contents, id }, () => false);
+  await store.close();
+});
+
+/** Starts the program, lets it end a round, and kills it at some moment of the next; gives the last round that it told. */
+async function kill(mode: string[]): Promise<number> {
+  const program = join(import.meta.dir, "fixtures/vacuum-worker.ts");
+  const child = Bun.spawn([process.execPath, program, path, ...mode], { stdout: "pipe", stderr: "pipe" });
+  const [reader, decoder] = [child.stdout.getReader(), new TextDecoder()];
+  const first = await reader.read();
+  if (first.done) throw new Error(await new Response(child.stderr).text());
+  let told = decoder.decode(first.value);
+  await Bun.sleep(Math.random() * 400);
+  child.kill("SIGKILL");
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    told += decoder.decode(part.value);
+  await child.exited;
+  return Number(told.trim().split("\n").at(-1));
+}
+
+function integrity(): string | undefined {
+  const db = new Database(join(path, "onair.db"), { readonly: true });
+  const found = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get();
+  db.close();
+  return found?.integrity_check;
+}
+
+/** What has to be there whatever happened: the deliveries that are still pending. */
+async function pending(): Promise<string[]> {
+  const store = openStore(path);
+  const logged = await loggedDeliveries(store, { status: "pending" });
+  await store.close();
+  return logged.map(({ event_id }) => event_id).filter((id) => id.startsWith("pending"));
+}
+
+test("while rows are removed and free pages are given back: the database is whole, and no round is lost", async () => {
+  for (let n = 0; n < kills; n++) {
+    const told = await kill([]);
+    expect(integrity()).toBe("ok");
+    const db = new Database(join(path, "onair.db"), { readonly: true });
+    const kept = db.query<{ value: string }, []>("SELECT value FROM settings WHERE key = 'round'").get();
+    db.close();
+    expect(Number(kept?.value)).toBeGreaterThanOrEqual(told);
+  }
+  expect(await pending()).toEqual(["pending 1", "pending 2"]);
+  expect(integrity()).toBe("ok");
+}, 300_000);
+
+test("while the database is made anew: the one or the other is there, and nothing beside it after the next start", async () => {
+  for (let n = 0; n < kills; n++) {
+    await kill(["compact"]);
+    expect(integrity()).toBe("ok");
+    expect(await pending()).toEqual(["pending 1", "pending 2"]);
+    expect(existsSync(join(path, "onair.compacting"))).toBe(false);
+  }
+}, 300_000);

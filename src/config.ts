@@ -1,6 +1,6 @@
 import { type BackupConfig, backupSettings } from "./backups/backup-settings.ts";
 import { maxWebhookConcurrency } from "./domain/applications.ts";
-import { type LogLevel, logLevels } from "./log.ts";
+import { type LogFormat, type LogLevel, logFormats, logLevels } from "./log.ts";
 import { type TlsConfig, tlsSettings } from "./serving/tls-settings.ts";
 import {
   adminKey,
@@ -96,6 +96,7 @@ export interface Config extends TlsConfig, BackupConfig, TracingConfig {
   /** The log file; null for standard error. */
   readonly logFile: string | null;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
 }
 
 /** Settings that a running server takes from its file at SIGHUP; all others need a restart. */
@@ -327,6 +328,12 @@ export const settings: Settings = {
     default: null,
     help: "where the log goes, opened again at SIGHUP (default: standard error)",
     read: nonEmpty,
+  },
+  logFormat: {
+    value: "FORMAT",
+    default: "auto",
+    help: `${logFormats.join(", ")}: auto is text for people on a terminal, and JSON elsewhere`,
+    read: oneOf(...logFormats),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 };

@@ -14,6 +14,8 @@ interface LogOutputOptions {
   readonly mostBytes?: number;
   /** The time limit of `flush`. */
   readonly flushMs?: number;
+  /** Changes whole lines as they are written; by default they are written as they are. */
+  readonly render?: (lines: Uint8Array) => Uint8Array;
 }
 
 /**
@@ -38,17 +40,20 @@ export class LogOutput {
   readonly #now: () => number;
   readonly #mostBytes: number;
   readonly #flushMs: number;
+  readonly #render: (lines: Uint8Array) => Uint8Array;
 
   constructor({
     open = () => Bun.stderr.writer(),
     now = Date.now,
     mostBytes = 16 * 2 ** 20,
     flushMs = 1_000,
+    render = (lines) => lines,
   }: LogOutputOptions = {}) {
     this.#open = open;
     this.#now = now;
     this.#mostBytes = mostBytes;
     this.#flushMs = flushMs;
+    this.#render = render;
   }
 
   /** Writes complete lines; the caller may reuse the buffer afterwards. */
@@ -104,7 +109,7 @@ export class LogOutput {
       this.#isStale = false;
       this.#writer ??= this.#open();
       const writer = this.#writer;
-      const results = [writer.write(this.#withNotice(lines)), writer.flush()];
+      const results = [writer.write(this.#withNotice(this.#render(lines))), writer.flush()];
       if (results.some((result) => result instanceof Promise)) {
         return Promise.all(results).then(taken, failed);
       }
@@ -130,7 +135,8 @@ export class LogOutput {
       event: "log_lines_left_out",
       lines: this.#untold,
     };
-    return Buffer.concat([Buffer.from(`${this.#isCut ? "\n" : ""}${JSON.stringify(notice)}\n`), lines]);
+    const told = this.#render(Buffer.from(`${JSON.stringify(notice)}\n`));
+    return Buffer.concat([Buffer.from(this.#isCut ? "\n" : ""), told, lines]);
   }
 
   #leaveOut(lines: Uint8Array): void {

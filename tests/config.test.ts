@@ -81,6 +81,7 @@ describe("settings", () => {
       otlpHeaders: null,
       otlpSample: 1,
       logFile: null,
+      logFormat: "auto",
       logLevel: "info",
     });
   });

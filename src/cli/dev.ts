@@ -62,6 +62,8 @@ ${settingsHelp({ ...defaults })}
     const { config, notes } = freePorts(args, env);
     if (config.logFile !== null)
       throw new UsageError("onair dev writes its log to the terminal; --log-file is for onair serve");
+    if (config.logFormat !== "auto")
+      throw new UsageError("onair dev writes its log for people; --log-format is for onair serve");
     const seed = readSeed(args, config);
     // SIGHUP: the terminal was closed.
     const terminated = onTermination(["SIGTERM", "SIGINT", "SIGHUP"]);

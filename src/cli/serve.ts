@@ -1,7 +1,7 @@
 import { type App, startApp } from "../app.ts";
 import { awsVariables } from "../backups/place.ts";
 import type { Config } from "../config.ts";
-import { createLog, errorFields, type Log, logLevels } from "../log.ts";
+import { createLog, errorFields, type Log, logFormats, logLevels } from "../log.ts";
 import { fileLines } from "../log-file.ts";
 import { LogOutput } from "../log-output.ts";
 import { isThisMachineAlone } from "../proxies.ts";
@@ -21,7 +21,7 @@ import type { Command } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
-  words: { values: { "log-level": logLevels } },
+  words: { values: { "log-level": logLevels, "log-format": logFormats } },
   // Built on demand to keep them out of the start.
   get options() {
     return settingOptions();
@@ -48,7 +48,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     // First, because Bun needs a moment to install the handlers, and callers may send a signal once the ready line
     // appears.
     const terminated = onTermination();
-    const log = logOf(config);
+    const log = await logOf(config, env);
     for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
     log.info("starting", { version, pid: process.pid, settings: shownSettings(config) });
     warnOfExposure(config, log);
@@ -91,8 +91,13 @@ function printKey(secret: string): Promise<void> {
  * The log that the settings name; SIGHUP reopens its file. Also ignores signals without a meaning here, which would end
  * the process.
  */
-function logOf({ logLevel, logFile }: Config): Log {
-  const output = new LogOutput(logFile === null ? {} : { open: fileLines(logFile) });
+async function logOf({ logLevel, logFile, logFormat }: Config, env: Environment): Promise<Log> {
+  const isTerminal = logFile === null && process.stderr.isTTY === true;
+  const isText = logFormat === "text" || (logFormat === "auto" && isTerminal);
+  const output = new LogOutput({
+    ...(logFile !== null && { open: fileLines(logFile) }),
+    ...(isText && { render: await textRendering(isTerminal, env) }),
+  });
   const log = createLog(logLevel, Date.now, output);
   onSignals(["SIGHUP", "SIGUSR1", "SIGUSR2"], (signal) => {
     if (signal !== "SIGHUP") return log.info("signal_ignored", { signal });
@@ -101,6 +106,13 @@ function logOf({ logLevel, logFile }: Config): Log {
     log.info("log_reopened", { signal, file: logFile });
   });
   return log;
+}
+
+/** Renders lines for people; in colour on a terminal. */
+async function textRendering(isTerminal: boolean, env: Environment) {
+  const { textLines } = await import("./output/log-lines.ts");
+  const { terminalOn } = await import("../dev/terminal.ts");
+  return textLines(terminalOn({ isTTY: isTerminal, write() {} }, env).style);
 }
 
 /** Takes what may change while the server runs; mistakes change nothing. */

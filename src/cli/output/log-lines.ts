@@ -1,0 +1,81 @@
+import { clockTime, printable, type Style } from "../../dev/terminal.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Paint = (style: Style, text: string) => string;
+
+const levels: Readonly<Record<string, Style>> = { debug: "dim", info: "cyan", warn: "yellow", error: "red" };
+/** Events that have columns of their own. */
+const known: Readonly<Record<string, (fields: Fields, paint: Paint) => string>> = { request, delivery };
+/** Longer objects are not shown, such as all settings. */
+const longestObject = 100;
+
+/** Renders whole lines of the log in JSON for people: aligned, and in colour where `paint` has some. */
+export function textLines(paint: Paint): (lines: Uint8Array) => Uint8Array {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  return (lines) => {
+    const texts = decoder.decode(lines).split("\n");
+    return encoder.encode(texts.map((line) => (line === "" ? "" : textLine(line, paint))).join("\n"));
+  };
+}
+
+function textLine(line: string, paint: Paint): string {
+  const fields = parsed(line);
+  if (!fields) return printable(line);
+  const { time, level, event, stack, ...rest } = fields;
+  const at = new Date(String(time));
+  const head = [
+    paint("dim", `${clockTime(at.getTime())}.${String(at.getMilliseconds()).padStart(3, "0")}`),
+    paint(levels[String(level)] ?? "red", String(level).padEnd(5)),
+  ];
+  const columns = known[String(event)];
+  const text = columns
+    ? `${String(event).padEnd(9)}${columns(rest, paint)}`
+    : `${paint("bold", printable(String(event)))}${pairs(rest, paint)}`;
+  const trace = typeof stack === "string" ? stack.split("\n").slice(1) : [];
+  return [
+    `${head.join(" ")} ${text}`,
+    ...trace.map((one) => paint("dim", `    ${printable(one.trim())}`)),
+  ].join("\n");
+}
+
+function parsed(line: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" ? (value as Fields | null) : null;
+  } catch {
+    return null;
+  }
+}
+
+function request({ method, path, status, duration_ms, ...rest }: Fields, paint: Paint): string {
+  const code = Number(status);
+  const style = code >= 500 ? "red" : code >= 400 ? "yellow" : "green";
+  const took = `${Number(duration_ms).toFixed(1)} ms`.padStart(10);
+  return `${paint(style, String(status))} ${took}  ${String(method)} ${printable(String(path))}${pairs(rest, paint)}`;
+}
+
+function delivery({ outcome, status, duration_ms, type, ...rest }: Fields, paint: Paint): string {
+  const shown = status === null ? "---" : String(status);
+  const took = `${Number(duration_ms)} ms`.padStart(10);
+  const failure = outcome === "ok" ? "" : ` ${paint("red", String(outcome))}`;
+  const style = outcome === "ok" ? "green" : "red";
+  return `${paint(style, shown)} ${took}  ${printable(String(type))}${failure}${pairs(rest, paint)}`;
+}
+
+/** The other fields as `name=value`; those without a value are left out. */
+function pairs(fields: Fields, paint: Paint): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => ` ${paint("dim", `${printable(name)}=`)}${shownValue(value)}`)
+    .join("");
+}
+
+function shownValue(value: unknown): string {
+  if (typeof value === "object") {
+    const text = JSON.stringify(value);
+    return text.length > longestObject ? "{…}" : printable(text);
+  }
+  const text = printable(String(value));
+  return /[\s"=]/.test(text) || text === "" ? JSON.stringify(text) : text;
+}

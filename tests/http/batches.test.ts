@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { maxErrors } from "../../src/batch/apply.ts";
+import { holdsLater } from "../support/property.ts";
 import { categories, channels, users } from "../support/real-data.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
@@ -75,6 +77,64 @@ describe("batches", () => {
       { id: 22, username: "freed" },
     ]);
     expect(report.rejected).toBe(0);
+  });
+
+  test("keep what a model keeps of any users, line by line, or nothing where it has to be all", async () => {
+    let round = 0;
+    const line = fc.oneof(
+      {
+        weight: 8,
+        arbitrary: fc.record({
+          id: fc.integer({ min: 1, max: 6 }),
+          name: fc.constantFrom("a", "A", "b", "c", "d"),
+        }),
+      },
+      { weight: 1, arbitrary: fc.constantFrom("", "{", "null", '{"id":1}') },
+    );
+    const batches = fc.array(
+      fc.record({ lines: fc.array(line, { maxLength: 12 }), isAtomic: fc.boolean() }),
+      {
+        minLength: 1,
+        maxLength: 3,
+      },
+    );
+    await holdsLater(
+      fc.asyncProperty(batches, async (batches) => {
+        // Users of their own for each round.
+        const base = 1_000_000 + 10 * round++;
+        let known = new Map<number, string>();
+        for (const { lines, isAtomic } of batches) {
+          const after = new Map(known);
+          const refused: number[] = [];
+          for (const [i, line] of lines.entries()) {
+            if (line === "") continue;
+            const isTaken = (id: number, name: string) =>
+              [...after].some(([other, taken]) => other !== id && taken.toLowerCase() === name.toLowerCase());
+            if (typeof line === "string" || isTaken(line.id, line.name)) refused.push(i + 1);
+            else after.set(line.id, line.name);
+          }
+          const rows = lines.map((line) =>
+            typeof line === "string" ? line : { id: base + line.id, username: `${line.name}_${base}` },
+          );
+          const answer = await server.admin("POST", `/admin/v1/users/batch?atomic=${isAtomic}`, ndjson(rows));
+          const report = await json<Report>(answer);
+          if (!isAtomic || refused.length === 0) {
+            known = after;
+            expect(report.errors.map(({ line }) => line)).toEqual(refused);
+            expect(report.accepted + report.rejected).toBe(lines.filter((line) => line !== "").length);
+          } else {
+            expect(report.accepted ?? 0).toBe(0);
+          }
+          for (let id = 1; id <= 6; id++) {
+            const found = await server.admin("GET", `/admin/v1/users/${base + id}`);
+            const { user } = await json<{ user?: { username: string } }>(found);
+            const name = known.get(id);
+            expect(user?.username).toBe(name === undefined ? undefined : `${name}_${base}`);
+          }
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 
   test("names the conflict of a category, a channel and a livestream", async () => {

@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { sharedFiles } from "../console/make.ts";
-import { contentsOf } from "./contents.ts";
+import { contentsOf, type PageGroup } from "./contents.ts";
 import { rendered } from "./markdown.ts";
 import { frontHtml, hrefFrom, pageHtml } from "./page.ts";
 
@@ -16,39 +17,30 @@ const root = join(import.meta.dir, "../..");
 const consoleRoom = join(root, "src/console");
 
 /**
- * Renders the pages that the README lists. Their font and icon are those of the other pages, which have the files.
+ * Renders the pages of `docs/`, in the order of the README. Their font and icon are those of the other pages, which have the files.
  * Throws when a page, or what it links to, is not there.
  */
 export async function makeSite(): Promise<SiteFiles> {
   const files: Record<string, Uint8Array<ArrayBuffer>> = {};
-  const keep = (file: string, content: string | Uint8Array<ArrayBuffer>) => {
-    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const keep = (file: string, content: string | Uint8Array) => {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
     const extension = extname(file);
     const name = `${basename(file, extension)}-${Bun.hash(bytes).toString(36)}${extension || ".txt"}`;
     files[name] = bytes;
     return name;
   };
-  const groups = contentsOf(await Bun.file(join(root, "README.md")).text());
+  const groups = await allGroups();
   const listed = groups.flatMap(({ pages }) => pages);
   const names = new Set(["api", ...listed.map(({ name }) => name)]);
-  const linked = new Map<string, string>();
   const sources = await Promise.all(
     listed.map(async ({ name }) => ({ name, text: await Bun.file(join(root, `docs/${name}.md`)).text() })),
   );
-  for (const { text } of sources) {
-    for (const [, path = ""] of text.matchAll(/\]\(((?:proxies|\.\.\/ops)\/[^)#\s]+)\)/g)) {
-      const file = join(root, "docs", path);
-      linked.set(file, keep(file, await Bun.file(file).bytes()));
-    }
-  }
   const documents = sources.map(({ name, text }) => {
     const page = rendered(text, (path) => {
       const [, page] = /^docs\/([a-z0-9-]+)\.md$/.exec(path) ?? [];
-      if (page !== undefined && names.has(page)) return hrefFrom(name, page);
-      const file = linked.get(join(root, path));
-      if (file === undefined)
-        throw new Error(`docs/${name}.md links to ${path}, which the site does not have`);
-      return hrefFrom(name, `files/${file}`);
+      if (page === undefined) return hrefFrom(name, `files/${keep(path, readFileSync(join(root, path)))}`);
+      if (!names.has(page)) throw new Error(`docs/${name}.md links to ${path}, which the site does not have`);
+      return hrefFrom(name, page);
     });
     return { name, page };
   });
@@ -67,6 +59,16 @@ export async function makeSite(): Promise<SiteFiles> {
     pages[name] = keep(`${name}.html`, pageHtml({ name, groups, parts }, page));
   }
   return { files, pages };
+}
+
+/** The pages as the README lists them, and after them those that it has forgotten. */
+async function allGroups(): Promise<PageGroup[]> {
+  const groups = contentsOf(await Bun.file(join(root, "README.md")).text());
+  const listed = new Set(groups.flatMap(({ pages }) => pages.map(({ name }) => name)));
+  const names = [...new Bun.Glob("*.md").scanSync(join(root, "docs"))].map((file) => basename(file, ".md"));
+  const rest = names.filter((name) => !listed.has(name)).sort();
+  if (rest.length === 0) return groups;
+  return [...groups, { title: "More", pages: rest.map((name) => ({ name, title: name, about: "" })) }];
 }
 
 /** The script and the style sheet. */

@@ -29,18 +29,12 @@ interface PageOptions {
   readonly prefix?: () => string;
 }
 
-const plainText = "text/plain; charset=utf-8";
-
 const types: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
   woff2: "font/woff2",
   json: "application/json",
-  // What the documentation links to.
-  txt: plainText,
-  conf: plainText,
-  service: plainText,
 };
 
 const policy = [
@@ -134,7 +128,7 @@ export async function fileReply(
   const compressed = isGzip ? (gzipped.get(name) ?? compress(bytes)) : null;
   if (compressed) gzipped.set(name, compressed);
   return reply(requestContext, 200, (await compressed) ?? bytes, {
-    "content-type": types[extension] ?? "application/octet-stream",
+    "content-type": types[extension] ?? "text/plain; charset=utf-8",
     "cache-control": "public, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",
     vary: "accept-encoding",

@@ -64,6 +64,7 @@ const counts = new Map<string, number>();
 
 const report = await replicaRun({
   database: postgres.url("postgres"),
+  backlog: 20_000,
   replicas: Array.from({ length: 3 }, () => ({ command: [executable] })),
   async faults(replicas) {
     for (let i = 0; i < faults; i++) {

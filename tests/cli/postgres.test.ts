@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bareDatabase, hasPostgres, type TestDatabase } from "../support/postgres.ts";
-import { client, run, serve } from "../support/process.ts";
+import { administer, bareDatabase, hasPostgres, type TestDatabase } from "../support/postgres.ts";
+import { client, expectFailure, run, serve } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
@@ -128,6 +128,31 @@ describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
     expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining("makes its own backups")]);
     const restore = await run(["restore", "x"], { env });
     expect([restore.code, restore.stderr]).toEqual([2, expect.stringContaining("makes its own backups")]);
+  });
+
+  test("an older server is refused, with exit code 2, and nothing is changed", async () => {
+    const old = await bareDatabase();
+    try {
+      // Stands before the function of PostgreSQL itself, and says what a server of version 14 does.
+      await administer(old.url, "CREATE SCHEMA older");
+      await administer(
+        old.url,
+        `CREATE FUNCTION older.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+           SELECT CASE name WHEN 'server_version' THEN '14.19' WHEN 'server_version_num' THEN '140019'
+             ELSE pg_catalog.current_setting(name) END $$`,
+      );
+      const name = new URL(old.url).pathname.slice(1);
+      await administer(old.url, `ALTER DATABASE ${name} SET search_path = older, pg_catalog, public`);
+      for (const command of [["serve", ...quiet], ["migrate"]]) {
+        const refused = await run(command, { env: { ONAIR_DATABASE: old.url } });
+        expectFailure(refused, 2, "The server is PostgreSQL 14.19; onair needs 15 or newer.");
+      }
+      await administer(old.url, `ALTER DATABASE ${name} RESET search_path`);
+      const { stdout } = await run(["doctor", ...quiet], { env: { ONAIR_DATABASE: old.url } });
+      expect(stdout).toContain("is empty");
+    } finally {
+      await old.drop();
+    }
   });
 
   test("a database of another program is refused, with exit code 2", async () => {

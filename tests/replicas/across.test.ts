@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openStream } from "../support/event-stream.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
+
+setDefaultTimeout(180_000);
 
 /*
  * What begins at one replica and goes on at another one.

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "bun:test";
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
@@ -6,6 +6,8 @@ import { client } from "../support/process.ts";
 import { replicaRun } from "../support/replica-run.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
+
+setDefaultTimeout(180_000);
 
 const probe = hasPostgres ? SmallDisk.make(1) : null;
 probe?.remove();

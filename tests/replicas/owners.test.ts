@@ -1,9 +1,11 @@
-import { describe, expect, onTestFinished, test } from "bun:test";
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
 import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
 import { until } from "../support/until.ts";
+
+setDefaultTimeout(180_000);
 
 /*
  * What one replica is asked for, another one does, which owns the endpoint.

@@ -1,8 +1,10 @@
-import { expect, onTestFinished, test } from "bun:test";
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres, startStandby } from "../support/postgres-server.ts";
 import { replicaRun } from "../support/replica-run.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
+
+setDefaultTimeout(180_000);
 
 /*
  * A standby takes the place of a primary that is killed under load. `--database` leads to the address that moves: here a

@@ -125,8 +125,15 @@ async function setUp(server: ServerProcess, receiverUrl: string): Promise<Map<nu
   return ids;
 }
 
-/** Publish without pause, one of them many events at a time, and each event until it is acknowledged. */
-export function publishers(running: Running, random: () => number) {
+/**
+ * Publish without pause, one of them many events at a time, and each event until it is acknowledged. While `isTooFar` by
+ * what is acknowledged, no further ones.
+ */
+export function publishers(
+  running: Running,
+  random: () => number,
+  isTooFar: (acknowledged: number) => boolean = () => false,
+) {
   const acknowledged = new Map<string, number>();
   let stopping = false;
   const until202 = async (body: object | string): Promise<void> => {
@@ -149,6 +156,7 @@ export function publishers(running: Running, random: () => number) {
   };
   const publisher = async (name: number) => {
     for (let n = 0; !stopping; n++) {
+      while (isTooFar(acknowledged.size) && !stopping) await Bun.sleep(5);
       const size = name === 0 ? batchSize : 1;
       const events = Array.from({ length: size }, (_, i) => {
         const broadcaster = broadcasters[Math.floor(random() * broadcasters.length)] ?? broadcasters[0];

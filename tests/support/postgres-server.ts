@@ -43,8 +43,11 @@ function newestBinaries(): string | null {
 
 const binary = (name: string) => (binaries ? join(binaries, name) : name);
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package has made. It ends with this process. */
-function asUser(): { readonly command: readonly string[]; readonly uid: number | null } {
+/**
+ * PostgreSQL, as PgBouncer, refuses to run as root: then it runs as the user that its package has made. It ends with this
+ * process.
+ */
+export function asUser(): { readonly command: readonly string[]; readonly uid: number | null } {
   const dying = ["setpriv", "--pdeathsig", "QUIT"];
   if (process.getuid?.() !== 0) return { command: Bun.which("setpriv") ? dying : [], uid: null };
   const uid = Number(Bun.spawnSync(["id", "-u", "postgres"]).stdout.toString());
@@ -53,7 +56,7 @@ function asUser(): { readonly command: readonly string[]; readonly uid: number |
 }
 
 /** A directory for a server, removed when this process ends, however it does: the runner of tests tells nobody. */
-function serverDirectory(parent: string): { readonly path: string; readonly remove: () => void } {
+export function serverDirectory(parent: string): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(parent, "onair-postgres-"));
   const { uid } = asUser();
   if (uid !== null) chownSync(path, uid, -1);
@@ -192,14 +195,14 @@ function killed(pid: number): void {
   }
 }
 
-function freePort(): number {
+export function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop(true);
   return port;
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const sql = new SQL(url, { max: 1, connectionTimeout: 1 });
   try {
     await sql`SELECT 1`;

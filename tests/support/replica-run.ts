@@ -12,6 +12,8 @@ export interface ReplicaRunOptions {
   readonly database: string;
   /** How each replica is started; by default on that database. */
   readonly replicas: readonly RunOptions[];
+  /** So many deliveries may be pending, or it is not published on. */
+  readonly backlog?: number;
   /** What is done to the replicas while they are published to and deliver. */
   readonly faults: (replicas: readonly TestReplica[], run: ReplicaRun) => Promise<void>;
 }
@@ -44,7 +46,12 @@ export interface ReplicaReport {
  * Publishes to replicas of one server while faults happen to them; then lets them deliver the rest and compares what has
  * arrived with the promises. Each endpoint has one attempt at a time, so that what starts in order arrives in order.
  */
-export async function replicaRun({ database, replicas, faults }: ReplicaRunOptions): Promise<ReplicaReport> {
+export async function replicaRun({
+  database,
+  replicas,
+  backlog = 1_000,
+  faults,
+}: ReplicaRunOptions): Promise<ReplicaReport> {
   const ledger = new DeliveryLedger({ random: () => 1, failing: 0 });
   const slots = replicas.map((run) => replicaOn({ ...run, env: { ONAIR_DATABASE: database, ...run.env } }));
   try {
@@ -59,7 +66,12 @@ export async function replicaRun({ database, replicas, faults }: ReplicaRunOptio
         return alive[next++ % alive.length]?.server ?? null;
       },
     };
-    const publishing = publishers(running, Math.random);
+    const perEvent = applications / broadcasters.length;
+    const publishing = publishers(
+      running,
+      Math.random,
+      (acknowledged) => acknowledged * perEvent - ledger.deliveries > backlog,
+    );
     const run: ReplicaRun = { allServed: () => allServed(ledger, subscriptions) };
     await run.allServed();
     await faults(slots, run);

@@ -12,6 +12,8 @@ interface RunOptions {
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly log: Log;
+  /** Called some times a second while it is being made. */
+  readonly changed?: (() => void) | undefined;
 }
 
 /**
@@ -19,6 +21,7 @@ interface RunOptions {
  * small sync of another file waits for all of them.
  */
 const syncPauseMs = 20;
+const syncsPerChange = 20;
 
 /** One backup that is being made, in a thread of its own. */
 export class BackupRun {
@@ -89,7 +92,8 @@ export class BackupRun {
   }
 
   async #keepSynced(): Promise<void> {
-    while (!this.#hasEnded) {
+    for (let syncs = 0; !this.#hasEnded; syncs++) {
+      if (syncs % syncsPerChange === 0) this.#options.changed?.();
       await syncPartial(this.#directory, this.id).catch((error) =>
         this.#options.log.debug("backup.not_synced", errorFields(error)),
       );

@@ -42,6 +42,8 @@ export interface BackupsOptions {
   readonly log: Log;
   /** Announces a notice to the operator. */
   readonly announce?: Announce | undefined;
+  /** Called when the list of backups has changed, and some times a second while one is being made. */
+  readonly changed?: () => void;
 }
 
 interface BackupContent {
@@ -126,9 +128,9 @@ export class Backups {
         `The backup ${this.#running.id} is still running; wait until it is done`,
       );
     }
-    const { program, log } = this.#options;
+    const { program, log, changed } = this.#options;
     const start = this.#newBackup();
-    const running = new BackupRun({ start, program, log });
+    const running = new BackupRun({ start, program, log, changed });
     this.#running = running;
     try {
       await this.#requireRoom(start);
@@ -279,6 +281,7 @@ export class Backups {
       this.#hasFailed(error, byHand);
     } finally {
       if (this.#running === running) this.#running = null;
+      this.#options.changed?.();
     }
   }
 

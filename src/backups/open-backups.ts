@@ -24,7 +24,9 @@ export async function openBackups(
   {
     aws,
     ...options
-  }: Pick<BackupsOptions, "program" | "now" | "steady" | "log" | "announce"> & { readonly aws: AwsVariables },
+  }: Pick<BackupsOptions, "program" | "now" | "steady" | "log" | "announce" | "changed"> & {
+    readonly aws: AwsVariables;
+  },
 ): Promise<Backups> {
   const { backupRecipients: recipients } = config;
   if (recipients.length > 0) {

@@ -1,7 +1,7 @@
 import { databaseCheckProgram } from "../app.ts";
 import { checkArguments } from "../arguments.ts";
 import { examine } from "../doctor/examine.ts";
-import type { Finding } from "../doctor/finding.ts";
+import type { Finding } from "../domain/operations/findings.ts";
 import { placeOf, shownDataPlace } from "../engine/data-place.ts";
 import { logLevels } from "../log.ts";
 import { checkConfig, type Environment, settingOptions, settingsHelp } from "../read-config.ts";

@@ -128,6 +128,7 @@ function adminRoutes(url: string) {
     log: createLog("off"),
     operatorKeys: absent,
     facts: absent,
+    findings: absent,
     outcomes: absent,
     trail: absent,
     allowPrivateWebhooks: false,

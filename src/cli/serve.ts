@@ -54,12 +54,14 @@ SIGUSR1 and SIGUSR2 are ignored.
     warnOfExposure(config, log);
     const manager = await serviceManager(env, log);
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
-    const app = await startApp({ config, log, showAdminKey, aws: awsVariables(env) }).catch(async (error) => {
-      // Standard error has it in any case.
-      if (config.logFile !== null) log.error("start_failed", errorFields(error));
-      await log.flush();
-      throw error;
-    });
+    const app = await startApp({ config, log, env, showAdminKey, aws: awsVariables(env) }).catch(
+      async (error) => {
+        // Standard error has it in any case.
+        if (config.logFile !== null) log.error("start_failed", errorFields(error));
+        await log.flush();
+        throw error;
+      },
+    );
     onSignals(["SIGHUP"], () => readAgain(app, checkConfig(args, env), log));
     log.info("started", {
       version,

@@ -3,12 +3,20 @@ import { useEffect } from "preact/hooks";
 import { openStream, reconnects } from "./client.ts";
 
 /*
- * The one event stream of a page. It tells that something became of deliveries; what is shown is then read anew, and once
+ * The one event stream of a page. It tells what has changed; what is shown of that is then read anew, and all of it once
  * more when a lost connection is back, so that nothing is missed.
  */
 
-/** Counts up when something became of deliveries, at most every `paceMs`. */
-export const changes = signal(0);
+/** What may change: deliveries and their endpoints, or what operators change. */
+export type Topic = "deliveries" | "audit" | "applications" | "backups" | "keys" | "inbox";
+
+/** How often something of each topic has changed, counted at most every `paceMs`. */
+const turns = signal<Partial<Record<string, number>>>({});
+
+/** Counts up when one of the topics changes. */
+export const turnOf = (topics: readonly Topic[]): number =>
+  topics.reduce((sum, topic) => sum + (turns.value[topic] ?? 0), 0);
+
 /** Whether the stream is open. */
 export const isLive = signal(false);
 
@@ -63,19 +71,29 @@ async function read(stream: ReadableStream<Uint8Array>): Promise<void> {
   let text = "";
   for await (const chunk of stream) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.includes("\nevent: outcomes\n") || text.startsWith("event: outcomes\n")) note();
-    // Only whole events are dropped; what is left is shorter than one.
-    text = text.slice(text.lastIndexOf("\n\n") + 1);
+    const end = text.lastIndexOf("\n\n");
+    if (end < 0) continue;
+    for (const event of text.slice(0, end).split("\n\n")) noteAll(event);
+    text = text.slice(end + 2);
   }
 }
 
-let isNoted = false;
+/** `outcomes` is an event of deliveries; `changed` names what has. */
+function noteAll(event: string): void {
+  if (/^event: outcomes$/m.test(event)) note("deliveries");
+  const [, topics = ""] = /^event: changed\ndata: (.*)$/m.exec(event) ?? [];
+  for (const topic of topics.split(" ")) if (topic) note(topic);
+}
 
-function note(): void {
-  if (isNoted) return;
-  isNoted = true;
-  setTimeout(() => {
-    isNoted = false;
-    changes.value++;
-  }, paceMs);
+const noted = new Set<string>();
+
+function note(topic: string): void {
+  if (noted.size === 0) setTimeout(count, paceMs);
+  noted.add(topic);
+}
+
+function count(): void {
+  const counted = [...noted].map((topic) => [topic, (turns.value[topic] ?? 0) + 1] as const);
+  noted.clear();
+  turns.value = { ...turns.value, ...Object.fromEntries(counted) };
 }

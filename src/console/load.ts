@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Fault, messageOf, reconnects } from "./client.ts";
-import { changes, isLive } from "./live.ts";
+import { isLive, type Topic, turnOf } from "./live.ts";
 
 /** What a page reads from the server. `data` stays while it is read anew. */
 export interface Loaded<T> {
@@ -11,17 +11,23 @@ export interface Loaded<T> {
 }
 
 const typingMs = 150;
-/** How often what is live is read anew without a stream, and beside it. */
+/** How often what is watched is read anew without a stream, and beside it. */
 const liveMs = { without: 3_000, beside: 15_000 } as const;
 
 /**
- * Reads what `load` gives: at once, when one of `inputs` changes, when the connection is back, and every `everyMs` while
- * the page is visible; with `live`, when something becomes of deliveries.
+ * When what was read is read anew: when the event stream tells that one of these has changed; every so many milliseconds,
+ * for what changes all the time, like statistics; null: never by itself.
+ */
+export type Watched = readonly Topic[] | number | null;
+
+/**
+ * Reads what `load` gives: at once, when one of `inputs` changes, when the connection is back, and as `watched`
+ * says while the page is visible.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
-  every: number | "live" | null = null,
+  watched: Watched = null,
 ): Loaded<T> {
   const [state, setState] = useState<{ data: T | null; fault: Fault | null; isLoading: boolean }>({
     data: null,
@@ -57,8 +63,9 @@ export function useLoad<T>(
       abort.abort();
     };
   }, [key, turn, connection]);
-  const everyMs = every === "live" ? (isLive.value ? liveMs.beside : liveMs.without) : every;
-  const change = every === "live" ? changes.value : 0;
+  const topics = typeof watched === "object" ? watched : null;
+  const everyMs = topics ? (isLive.value ? liveMs.beside : liveMs.without) : (watched as number | null);
+  const change = topics ? turnOf(topics) : 0;
   useEffect(() => {
     if (change > 0) reload();
   }, [change, reload]);

@@ -69,5 +69,9 @@ export interface InboxEntry {
   readonly attempt: number;
 }
 
-/** The facts of the first page, when they are asked for. */
-export type WelcomeSource = () => WelcomeFacts;
+/** What the first page shows. */
+export interface WelcomeSource {
+  facts(): WelcomeFacts;
+  /** Calls `listener` from now on when something has come into the inbox. */
+  onInbox(listener: () => void): void;
+}

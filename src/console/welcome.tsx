@@ -1,19 +1,19 @@
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { session } from "./client.ts";
+import { useLiveStream } from "./live.ts";
 import { useLoad } from "./load.ts";
 import { Button, Card, Empty, Facts, FaultNotice, LinkButton, Status, Value } from "./parts/basics.tsx";
 import { Code, Tabs } from "./parts/code.tsx";
-import { Brand, ThemeButton } from "./parts/shell.tsx";
+import { Brand, ConnectionBanner, ThemeButton } from "./parts/shell.tsx";
 import { Table } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
 import type { WelcomeFacts } from "./session.ts";
 
-const everyMs = 1_500;
-
 /** The first page of `onair dev`: what runs where, sample users, calls to try, and what the receiver gets. */
 function Welcome() {
-  const { data, fault, reload } = useLoad(() => session<WelcomeFacts>("GET", {}, "facts"), [], everyMs);
+  useLiveStream("/welcome/events");
+  const { data, fault, reload } = useLoad(() => session<WelcomeFacts>("GET", {}, "facts"), [], ["inbox"]);
   return (
     <>
       <header class="top plain">
@@ -21,6 +21,7 @@ function Welcome() {
         <span class="grow" />
         <ThemeButton />
       </header>
+      <ConnectionBanner />
       <main>
         <FaultNotice fault={data ? null : fault} retry={reload} />
         {data && <Everything facts={data} />}

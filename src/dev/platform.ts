@@ -88,7 +88,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   });
   try {
     const loginUrl = config.loginUrl ?? signIn.loginUrl;
-    const welcome = (): WelcomeFacts => {
+    const facts = (): WelcomeFacts => {
       const { client_id, client_secret, access_token, webhook_secret } = credentials;
       return {
         public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
@@ -102,7 +102,13 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
         inbox: receiver.inbox(),
       };
     };
-    app = await startApp({ config: { ...config, adminKey, loginUrl }, log, now, random, welcome });
+    app = await startApp({
+      config: { ...config, adminKey, loginUrl },
+      log,
+      now,
+      random,
+      welcome: { facts, onInbox: receiver.onInbox },
+    });
     const { store } = app;
     badDay?.connect(app);
     const isNew = (await store.settings.get(completeKey)) === null;

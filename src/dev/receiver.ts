@@ -12,6 +12,8 @@ export interface DevReceiver {
   readonly url: string;
   /** What it got last, the newest first. */
   inbox(): readonly InboxEntry[];
+  /** Calls `listener` from now on when something has come. */
+  onInbox(listener: () => void): void;
   stop(): Promise<void>;
 }
 
@@ -56,9 +58,11 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
   };
 
   const inbox: InboxEntry[] = [];
+  let hasCome = () => {};
   const keep = (entry: Omit<InboxEntry, "at">) => {
     inbox.unshift({ ...entry, at: isoTime(now()) });
     inbox.length = Math.min(inbox.length, keptEntries);
+    hasCome();
   };
 
   const receive = async (request: Request): Promise<Response> => {
@@ -108,6 +112,9 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
     port: boundPort,
     url: `http://${hostname}:${boundPort}${path}`,
     inbox: () => inbox,
+    onInbox(listener) {
+      hasCome = listener;
+    },
     stop: () => server.stop(true),
   };
 }

@@ -2,7 +2,12 @@
  * The thread that reads every page of a database. This can take long, and its caller can terminate it.
  */
 import { setPriority } from "node:os";
-import { brokenPages, danglingTables } from "../store/sqlite/database/facts.ts";
+import {
+  brokenPages,
+  type DatabaseFacts,
+  danglingTables,
+  databaseFacts,
+} from "../store/sqlite/database/facts.ts";
 import { look } from "../store/sqlite/database/look.ts";
 import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
@@ -19,11 +24,12 @@ export interface DatabaseCheck {
 /** What the thread offers. */
 export interface DatabaseThread extends ThreadContract {
   readonly start: DatabaseCheck;
-  readonly offers: { brokenPages(): string[]; danglingTables(): string[] };
+  readonly offers: { brokenPages(): string[]; danglingTables(): string[]; facts(): DatabaseFacts };
   readonly calls: NoCalls;
 }
 
 runThread<DatabaseThread>(async ({ start: { data, full } }) => ({
   brokenPages: () => look(data, (db) => brokenPages(db, full)),
   danglingTables: () => look(data, danglingTables),
+  facts: () => look(data, databaseFacts),
 }));

@@ -1,10 +1,10 @@
+import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { createLog } from "../log.ts";
 import { type DatabaseFacts, databaseFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";
 import { readSigningKey } from "../webhooks/signature.ts";
 import type { DatabaseCheck, DatabaseThread } from "./database-worker.ts";
-import { type Finding, findingsOf } from "./finding.ts";
 
 interface IntegrityOptions extends DatabaseCheck {
   /** The URL of `database-worker.ts`. */
@@ -15,13 +15,8 @@ interface IntegrityOptions extends DatabaseCheck {
 
 const restore = '"onair restore" a backup into another directory, and keep this one for a later examination';
 
-/** Runs SQLite's integrity and foreign key checks. */
-export async function integrityFindings(options: IntegrityOptions): Promise<Finding[]> {
-  const { data, full, program, timeoutMs } = options;
-  const pages = findingsOf("integrity");
-  const references = findingsOf("foreign_keys");
-  const start: DatabaseCheck = { data, full };
-  const thread = startThread<DatabaseThread>({
+function checkThread(program: string, start: DatabaseCheck) {
+  return startThread<DatabaseThread>({
     name: "check",
     program,
     start,
@@ -30,11 +25,25 @@ export async function integrityFindings(options: IntegrityOptions): Promise<Find
     failed() {},
     offered: {},
   });
+}
+
+/** The facts of a database that is being served, read in a thread: counting users would hold up requests. */
+export async function factsElsewhere(program: string, data: string): Promise<DatabaseFacts> {
+  const { remote, started, end } = checkThread(program, { data, full: false });
+  return started.then(() => remote.facts()).finally(end);
+}
+
+/** Runs SQLite's integrity and foreign key checks. */
+export async function integrityFindings(options: IntegrityOptions): Promise<Finding[]> {
+  const { data, full, program, timeoutMs } = options;
+  const pages = findingsOf("integrity");
+  const references = findingsOf("foreign_keys");
+  const thread = checkThread(program, { data, full });
   const late = Promise.withResolvers<null>();
   const timer =
     timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
   const { remote, started } = thread;
-  const call = (name: keyof typeof remote) =>
+  const call = (name: "brokenPages" | "danglingTables") =>
     Promise.race([late.promise, started.then(() => remote[name]())]);
   try {
     const broken = await call("brokenPages");

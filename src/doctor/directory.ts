@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
-import { type Finding, findingsOf } from "./finding.ts";
 
 /** Whether this user can use the data directory, which all further checks need. */
 export function directoryFindings(data: string): Finding[] {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { type DatabaseSettings, placeOf } from "../engine/data-place.ts";
 import { urlOf } from "../http/server.ts";
 import type { Environment } from "../read-config.ts";
@@ -9,7 +10,6 @@ import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, isLoopback } from "./ask.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts } from "./database.ts";
 import { directoryFindings, measuredSpace, modeFindings } from "./directory.ts";
-import { type Finding, findingsOf } from "./finding.ts";
 import { postgresFindings } from "./postgres.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";

@@ -1,3 +1,4 @@
+import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import type { DatabaseSettings } from "../engine/data-place.ts";
 import { shownDataPlace } from "../engine/data-place.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
@@ -5,7 +6,6 @@ import { postgresFacts } from "../store/postgres/database/facts.ts";
 import { schemaOf } from "../store/postgres/database/open.ts";
 import { openPool } from "../store/postgres/database/pool.ts";
 import { factFindings } from "./database.ts";
-import { type Finding, findingsOf } from "./finding.ts";
 
 /** What is found in a database of PostgreSQL, and what of it other checks need; null where it is not known. */
 export async function postgresFindings(

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
+import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { publicKeyForms } from "../webhooks/signature.ts";
 import { ask, fieldOf, type ServerAnswer } from "./ask.ts";
-import { type Finding, findingsOf } from "./finding.ts";
 
 /** Whether the server of an admin listener reports that it is healthy. */
 export async function healthFindings(adminUrl: string, now: () => number): Promise<Finding[]> {
@@ -46,31 +46,19 @@ export async function healthFindings(adminUrl: string, now: () => number): Promi
 
 const clockToleranceMs = 30_000;
 
-/** The state of webhooks by the server's admin API, with the operator key. */
+/** What the server finds wrong with itself, by its admin API, with the operator key. */
 export async function remoteFindings(adminUrl: string, adminKey: string): Promise<Finding[]> {
   const key = findingsOf("operator_key");
-  const webhooks = findingsOf("webhooks");
-  const asked = await ask(`${adminUrl}/admin/v1/endpoints?limit=100`, {
-    authorization: `Bearer ${adminKey}`,
-  });
-  if (typeof asked === "string") return [webhooks.skipped(`its endpoints cannot be had (${asked})`)];
+  const { skipped } = findingsOf("findings");
+  const asked = await ask(`${adminUrl}/admin/v1/findings`, { authorization: `Bearer ${adminKey}` });
+  if (typeof asked === "string") return [skipped(`what it finds itself cannot be had (${asked})`)];
   if (asked.status === 401)
     return [
       key.wrong(`${adminUrl} refuses the operator key`, "set ONAIR_ADMIN_KEY to the one of that server"),
     ];
-  if (asked.status !== 200) return [webhooks.skipped(`its endpoints cannot be had (${asked.status})`)];
-  const endpoints = (fieldOf(asked, "data") ?? []) as { app_id: string; status: string }[];
-  const disabled = endpoints.filter(({ status }) => status === "disabled").length;
-  const found = [key.ok("the server takes it")];
-  if (endpoints.length === 0) return [...found, webhooks.ok("no endpoint is failing")];
-  const many = endpoints.length === 100 ? " or more" : "";
-  return [
-    ...found,
-    webhooks.warning(
-      `endpoints that are failing: ${endpoints.length - disabled}, disabled: ${disabled}${many}`,
-      '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
-    ),
-  ];
+  if (asked.status !== 200) return [skipped(`what it finds itself cannot be had (${asked.status})`)];
+  const found = (fieldOf(asked, "data") ?? []) as Finding[];
+  return [key.ok("the server takes it"), ...found];
 }
 
 /**

@@ -1,8 +1,8 @@
 import { nearest } from "../arguments.ts";
 import type { Config } from "../config.ts";
+import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { type Environment, knownVariables, unknownVariables } from "../read-config.ts";
 import { isLoopback } from "./ask.ts";
-import { type Finding, findingsOf } from "./finding.ts";
 
 /** Findings of the settings: `mistakes` from `checkConfig`, and unknown variables. */
 export function settingFindings(mistakes: readonly string[], env: Environment): Finding[] {

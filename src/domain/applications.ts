@@ -1,6 +1,8 @@
+import { type Endpoint, endpointStatus } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
+import { fold } from "./validation/text.ts";
 
 /**
  * Whether a program can keep a secret (RFC 6749, section 2.1). A program on its users' devices cannot: it is public and
@@ -176,11 +178,67 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
-/** Which applications are asked for; null: all. */
+/** Which applications are asked for; what is left out: all. */
 export interface ApplicationFilter {
+  readonly ids?: readonly string[];
   /** A part of the name, without regard to case and diacritics. */
-  readonly name: string | null;
-  readonly owner_user_id: number | null;
+  readonly name?: string;
+  /** A part of the name or of the webhook URL, or the whole id. */
+  readonly find?: string;
+  readonly owner_user_id?: number;
+  readonly state?: ApplicationState;
+}
+
+/** What becomes of the events of an application. */
+export const applicationStates = [
+  "enabled",
+  "failing",
+  "disabled",
+  "disabled_by_operator",
+  "no_webhook",
+  "stream_only",
+] as const;
+export type ApplicationState = (typeof applicationStates)[number];
+
+type Stateful = Pick<Application, "disabled" | "delivery" | "webhook_url">;
+
+/** @param endpoint the state of its endpoint; undefined where that takes what is sent */
+export function applicationState(
+  { disabled, delivery, webhook_url }: Stateful,
+  endpoint: "enabled" | "failing" | "disabled" = "enabled",
+): ApplicationState {
+  if (disabled) return "disabled_by_operator";
+  if (delivery === "stream") return "stream_only";
+  return webhook_url === null ? "no_webhook" : endpoint;
+}
+
+/** Whether a filter has what a database cannot compare, because it knows the case of ASCII alone. */
+export function isSearch({ name, find, state }: ApplicationFilter): boolean {
+  return name !== undefined || find !== undefined || state !== undefined;
+}
+
+/** The ids of those that a search fits, up to `limit`, in their order. @param troubled endpoints that fail or are disabled */
+export function searched(
+  all: Iterable<Stateful & Pick<Application, "id" | "name">>,
+  { name, find, state }: ApplicationFilter,
+  troubled: readonly Endpoint[],
+  limit: number,
+): string[] {
+  const endpoints = new Map(troubled.map((one) => [one.application_id, endpointStatus(one)]));
+  const [part, wanted] = [name && fold(name), find && fold(find)];
+  const found: string[] = [];
+  for (const one of all) {
+    const folded = fold(one.name);
+    const isFound =
+      !wanted ||
+      folded.includes(wanted) ||
+      fold(one.webhook_url ?? "").includes(wanted) ||
+      fold(one.id) === wanted;
+    const isInState = state === undefined || applicationState(one, endpoints.get(one.id)) === state;
+    if (isFound && isInState && (!part || folded.includes(part))) found.push(one.id);
+    if (found.length === limit) break;
+  }
+  return found;
 }
 
 /** The part of an application that sending needs. */

@@ -32,7 +32,8 @@ export interface CertificateWatch {
   stop(): void;
 }
 
-const warnBeforeMs = 14 * day;
+/** A certificate that ends so soon is warned of. */
+export const warnBeforeMs = 14 * day;
 
 /**
  * Looks at the files of certificates and takes them when they have changed; one that cannot be used is logged once, and

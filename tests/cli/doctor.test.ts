@@ -123,7 +123,7 @@ describe("beside a running server", () => {
 });
 
 describe("a server that is named", () => {
-  test("is asked alone, with the operator key for its endpoints", async () => {
+  test("is asked alone, with the operator key for what it finds itself", async () => {
     const report = await examined(["--url", server.app.adminUrl], { ONAIR_ADMIN_KEY: adminKey });
     expect(statuses(report)).toEqual([
       "settings ok",
@@ -131,7 +131,15 @@ describe("a server that is named", () => {
       "clock ok",
       "server ok",
       "operator_key ok",
+      "settings ok",
+      "public_url ok",
+      "file_modes ok",
+      "disk_space ok",
+      "search_index ok",
+      "signing_key ok",
       "webhooks ok",
+      "clock ok",
+      "data_directory skipped",
     ]);
     const refused = await examined(["--url", server.app.adminUrl], { ONAIR_ADMIN_KEY: "another-key" });
     expect(statuses(refused)).toContain("operator_key wrong");

@@ -22,11 +22,12 @@ const facts: WelcomeFacts = {
   users: [{ id: 1001, username: "luna", display_name: "Luna <b>", is_live: true }],
   inbox: [],
 };
+const welcome = { facts: () => facts, onInbox() {} };
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 describe("the first page of onair dev", () => {
   test("tells its facts to itself alone, under no name that another site can take", async () => {
-    await using server = await startServer({ welcome: () => facts });
+    await using server = await startServer({ welcome });
     const ask = (headers: Record<string, string>) =>
       fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
     expect(await (await ask(page)).json()).toEqual(facts);
@@ -37,7 +38,7 @@ describe("the first page of onair dev", () => {
 
   test("tells no secret to another machine", async () => {
     await using server = await startServer({
-      welcome: () => facts,
+      welcome,
       args: ["--trusted-proxies", "127.0.0.1"],
     });
     const headers = { ...page, "x-forwarded-for": "192.0.2.7" };
@@ -53,7 +54,11 @@ describe("the first page of onair dev", () => {
 
   test.skipIf(chromium === null)("shows what arrives as it arrives", async () => {
     let shown = facts;
-    await using server = await startServer({ welcome: () => shown });
+    let hasCome = () => {};
+    const onInbox = (listener: () => void) => {
+      hasCome = listener;
+    };
+    await using server = await startServer({ welcome: { facts: () => shown, onInbox } });
     await using tab: Tab = await welcomePage(server);
     await tab.see("Nothing has arrived yet");
     await tab.see("Luna <b>");
@@ -67,6 +72,7 @@ describe("the first page of onair dev", () => {
       attempt: 1,
     };
     shown = { ...facts, inbox: [entry] };
+    hasCome();
     await tab.see(text);
     await tab.see("verified");
     expect(await violations(tab)).toEqual([]);

@@ -63,6 +63,7 @@ describe("the admin document", () => {
       now: Date.now,
       operatorKeys: new OperatorKeys({ store, now: Date.now }),
       outcomes: { open: () => new ReadableStream() },
+      findings: async () => [],
       facts: {
         settings: [],
         startedAt: 0,
@@ -329,6 +330,7 @@ async function calls(): Promise<Call[]> {
     ["DELETE /admin/v1/keys/{id}", 204, `${keys}/${key}`],
     ["DELETE /admin/v1/keys/{id}", 404, `${keys}/${key}`],
     ["DELETE /admin/v1/keys/{id}", 409, `${keys}/environment`],
+    ["GET /admin/v1/findings", 200, "/admin/v1/findings"],
     ["GET /healthz", 200, "/healthz"],
     ["GET /readyz", 200, "/readyz"],
   ];

@@ -111,7 +111,7 @@ describe("the operations", () => {
       defaultSubscriptionLimit: () => 1,
       catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },
-      outcomes: { open: () => new ReadableStream() },
+      outcomes: { open: () => new ReadableStream(), changed() {} },
       publicKey: () => ({ pem: "", standardWebhooks: "" }),
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);

@@ -6,6 +6,7 @@ import {
 } from "../../src/domain/operations/outcomes.ts";
 import type { OutcomeListener } from "../../src/engine/engine.ts";
 import { OutcomeStreams } from "../../src/http/stream/outcome-streams.ts";
+import type { ToldNews } from "../../src/store/replicas/news.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -33,7 +34,7 @@ function watching(body: ReadableStream<Uint8Array> | null) {
       const { value, done } = await reader.read();
       if (done) break;
       seen.text += new TextDecoder().decode(value);
-      const frames = seen.text.split("\n\n").slice(0, -1);
+      const frames = seen.text.split("\n\n").filter((frame) => /^event: outcomes$/m.test(frame));
       seen.parts = frames.map((frame) => JSON.parse(frame.slice(frame.indexOf("data: ") + 6)) as Outcomes);
     }
     seen.isEnded = true;
@@ -179,6 +180,66 @@ test("what nobody watches is not collected; of many a sample is, and each watche
   expect([collector.isWanted("noisy"), collector.isWanted("quiet")]).toEqual([false, true]);
 });
 
+test("operators are told what else has changed, and an application is not", async () => {
+  const { server, app } = await platform();
+  const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
+  const everything = await operatorStream(server);
+  await until(() => everything.text !== "" && own.text !== "");
+  await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: 7 });
+  await until(() => /^event: changed\ndata: .*\bapplications\b/m.test(everything.text));
+  await until(() => /^data: .*\baudit\b/m.test(everything.text));
+  await server.admin("GET", "/admin/v1/applications");
+  expect(own.text).toBe("retry: 1000\n");
+});
+
+/** Two processes that tell each other everything. */
+function twoReplicas() {
+  const told: ToldNews[] = [];
+  const hands: OutcomeListener[] = [];
+  const watched: WatchedOutcomes[] = [];
+  const replicas: OutcomeStreams[] = [];
+  for (const n of [0, 1]) {
+    const engine = {
+      async watchOutcomes(wanted: WatchedOutcomes) {
+        watched[n] = wanted;
+      },
+      onOutcomes(listener: OutcomeListener) {
+        hands[n] = listener;
+      },
+      tell(news: ToldNews) {
+        told.push(news);
+        if (news.kind === "watching" || news.kind === "changed") replicas[1 - n]?.hear(news);
+      },
+    };
+    replicas.push(new OutcomeStreams(engine, 60_000));
+  }
+  return { replicas, hands, watched, told };
+}
+
+test("who looks on at one replica is told that something has changed at another, and nobody else", async () => {
+  const { replicas, hands, watched, told } = twoReplicas();
+  const [here, there] = replicas;
+  if (!here || !there) throw new Error("there are two");
+  // Nobody looks on: nothing is told.
+  there.changed("audit");
+  hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }]);
+  expect([told, watched[1]]).toEqual([[], undefined as never]);
+  const options = { isAllowed: async () => true, cut() {} };
+  const operator = watching(here.open({ applicationId: null, topics: "all", ...options }));
+  const own = watching(here.open({ applicationId: outcome(1).application_id, ...options }));
+  const other = watching(here.open({ applicationId: "another", ...options }));
+  expect(watched[1]).toEqual({ all: true, applications: [] });
+  await until(() => [operator, own, other].every(({ text }) => text === "retry: 1000\n"));
+  there.changed("audit");
+  hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }]);
+  await until(() => operator.text.endsWith("event: changed\ndata: audit deliveries\n\n"));
+  await until(() => own.text.endsWith("event: changed\ndata: deliveries\n\n"));
+  // More than are named: it may be anybody's.
+  hands[1]?.([{ application_id: null, outcomes: [outcome(2)], left_out: 1 }]);
+  await until(() => other.text.endsWith("event: changed\ndata: deliveries\n\n"));
+  for (const one of replicas) one.close();
+});
+
 test("a slow reader keeps nothing but some outcomes waiting, and one that does not read is cut off", async () => {
   let hand: OutcomeListener = () => {};
   const watched: WatchedOutcomes[] = [];
@@ -187,6 +248,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
     onOutcomes: (listener: OutcomeListener) => {
       hand = listener;
     },
+    tell() {},
   };
   const streams = new OutcomeStreams(engine, 50);
   let cuts = 0;

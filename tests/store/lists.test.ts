@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import type { ApplicationFilter, ApplicationState } from "../../src/domain/applications.ts";
+import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { channelFrom } from "../../src/domain/livestreams.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -63,13 +65,38 @@ describe.each(stores)("lists for people in $name", ({ empty }) => {
     await storedApplication(store, { name: "Éclair Bot", owner_user_id: 7 });
     await storedApplication(store, { name: "50% Łódź" });
     await storedApplication(store, { name: "eclair" });
-    const found = async (name: string | null, owner_user_id: number | null = null, limit = 10) =>
-      (await store.applications.page("", limit, { name, owner_user_id })).map(({ name }) => name).sort();
-    expect(await found("ECLAIR")).toEqual(["eclair", "Éclair Bot"].sort());
-    expect(await found("ECLAIR", null, 1)).toHaveLength(1);
-    expect(await found("%")).toEqual(["50% Łódź"]);
-    expect(await found("_")).toEqual([]);
-    expect(await found(null, 7)).toEqual(["Éclair Bot"]);
-    expect(await found("eclair", 8)).toEqual([]);
+    const found = async (filter: ApplicationFilter, limit = 10) =>
+      (await store.applications.page("", limit, filter)).map(({ name }) => name).sort();
+    expect(await found({ name: "ECLAIR" })).toEqual(["eclair", "Éclair Bot"].sort());
+    expect(await found({ name: "ECLAIR" }, 1)).toHaveLength(1);
+    expect(await found({ name: "%" })).toEqual(["50% Łódź"]);
+    expect(await found({ name: "_" })).toEqual([]);
+    expect(await found({ owner_user_id: 7 })).toEqual(["Éclair Bot"]);
+    expect(await found({ name: "eclair", owner_user_id: 8 })).toEqual([]);
+  });
+
+  test("applications are found by what becomes of their events, by a part of their URL, and by id", async () => {
+    const url = "https://Bots.example/hook";
+    const made = {
+      enabled: await storedApplication(store, { name: "well", webhook_url: url }),
+      no_webhook: await storedApplication(store, { name: "new", webhook_url: null }),
+      stream_only: await storedApplication(store, { name: "stream", delivery: "stream" }),
+      disabled_by_operator: await storedApplication(store, { name: "off", webhook_url: url }),
+      failing: await storedApplication(store, { name: "late", webhook_url: url }),
+    };
+    await store.applications.update(made.disabled_by_operator, { disabled: true }, Date.parse(at));
+    const failing = { ...newEndpoint(made.failing), failing_since: Date.parse(at), failures: 1 };
+    await store.deliveries.releaseAll();
+    await store.deliveries.record([], [failing]);
+    for (const [state, id] of Object.entries(made)) {
+      const found = await store.applications.page("", 10, { state: state as ApplicationState });
+      expect([state, found.map((one) => one.id)]).toEqual([state, [id]]);
+    }
+    const ids = async (filter: ApplicationFilter) =>
+      (await store.applications.page("", 10, filter)).map(({ id }) => id);
+    expect(await ids({ find: "bots.EXAMPLE", state: "failing" })).toEqual([made.failing]);
+    expect(await ids({ find: made.no_webhook.toLowerCase() })).toEqual([made.no_webhook]);
+    expect(await ids({ ids: [made.enabled, made.no_webhook], find: "new" })).toEqual([made.no_webhook]);
+    expect(await ids({ find: "nowhere" })).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { doctor } from "../../src/cli/doctor.ts";
-import type { Finding } from "../../src/doctor/finding.ts";
+import type { Finding } from "../../src/domain/operations/findings.ts";
 import { inProcess } from "./command.ts";
 import { users } from "./real-data.ts";
 import { adminKey, startServer, testDirectory } from "./server.ts";

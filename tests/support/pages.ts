@@ -3,6 +3,9 @@ import type { Browser, ElementHandle, Page } from "puppeteer-core";
 import { startChromium } from "./chromium.ts";
 import { adminKey, type TestApplication, type TestServer } from "./server.ts";
 
+/** How long a page may take on a machine that has much else to do. */
+const patienceMs = 40_000;
+
 let browser: Promise<Browser> | null = null;
 
 /** The one browser of all tests of pages; it ends with the process. */
@@ -60,7 +63,7 @@ export class Tab implements AsyncDisposable {
   async see(text: string): Promise<void> {
     try {
       const isSeen = `document.body.innerText.includes(${JSON.stringify(text)})`;
-      await this.page.waitForFunction(isSeen, { timeout: 10_000 });
+      await this.page.waitForFunction(isSeen, { timeout: patienceMs });
     } catch {
       throw new Error(`"${text}" is not to be seen in:\n${await this.text()}`);
     }
@@ -80,7 +83,7 @@ export class Tab implements AsyncDisposable {
         !one.disabled && one.checkVisibility())`,
       `the ${kind} "${name}"`,
     );
-    await element.asLocator().setTimeout(10_000).click();
+    await element.asLocator().setTimeout(patienceMs).click();
   }
 
   /** Clicks the button of the dialog that is called so. */
@@ -89,7 +92,7 @@ export class Tab implements AsyncDisposable {
       `[...document.querySelectorAll("dialog button")].find((one) => one.textContent.trim() === ${JSON.stringify(name)} && !one.disabled)`,
       `the button "${name}" of a dialog`,
     );
-    await button.asLocator().setTimeout(10_000).click();
+    await button.asLocator().setTimeout(patienceMs).click();
   }
 
   /** Ticks, or clears, the box whose label begins so. */
@@ -98,13 +101,13 @@ export class Tab implements AsyncDisposable {
       `[...document.querySelectorAll("label")].find((one) => one.textContent.startsWith(${JSON.stringify(label)}) && one.control?.type === "checkbox")?.control`,
       `the box "${label}"`,
     );
-    await box.asLocator().setTimeout(10_000).click();
+    await box.asLocator().setTimeout(patienceMs).click();
   }
 
   /** Waits until this text stands on the page no more. */
   async gone(text: string): Promise<void> {
     await this.page.waitForFunction(`!document.body.innerText.includes(${JSON.stringify(text)})`, {
-      timeout: 10_000,
+      timeout: patienceMs,
     });
   }
 
@@ -114,12 +117,12 @@ export class Tab implements AsyncDisposable {
       `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
       `the field "${label}"`,
     );
-    await field.asLocator().setTimeout(10_000).fill(value);
+    await field.asLocator().setTimeout(patienceMs).fill(value);
   }
 
   async #find(script: string, what: string): Promise<ElementHandle> {
     try {
-      return (await this.page.waitForFunction(script, { timeout: 10_000 })) as ElementHandle;
+      return (await this.page.waitForFunction(script, { timeout: patienceMs })) as ElementHandle;
     } catch {
       throw new Error(`${what} is not to be found in:\n${await this.text()}`);
     }
@@ -148,6 +151,7 @@ export async function openPage(
     ? besides.page.browserContext()
     : await (await sharedBrowser()).createBrowserContext();
   const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
   await page.setViewport({ width, height: 900 });
   await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
   return new Tab(page, base);

@@ -89,6 +89,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
         storage: () => null,
         watched: null,
       },
+      findings: async () => [],
       trail,
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       whyNotReady: async () => null,

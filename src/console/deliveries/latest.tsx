@@ -19,7 +19,7 @@ export function LatestDeliveries({
 }) {
   const source = useDeliveries();
   const asked: DeliveryQuery = { ...query, limit: shown };
-  const { data, fault } = useLoad((signal) => source.list(asked, signal), [query], "live");
+  const { data, fault } = useLoad((signal) => source.list(asked, signal), [query], ["deliveries"]);
   const rows = data?.data ?? [];
   return (
     <Card
@@ -39,13 +39,18 @@ export function LatestDeliveries({
             { name: "State", show: ({ status }) => <Status word={status} /> },
             {
               name: "Event",
+              isFilling: "narrow",
               show: ({ id, type }) => (
                 <a class="cell" href={to(`/deliveries/${id}`)}>
                   {type}
                 </a>
               ),
             },
-            { name: "Last answer", hide: "narrow", show: lastAnswer },
+            {
+              name: "Last answer",
+              hide: "narrow",
+              show: (one) => <span class="cell">{lastAnswer(one)}</span>,
+            },
             { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
           ]}
         />

@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { useLoad } from "../load.ts";
+import { useEffect, useState } from "preact/hooks";
+import { useList } from "../list.ts";
 import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
 import { Check, Field, Select } from "../parts/form.tsx";
 import { type Column, ListState, More, Table } from "../parts/table.tsx";
@@ -10,9 +10,9 @@ import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
 const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
-const pageSize = 50;
+const pageSize = 100;
 /** The live tail keeps this many rows. */
-const tailRows = 200;
+const tailRows = 10_000;
 
 /** What came of the last attempt, in a few words. */
 export function lastAnswer({ attempts }: Pick<Delivery, "attempts">): string {
@@ -25,6 +25,7 @@ const columns: readonly Column<Delivery>[] = [
   { name: "State", show: ({ status }) => <Status word={status} /> },
   {
     name: "Event",
+    isFilling: "narrow",
     show: ({ id, type }) => (
       <a class="cell" href={to(`/deliveries/${id}`)}>
         {type}
@@ -54,12 +55,13 @@ function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
   };
 }
 
-export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesProps) {
+export function DeliveriesPage({ types = [], useColumns = noColumns }: DeliveriesProps) {
   const source = useDeliveries();
   const [filters, setFilters] = useQuery();
   const [isReplaying, setReplaying] = useState(false);
   const isLive = filters["live"] === "1";
-  const { rows, loaded, hasMore, loadMore, isMore, isFresh, isSample } = useDeliveryRows(filters, isLive);
+  const { list, rows, isFresh, isSample } = useDeliveryRows(filters, isLive);
+  const more = useColumns(rows);
   const isFiltered = Object.keys(filters).some((name) => name !== "live");
   return (
     <>
@@ -137,9 +139,9 @@ export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesPro
         }
       >
         {isSample && <p class="sample muted">More happens than can be shown: this is a sample.</p>}
-        {loaded.data !== null && <FaultNotice fault={loaded.fault} />}
+        {list.data !== null && <FaultNotice fault={list.fault} />}
         <ListState
-          of={loaded}
+          of={list}
           isEmpty={rows.length === 0}
           empty={
             <Empty title={isFiltered ? "No delivery fits these filters" : "Nothing was sent yet"}>
@@ -160,7 +162,7 @@ export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesPro
             isFresh={isFresh}
           />
         </ListState>
-        <More hasMore={hasMore && !isLive} isBusy={isMore} onMore={loadMore} />
+        {!isLive && <More {...list.more} />}
       </Card>
       {isReplaying && <ReplayDialog filters={queryOf(filters)} onClose={() => setReplaying(false)} />}
     </>
@@ -170,53 +172,60 @@ export function DeliveriesPage({ types = [], columns: more = [] }: DeliveriesPro
 interface DeliveriesProps {
   /** Names of event types to offer. */
   readonly types?: readonly string[];
-  /** Columns in place of the delivery's id. */
-  readonly columns?: readonly Column<Delivery>[];
+  /** Gives columns in place of the delivery's id. */
+  readonly useColumns?: (rows: readonly Delivery[]) => readonly Column<Delivery>[];
 }
 
-/** The rows for the filters: the first page, read anew while it is live, and the pages that were asked for. */
+const noColumns = () => [];
+
+/** What the live tail shows of earlier readings. */
+interface Tail {
+  readonly key: string;
+  readonly rows: readonly Delivery[];
+  /** The ids that were not there before. */
+  readonly fresh: ReadonlySet<string>;
+  /** For so many readings it is said that more happens than is read. */
+  readonly sampleFor: number;
+}
+
+/** It is said for some seconds, so that it does not come and go. */
+const sampleReadings = 10;
+
+/** The rows for the filters: as far as they were asked for, or the live tail, whose first page is read anew. */
 function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: boolean) {
   const source = useDeliveries();
-  const loaded = useLoad(
-    (signal) => source.list(queryOf(filters), signal),
+  const list = useList<Delivery>(
+    (cursor, signal) => source.list({ ...queryOf(filters), ...(cursor && { cursor }) }, signal),
     [filters],
-    isLive ? "live" : null,
+    isLive ? ["deliveries"] : null,
   );
-  const [rest, setRest] = useState<{ rows: readonly Delivery[]; cursor: string } | null>(null);
-  const [isMore, setMore] = useState(false);
-  const seen = useRef<{ key: string; ids: Set<string> } | null>(null);
+  const [tail, setTail] = useState<Tail | null>(null);
   const key = JSON.stringify(filters);
-  useEffect(() => setRest(null), [key]);
-  const first: readonly Delivery[] = loaded.data?.data ?? [];
-  const kept = useRef<readonly Delivery[]>([]);
-  const ids = new Set(first.map(({ id }) => id));
-  const before = isLive && seen.current?.key === key ? kept.current.filter(({ id }) => !ids.has(id)) : [];
-  const rows = isLive ? [...first, ...before].slice(0, tailRows) : [...first, ...(rest?.rows ?? [])];
-  kept.current = rows;
-  const known = seen.current?.key === key ? seen.current.ids : null;
+  const { data } = list;
   useEffect(() => {
-    if (loaded.data) seen.current = { key, ids: new Set(kept.current.map(({ id }) => id)) };
-  }, [loaded.data, key]);
-  const cursor = rest?.cursor ?? loaded.data?.pagination.cursor ?? "";
-  const loadMore = async () => {
-    setMore(true);
-    try {
-      const page = await source.list({ ...queryOf(filters), cursor }, new AbortController().signal);
-      setRest({ rows: [...(rest?.rows ?? []), ...page.data], cursor: page.pagination.cursor });
-    } finally {
-      setMore(false);
-    }
-  };
-  const isFresh = ({ id }: Delivery) => known !== null && !known.has(id);
-  // None of a whole page was there before: more happens than is read.
-  const isSample = isLive && known !== null && first.length === pageSize && first.every(isFresh);
+    if (data) setTail((before) => grown(before?.key === key ? before : null, key, data.rows));
+  }, [data, key]);
+  const shown = isLive && tail?.key === key ? tail : null;
   return {
+    list,
+    rows: shown?.rows ?? list.rows,
+    isFresh: ({ id }: Delivery) => shown?.fresh.has(id) ?? false,
+    isSample: (shown?.sampleFor ?? 0) > 0,
+  };
+}
+
+/** The tail with what was read now in front. */
+function grown(before: Tail | null, key: string, read: readonly Delivery[]): Tail {
+  const ids = new Set(read.map(({ id }) => id));
+  const known = new Set(before?.rows.map(({ id }) => id));
+  const fresh = new Set(before ? [...ids].filter((id) => !known.has(id)) : []);
+  const rows = [...read, ...(before?.rows ?? []).filter(({ id }) => !ids.has(id))].slice(0, tailRows);
+  // None of a whole page was there before.
+  const isSample = before !== null && fresh.size === pageSize;
+  return {
+    key,
     rows,
-    loaded,
-    hasMore: cursor !== "",
-    loadMore,
-    isMore,
-    isSample,
-    isFresh: isLive ? isFresh : () => false,
+    fresh,
+    sampleFor: isSample ? sampleReadings : Math.max(0, (before?.sampleFor ?? 0) - 1),
   };
 }

@@ -10,7 +10,7 @@ import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 export function DeliveryPage() {
   const source = useDeliveries();
   const id = useRoute().params["id"] ?? "";
-  const loaded = useLoad((signal) => source.one(id, signal), [id], "live");
+  const loaded = useLoad((signal) => source.one(id, signal), [id], ["deliveries"]);
   const retry = useAction(async () => {
     await source.retry(id);
     toast("It is sent again now.");

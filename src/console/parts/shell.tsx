@@ -71,7 +71,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, children }: Shell
   const items = groups.flatMap((group) => group.items);
   const current = [...items]
     .reverse()
-    .find((item) => path === to(item.path) || path.startsWith(`${to(item.path)}/`));
+    .find(({ path: of }) => path === (to(of) || "/") || (of !== "" && path.startsWith(`${to(of)}/`)));
   useEffect(() => {
     isMenuOpen.value = false;
     document.title = current ? `${current.text} · ${title}` : title;
@@ -125,17 +125,23 @@ function Frame({ kind, groups, who, search, onSignOut, stream, children }: Shell
           <span class="grow" />
           <ThemeButton />
         </header>
-        {!isConnected.value && (
-          <div class="banner" role="status">
-            <Icon name="warning" /> The connection is lost. Trying again; what is shown may be old.
-          </div>
-        )}
+        <ConnectionBanner />
         <main id="main" ref={main} tabIndex={-1}>
           {children}
         </main>
       </div>
       <Palette places={places} search={search} />
       <Toasts />
+    </div>
+  );
+}
+
+/** Says that the connection is lost, while it is. */
+export function ConnectionBanner() {
+  if (isConnected.value) return null;
+  return (
+    <div class="banner" role="status">
+      <Icon name="warning" /> The connection is lost. Trying again; what is shown may be old.
     </div>
   );
 }

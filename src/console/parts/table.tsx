@@ -1,16 +1,19 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
+import type { Fault } from "../client.ts";
 import type { Loaded } from "../load.ts";
 import { Button, Empty, FaultNotice } from "./basics.tsx";
+import { useRowWindow } from "./row-window.ts";
 
 export interface Column<Row> {
   readonly name: string;
   readonly show: (row: Row) => ComponentChildren;
   /** Whether it holds numbers, which stand at the right. */
   readonly isNumber?: boolean;
-  /** Whether it takes what the other columns leave, and its text is cut there. */
-  readonly isFilling?: boolean;
-  /** Left out where the window is narrow or of medium width. */
+  /** Whether it takes what the other columns leave, and its text is cut there; by default where there is little room. */
+  readonly isFilling?: boolean | "narrow";
+  /** Left out where there is little room, or not much. */
   readonly hide?: "narrow" | "medium";
 }
 
@@ -24,10 +27,18 @@ interface TableProps<Row> {
   readonly isFresh?: (row: Row) => boolean;
 }
 
+/** A table, of which no more is drawn than can be seen when it is long. */
 export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: TableProps<Row>) {
   const { route } = useLocation();
+  const { body, isPart, first, end, above, below } = useRowWindow(rows.map(keyOf));
   const classOf = ({ isNumber, isFilling, hide }: Column<Row>) =>
-    [isNumber && "number", isFilling && "fill", hide && `hide-${hide}`].filter(Boolean).join(" ");
+    [
+      isNumber && "number",
+      isFilling && (isFilling === "narrow" ? "fill-narrow" : "fill"),
+      hide && `hide-${hide}`,
+    ]
+      .filter(Boolean)
+      .join(" ");
   const open = (event: MouseEvent, row: Row) => {
     const target = event.target as HTMLElement;
     if (linkOf && !target.closest("a, button, input") && !getSelection()?.toString()) route(linkOf(row));
@@ -35,7 +46,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
-      <table>
+      <table aria-rowcount={isPart ? rows.length + 1 : undefined}>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -45,11 +56,13 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
+        <tbody ref={body} class={isPart ? "windowed" : ""}>
+          <Spacer height={above} columns={columns.length} />
+          {rows.slice(first, end).map((row, i) => (
             <tr
               key={keyOf(row)}
               class={`${linkOf ? "linked" : ""} ${isFresh?.(row) ? "fresh" : ""}`}
+              aria-rowindex={isPart ? first + i + 2 : undefined}
               onClick={(event) => open(event, row)}
             >
               {columns.map((column) => (
@@ -59,9 +72,20 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
               ))}
             </tr>
           ))}
+          <Spacer height={below} columns={columns.length} />
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** The room of rows that are not drawn. */
+function Spacer({ height, columns }: { height: number; columns: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr class="spacer">
+      <td colSpan={columns} style={{ height: `${height}px` }} />
+    </tr>
   );
 }
 
@@ -82,11 +106,32 @@ export function ListState({
   return isEmpty ? empty : children;
 }
 
-/** The end of a list that has more. */
-export function More({ hasMore, isBusy, onMore }: { hasMore: boolean; isBusy: boolean; onMore: () => void }) {
+export interface MoreProps {
+  readonly hasMore: boolean;
+  readonly isBusy: boolean;
+  readonly fault?: Fault | null;
+  readonly onMore: () => void;
+}
+
+/** The end of a list that has more, which is read when it comes near. */
+export function More({ hasMore, isBusy, fault = null, onMore }: MoreProps) {
+  const end = useRef<HTMLElement>(null);
+  const read = useRef(onMore);
+  read.current = onMore;
+  const isWaiting = hasMore && !isBusy && fault === null;
+  useEffect(() => {
+    if (!isWaiting || !end.current) return;
+    const near = (entries: IntersectionObserverEntry[]) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) read.current();
+    };
+    const observer = new IntersectionObserver(near, { rootMargin: "300px" });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [isWaiting]);
   if (!hasMore) return null;
   return (
-    <footer>
+    <footer ref={end}>
+      <FaultNotice fault={fault} />
       <Button isSmall isBusy={isBusy} onClick={onMore}>
         Show more
       </Button>

@@ -19,6 +19,7 @@ import { keyRoutes } from "./keys.ts";
 import { loginRequestRoutes } from "./login-requests.ts";
 import { metricRoutes } from "./metrics/metrics.ts";
 import { auditRoutes } from "./operations/audit.ts";
+import { findingRoute } from "./operations/findings.ts";
 import { noticeRoutes } from "./operations/notices.ts";
 import { outcomeRoute } from "./operations/outcomes.ts";
 import { settingRoutes } from "./operations/settings.ts";
@@ -64,6 +65,7 @@ export function adminApp(deps: AdminDeps) {
   auditRoutes(app, deps);
   settingRoutes(app, deps);
   storageRoute(app, deps);
+  findingRoute(app, deps);
   statisticRoutes(app, deps);
   outcomeRoute(app, { ...deps, sessions });
   consoleRoutes(app, { ...deps, sessions });

@@ -1,14 +1,22 @@
 import { Type } from "@sinclair/typebox";
-import { secretPrefix } from "../../domain/applications.ts";
+import {
+  type Application,
+  applicationState,
+  applicationStates,
+  secretPrefix,
+} from "../../domain/applications.ts";
+import { endpointStatus } from "../../domain/endpoints.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { newId } from "../../domain/ids.ts";
+import { newId, ulidPattern } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
+import { oneOf } from "../../domain/validation/fields.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
+import { noOtherFields } from "../fields.ts";
 import { idList } from "../paging.ts";
-import { IdParameter, TextParameter } from "../parameters.ts";
+import { ChoiceParameter, IdParameter, ListParameter, TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import {
   ApplicationChangesInput,
@@ -35,12 +43,24 @@ const NewApplication = answerOf(NewApplicationSchema, {
   example: { ...exampleApplication, client_secret: "onair_cs_…", webhook_secret: "whsec_…" },
 });
 
-const Applications = pageOf(ApplicationSchema, {
-  order: "The oldest first.",
-  name: "ApplicationPage",
-  description: "A page of applications, without their secrets.",
-  example: exampleApplication,
+const state = oneOf(applicationStates, {
+  description:
+    "What becomes of its events: its endpoint is `enabled`, `failing` or `disabled`, the operator has disabled it, it has no webhook URL, or it uses the stream alone.",
 });
+
+const Applications = pageOf(
+  Type.Composite([ApplicationSchema, Type.Object({ state })], {
+    $id: "ListedApplication",
+    description: "A program of a third party, with what becomes of its events.",
+    ...noOtherFields,
+  }),
+  {
+    order: "The oldest first.",
+    name: "ApplicationPage",
+    description: "A page of applications, without their secrets.",
+    example: { ...exampleApplication, state: "enabled" },
+  },
+);
 
 const FoundApplication = answerOf(ApplicationSchema, {
   description: "The application.",
@@ -60,7 +80,23 @@ const ApplicationFilterParameters = {
       description: "Those with this in their name, without regard to case and diacritics; empty: all.",
     }),
   ),
+  find: Type.Optional(
+    TextParameter({
+      allowEmptyValue: true,
+      maxLength: 2048,
+      description: "Those with this in their name or webhook URL, or as their id; empty: all.",
+    }),
+  ),
   owner_user_id: Type.Optional(IdParameter("owner", exampleUser.id)),
+  state: Type.Optional(ChoiceParameter(applicationStates, { description: "Those in this state." })),
+  id: Type.Optional(
+    ListParameter({
+      items: TextParameter({ pattern: ulidPattern }),
+      minItems: 1,
+      maxItems: 100,
+      description: "Those with one of these ids.",
+    }),
+  ),
 };
 
 /** Create, list, get, change and delete applications of third parties. */
@@ -124,12 +160,25 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.get(
     "/admin/v1/applications",
-    ({ query: { name, owner_user_id, ...query } }) => {
-      const filter = { name: name || null, owner_user_id: owner_user_id ?? null };
+    async ({ query: { name, find, owner_user_id, state, id: ids, ...query } }) => {
+      const filter = {
+        ...(name && { name }),
+        ...(find && { find }),
+        ...(owner_user_id !== undefined && { owner_user_id }),
+        ...(state && { state }),
+        ...(ids && { ids }),
+      };
       const read = (after: string, limit: number) => store.applications.page(after, limit, filter);
-      const isFiltered = filter.name !== null || filter.owner_user_id !== null;
+      const isFiltered = Object.keys(filter).length > 0;
+      const troubled = new Map(
+        (await store.endpoints.failing()).map((one) => [one.application_id, endpointStatus(one)]),
+      );
+      const listed = (one: Application) => ({
+        ...shown(one),
+        state: applicationState(one, troubled.get(one.id)),
+      });
       const of = { filter: isFiltered ? JSON.stringify(filter) : "" };
-      return list.page(query, { read, idOf: ({ id }) => id, shown, ...of });
+      return list.page(query, { read, idOf: ({ id }) => id, shown: listed, ...of });
     },
     {
       roles: readers,
@@ -141,7 +190,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         tags: ["Applications"],
         summary: "List Applications",
         description:
-          "All applications, the oldest first, or those with a part of a name or of an owner. On the last page `cursor` is empty.",
+          "All applications, the oldest first, or those that fit every given filter. On the last page `cursor` is empty.",
       },
     },
   );

@@ -3,6 +3,7 @@ import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Publisher } from "../../batch/publisher.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
+import type { Finding } from "../../domain/operations/findings.ts";
 import type { Histogram } from "../../domain/operations/histogram.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -71,6 +72,8 @@ export interface AdminDeps {
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
   readonly facts: ServerFacts;
+  /** What is wrong with the server. */
+  readonly findings: () => Promise<readonly Finding[]>;
   readonly outcomes: Pick<OutcomeStreams, "open">;
   /** Where changes are written down. */
   readonly trail: AuditTrail;

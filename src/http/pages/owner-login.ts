@@ -135,7 +135,7 @@ async function chooser({ store, now }: PublicDeps, hash: Uint8Array, loginId: st
 }
 
 async function ownedBy({ store }: PublicDeps, userId: number): Promise<Application[]> {
-  const owned = await store.applications.page("", maxOwned, { name: null, owner_user_id: userId });
+  const owned = await store.applications.page("", maxOwned, { owner_user_id: userId });
   return owned.filter(({ disabled }) => !disabled);
 }
 

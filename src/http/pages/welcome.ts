@@ -3,6 +3,8 @@ import { DomainError } from "../../domain/errors.ts";
 import { knownHosts } from "../admin/hosts.ts";
 import type { PublicListener } from "../public/base.ts";
 import { clientAddressOf } from "../request-context.ts";
+import { replyOutcomes } from "../stream/outcome-answers.ts";
+import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { isFromPage } from "./cookie.ts";
 import { pageRoutes } from "./files.ts";
 
@@ -12,17 +14,32 @@ const isOwnHost = knownHosts([]);
  * The first page of `onair dev`, at the root of the public listener. It tells secrets, which is why it answers only its
  * own page, only under names that no other site can make its own, and the secrets only to this machine.
  */
-export function welcomeRoutes(app: PublicListener, welcome: WelcomeSource): void {
+export function welcomeRoutes(
+  app: PublicListener,
+  welcome: WelcomeSource,
+  outcomes: Pick<OutcomeStreams, "open" | "changed">,
+): void {
+  const requirePage = (request: Request) => {
+    if (isFromPage(request) && isOwnHost(request.headers.get("host"))) return;
+    throw new DomainError("not_found", "There is nothing at this path");
+  };
   app.get(
     "/welcome/facts",
     ({ requestContext }) => {
-      const { request } = requestContext;
-      if (!isFromPage(request) || !isOwnHost(request.headers.get("host"))) {
-        throw new DomainError("not_found", "There is nothing at this path");
-      }
-      const facts = welcome();
+      requirePage(requestContext.request);
+      const facts = welcome.facts();
       const isHere = /^(?:127\.|::1$|::ffff:127\.)/.test(clientAddressOf(requestContext));
       return isHere ? facts : { ...facts, secrets: null };
+    },
+    { unlimited: true, detail: { hide: true } },
+  );
+  welcome.onInbox(() => outcomes.changed("inbox"));
+  app.get(
+    "/welcome/events",
+    ({ requestContext }) => {
+      requirePage(requestContext.request);
+      const of = { applicationId: "", topics: ["inbox"], isAllowed: async () => true };
+      return replyOutcomes(requestContext, (cut) => outcomes.open({ ...of, cut }));
     },
     { unlimited: true, detail: { hide: true } },
   );

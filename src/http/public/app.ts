@@ -45,7 +45,7 @@ export function publicApp(
     defaultSubscriptionLimit: () => number;
     publicKey: () => PublicKeyForms;
     streams: Pick<EventStreams, "open">;
-    outcomes: Pick<OutcomeStreams, "open">;
+    outcomes: Pick<OutcomeStreams, "open" | "changed">;
     engine: Pick<Engine, "test" | "enable">;
   },
 ) {
@@ -69,8 +69,8 @@ export function publicApp(
   const cookie = deps.portal ? pageCookie("onair_portal") : null;
   if (cookie) portalRoutes(open, deps, cookie);
   if (cookie && deps.portalLogin) ownerLoginRoutes(open, deps, deps.portalLogin, cookie);
-  // The root, and /welcome/facts
-  if (deps.welcome) welcomeRoutes(open, deps.welcome);
+  // The root, and /welcome/facts, /welcome/events
+  if (deps.welcome) welcomeRoutes(open, deps.welcome, deps.outcomes);
   // /docs and what is below it
   docsRoutes(open);
   // /openapi.json, /docs/api

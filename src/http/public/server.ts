@@ -45,7 +45,7 @@ interface PublicServerOptions {
   readonly isReplica: boolean;
   readonly catalogue: Catalogue;
   readonly log: Log;
-  readonly outcomes: Pick<OutcomeStreams, "open">;
+  readonly outcomes: Pick<OutcomeStreams, "open" | "changed" | "hear">;
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
   /** By default nothing is traced. */
@@ -154,7 +154,15 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     ranking,
     follower,
     isCurrent: () => callers.isCurrent,
-    hear: newsHearer({ callers, limiter: access.limiter, ranking, follower, streams, log }),
+    hear: newsHearer({
+      callers,
+      limiter: access.limiter,
+      ranking,
+      follower,
+      streams,
+      outcomes: options.outcomes,
+      log,
+    }),
     store,
     traffic,
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),

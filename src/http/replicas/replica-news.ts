@@ -6,6 +6,7 @@ import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Changes } from "../changes.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
+import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 
 /** How long cached callers are used after it was last known that nothing has changed. */
 const callersMs = second;
@@ -17,11 +18,12 @@ interface Kept {
   readonly follower: PlatformFollower | null;
   readonly streams: EventStreams;
   readonly log: Log;
+  readonly outcomes: Pick<OutcomeStreams, "hear">;
 }
 
 /** What becomes of news for what the public listener has in memory. */
 export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
-  const { callers, limiter, ranking, follower, streams, log } = kept;
+  const { callers, limiter, ranking, follower, streams, outcomes, log } = kept;
   let isAway = false;
   return (news) => {
     switch (news.kind) {
@@ -60,6 +62,10 @@ export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
         follower?.changed("categories", null);
         follower?.changed("livestreams", null);
         streams.wakeAll();
+        break;
+      case "watching":
+      case "changed":
+        outcomes.hear(news);
         break;
       case "event_types":
       case "operator_keys":

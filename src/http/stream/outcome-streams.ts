@@ -2,6 +2,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { DeliveryOutcome, OutcomeBatch } from "../../domain/operations/outcomes.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { ReplicaNews } from "../../store/replicas/news.ts";
 
 /** Streams of one application, and of operators, that may be open at once. */
 const mostStreams = { application: 10, operator: 50 } as const;
@@ -12,8 +13,10 @@ const heartbeatMs = 15 * second;
 const opening = "retry: 1000\n";
 
 interface OutcomeStreamOptions {
-  /** null: outcomes of all applications. */
+  /** null: outcomes of all applications; "": of none. */
   readonly applicationId: string | null;
+  /** What else it tells of when it changes; by default nothing. `all`: everything. */
+  readonly topics?: "all" | readonly string[];
   /** Whether the reader may still read; asked before each part. */
   isAllowed(): Promise<boolean>;
   /** Closes the connection soon, although its peer does not read. */
@@ -22,6 +25,8 @@ interface OutcomeStreamOptions {
 
 interface OpenStream extends OutcomeStreamOptions {
   readonly waiting: DeliveryOutcome[];
+  /** The topics that have changed. */
+  readonly changed: Set<string>;
   leftOut: number;
   isReminded: boolean;
   /** Wakes a reader that waits. */
@@ -31,19 +36,35 @@ interface OpenStream extends OutcomeStreamOptions {
 
 const encoder = new TextEncoder();
 
+type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "tell">;
+type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
+
+/** The topic of deliveries; applications are told of their own. */
+const deliveries = "deliveries";
+/** Others are told of what changes here at most so often. */
+const tellEveryMs = second;
+/** Of more applications than these the others are told that it may be any. */
+const mostApplications = 100;
+
 /**
- * Open streams of what becomes of deliveries while it happens, for people who look on: a sample where there is more than
- * can be read. A reader that is slow loses outcomes and is told how many; nobody else does.
+ * Open streams of what becomes of deliveries while it happens, and of what else changes, for people who look on: a sample
+ * where there is more than can be read. A reader that is slow loses outcomes and is told how many; nobody else does. While
+ * somebody looks on at another replica, it is told that something has changed here, to be read from the store.
  */
 export class OutcomeStreams {
-  readonly #engine: Pick<Engine, "watchOutcomes" | "onOutcomes">;
+  readonly #engine: WatchedEngine;
   readonly #open = new Set<OpenStream>();
   readonly #timer: Timer;
+  readonly #remindMs: number;
   #isClosed = false;
+  /** By `performance.now()`. */
+  #watchedElsewhereUntil = Number.NEGATIVE_INFINITY;
+  #untold: { readonly topics: Set<string>; applications: Set<string> | null } | null = null;
 
   /** @param remindMs the time between heartbeats; a reader that takes nothing in that time is cut off */
-  constructor(engine: Pick<Engine, "watchOutcomes" | "onOutcomes">, remindMs = heartbeatMs) {
+  constructor(engine: WatchedEngine, remindMs = heartbeatMs) {
     this.#engine = engine;
+    this.#remindMs = remindMs;
     engine.onOutcomes((batches) => this.#hand(batches));
     this.#timer = setInterval(() => this.#remind(), remindMs);
     this.#timer.unref();
@@ -63,6 +84,7 @@ export class OutcomeStreams {
     const stream: OpenStream = {
       ...options,
       waiting: [],
+      changed: new Set(),
       leftOut: 0,
       isReminded: false,
       wake: () => {},
@@ -89,6 +111,23 @@ export class OutcomeStreams {
     );
   }
 
+  /** Tells whoever looks on, here and elsewhere, that something of a topic has changed. */
+  changed(topic: string): void {
+    this.#note([topic], null);
+    this.#tellOthers(topic, null);
+  }
+
+  /** Takes in what another replica tells. */
+  hear(news: Extract<ReplicaNews, { kind: "watching" | "changed" }>): void {
+    if (news.kind === "changed") {
+      this.#note(news.topics, news.applications);
+      return;
+    }
+    // So long that one lost message changes nothing.
+    this.#watchedElsewhereUntil = performance.now() + 2.5 * this.#remindMs;
+    this.#collect();
+  }
+
   /** Ends all streams and refuses new ones. */
   close(): void {
     this.#isClosed = true;
@@ -101,18 +140,23 @@ export class OutcomeStreams {
 
   /** The next part of a stream; null: it ends. */
   async #next(stream: OpenStream): Promise<string | null> {
-    while (!stream.isEnded && stream.waiting.length === 0 && !stream.isReminded) {
+    const hasNothing = () => stream.waiting.length === 0 && stream.changed.size === 0;
+    while (!stream.isEnded && hasNothing() && !stream.isReminded) {
       await new Promise<void>((resolve) => {
         stream.wake = resolve;
       });
     }
     if (stream.isEnded || !(await stream.isAllowed())) return null;
     stream.isReminded = false;
-    if (stream.waiting.length === 0) return ":\n";
+    if (hasNothing()) return ":\n";
+    const changed =
+      stream.changed.size > 0 ? `event: changed\ndata: ${[...stream.changed].join(" ")}\n\n` : "";
+    stream.changed.clear();
+    if (stream.waiting.length === 0) return changed;
     const outcomes = stream.waiting.splice(0).map((one) => ({ ...one, at: isoTime(one.at) }));
     const data = { outcomes, left_out: stream.leftOut };
     stream.leftOut = 0;
-    return `event: outcomes\ndata: ${JSON.stringify(data)}\n\n`;
+    return `${changed}event: outcomes\ndata: ${JSON.stringify(data)}\n\n`;
   }
 
   #hand(batches: readonly OutcomeBatch[]): void {
@@ -124,10 +168,55 @@ export class OutcomeStreams {
         stream.leftOut += left_out + Math.max(0, outcomes.length - room);
         stream.wake();
       }
+      if (application_id !== null) continue;
+      if (left_out > 0) this.#tellOthers(deliveries, null);
+      else for (const one of outcomes) this.#tellOthers(deliveries, one.application_id);
     }
   }
 
+  #note(topics: readonly string[], applications: ChangedNews["applications"]): void {
+    for (const stream of this.#open) {
+      const { applicationId, topics: heard = [] } = stream;
+      const isOwn = applicationId === null || applications === null || applications.includes(applicationId);
+      const told = topics.filter((one) =>
+        one === deliveries ? isOwn && applicationId !== "" : heard === "all" || heard.includes(one),
+      );
+      for (const one of told) stream.changed.add(one);
+      if (told.length > 0) stream.wake();
+    }
+  }
+
+  get #isWatchedElsewhere(): boolean {
+    return performance.now() < this.#watchedElsewhereUntil;
+  }
+
+  /** Tells the other replicas soon, while somebody looks on there. @param application null: it may be any */
+  #tellOthers(topic: string, application: string | null): void {
+    if (!this.#isWatchedElsewhere) return;
+    if (this.#untold === null) {
+      this.#untold = { topics: new Set(), applications: new Set() };
+      setTimeout(() => this.#tell(), tellEveryMs).unref();
+    }
+    const { topics, applications } = this.#untold;
+    topics.add(topic);
+    if (application === null && topic === deliveries) this.#untold.applications = null;
+    else if (application !== null) applications?.add(application);
+    if (applications && applications.size > mostApplications) this.#untold.applications = null;
+  }
+
+  #tell(): void {
+    if (this.#untold === null || this.#isClosed) return;
+    const { topics, applications } = this.#untold;
+    this.#untold = null;
+    this.#engine.tell({
+      kind: "changed",
+      topics: [...topics],
+      applications: applications && [...applications],
+    });
+  }
+
   #remind(): void {
+    this.#watch();
     for (const stream of this.#open) {
       if (stream.isReminded) {
         // Nobody has read since the last time.
@@ -146,9 +235,16 @@ export class OutcomeStreams {
     if (this.#open.delete(stream)) this.#watch();
   }
 
+  /** Looks on at what is open here, and has the others tell of theirs. */
   #watch(): void {
+    if (this.#open.size > 0) this.#engine.tell({ kind: "watching" });
+    this.#collect();
+  }
+
+  #collect(): void {
     const watched = [...this.#open].map(({ applicationId }) => applicationId);
     const applications = new Set(watched.filter((id) => id !== null));
-    void this.#engine.watchOutcomes({ all: watched.includes(null), applications: [...applications] });
+    const all = watched.includes(null) || this.#isWatchedElsewhere;
+    void this.#engine.watchOutcomes({ all, applications: [...applications] });
   }
 }

@@ -9,19 +9,19 @@ import {
 import {
   type Application,
   type ApplicationChanges,
-  type ApplicationFilter,
+  isSearch,
   type Rotation,
   receives,
+  searched,
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
-import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { endPending } from "./deliveries/cancel.ts";
-import { renewEndpoint } from "./endpoints.ts";
+import { renewEndpoint, troubledEndpoints } from "./endpoints.ts";
 import { applications, tokens } from "./schema/access.ts";
 
 const shown = {
@@ -57,7 +57,14 @@ const secret = {
   disabled: applications.disabled,
 };
 
-const everyApplication: ApplicationFilter = { name: null, owner_user_id: null };
+/** What a search compares. */
+const compared = {
+  id: applications.id,
+  name: applications.name,
+  delivery: applications.delivery,
+  webhook_url: applications.webhook_url,
+  disabled: applications.disabled,
+};
 
 export function applicationStore(db: Postgres): ApplicationStore {
   const { orm } = db;
@@ -151,22 +158,18 @@ export function applicationStore(db: Postgres): ApplicationStore {
       return stored ? secretsInForce(stored, now) : [];
     },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id),
-    async page(after, limit, { name, owner_user_id } = everyApplication) {
+    async page(after, limit, filter = {}) {
+      const { ids, owner_user_id } = filter;
       const isWanted = and(
         gt(applications.id, after),
-        owner_user_id === null ? undefined : eq(applications.owner_user_id, owner_user_id),
+        owner_user_id === undefined ? undefined : eq(applications.owner_user_id, owner_user_id),
+        ids === undefined ? undefined : inArray(applications.id, [...ids]),
       );
       const ordered = () => orm.select(shown).from(applications).orderBy(applications.id).limit(limit);
-      if (name === null) return ordered().where(isWanted);
-      // Compared here, so that it is the same on every store.
-      const part = fold(name);
-      const names = await orm
-        .select({ id: applications.id, name: applications.name })
-        .from(applications)
-        .where(isWanted)
-        .orderBy(applications.id);
-      const ids = names.filter((one) => fold(one.name).includes(part)).map(({ id }) => id);
-      return ids.length === 0 ? [] : ordered().where(inArray(applications.id, ids.slice(0, limit)));
+      if (!isSearch(filter)) return ordered().where(isWanted);
+      const all = await orm.select(compared).from(applications).where(isWanted).orderBy(applications.id);
+      const found = searched(all, filter, await troubledEndpoints(db), limit);
+      return found.length === 0 ? [] : ordered().where(inArray(applications.id, found));
     },
   };
 }

@@ -16,9 +16,14 @@ export function endpointStore(pool: Postgres): EndpointStore {
   );
   return {
     find: async (id) => (await find().execute({ id }))[0] ?? null,
-    failing: async () => known(pool).where(isNotNull(endpoints.failing_since)),
+    failing: () => troubledEndpoints(pool),
     enable: (id, now) => pool.transact((transaction) => renewEndpoint(transaction, id, now)),
   };
+}
+
+/** Those that are failing or disabled. */
+export async function troubledEndpoints(queries: Queries): Promise<Endpoint[]> {
+  return known(queries).where(isNotNull(endpoints.failing_since));
 }
 
 /** Endpoints, of which the generation is kept with the application. */

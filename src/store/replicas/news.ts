@@ -11,6 +11,14 @@ export type ReplicaNews =
   | { readonly kind: "streamed"; readonly applications: readonly string[] }
   /** What was taken from rate limits elsewhere. */
   | { readonly kind: "taken"; readonly shares: readonly Share[] }
+  /** Somebody looks on elsewhere, for the next while: what changes is to be told. */
+  | { readonly kind: "watching" }
+  /** Something of these topics has changed; of deliveries, those of these applications (null: of any). */
+  | {
+      readonly kind: "changed";
+      readonly topics: readonly string[];
+      readonly applications: readonly string[] | null;
+    }
   /** Everything until `at`, in milliseconds since the epoch, was heard. */
   | { readonly kind: "current"; readonly at: number }
   /** Nothing is heard from now on, until `current` is. */
@@ -22,7 +30,7 @@ export type ReplicaNews =
 export type Share = readonly [key: string, limit: number, count: number];
 
 /** What replicas tell each other by themselves; the store tells of all other changes. */
-export type ToldNews = Extract<ReplicaNews, { kind: "streamed" | "taken" }>;
+export type ToldNews = Extract<ReplicaNews, { kind: "streamed" | "taken" | "watching" | "changed" }>;
 
 /** The connection to the other replicas. A process that is alone hears nothing. */
 export interface ReplicaNewsLink {

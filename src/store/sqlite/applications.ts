@@ -9,21 +9,21 @@ import {
 import {
   type Application,
   type ApplicationChanges,
-  type ApplicationFilter,
   type HashedSecret,
+  isSearch,
   type Rotation,
   receives,
+  searched,
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
-import { fold } from "../../domain/validation/text.ts";
 import type { ApplicationStore } from "../applications.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryCanceler } from "./deliveries/cancel.ts";
 import type { DeliveryModes } from "./deliveries/modes.ts";
-import { endpointRenewer } from "./endpoints.ts";
+import { endpointRenewer, troubledEndpoints } from "./endpoints.ts";
 import { applications, tokens } from "./schema/access.ts";
 
 const { client_secret_hash, retired_client_secrets, ...shown } = {
@@ -49,7 +49,14 @@ const { client_secret_hash, retired_client_secrets, ...shown } = {
   updated_at: applications.updated_at,
 };
 
-const everyApplication: ApplicationFilter = { name: null, owner_user_id: null };
+/** What a search compares. */
+const compared = {
+  id: applications.id,
+  name: applications.name,
+  delivery: applications.delivery,
+  webhook_url: applications.webhook_url,
+  disabled: applications.disabled,
+};
 
 export function applicationStore(
   orm: BunSQLiteDatabase,
@@ -151,26 +158,18 @@ export function applicationStore(
       return stored ? secretsInForce(stored, now) : [];
     },
     all: async () => orm.select(shown).from(applications).orderBy(applications.id).all(),
-    page: async (after, limit, { name, owner_user_id } = everyApplication) => {
+    page: async (after, limit, filter = {}) => {
+      const { ids, owner_user_id } = filter;
       const isWanted = and(
         gt(applications.id, after),
-        owner_user_id === null ? undefined : eq(applications.owner_user_id, owner_user_id),
+        owner_user_id === undefined ? undefined : eq(applications.owner_user_id, owner_user_id),
+        ids === undefined ? undefined : inArray(applications.id, [...ids]),
       );
       const ordered = () => orm.select(shown).from(applications).orderBy(applications.id).limit(limit);
-      if (name === null) return ordered().where(isWanted).all();
-      // Compared here, because SQLite knows the case of ASCII alone.
-      const part = fold(name);
-      const ids: string[] = [];
-      const names = orm
-        .select({ id: applications.id, name: applications.name })
-        .from(applications)
-        .where(isWanted)
-        .orderBy(applications.id);
-      for (const one of names.all()) {
-        if (fold(one.name).includes(part)) ids.push(one.id);
-        if (ids.length === limit) break;
-      }
-      return ids.length === 0 ? [] : ordered().where(inArray(applications.id, ids)).all();
+      if (!isSearch(filter)) return ordered().where(isWanted).all();
+      const all = orm.select(compared).from(applications).where(isWanted).orderBy(applications.id).all();
+      const found = searched(all, filter, troubledEndpoints(orm), limit);
+      return found.length === 0 ? [] : ordered().where(inArray(applications.id, found)).all();
     },
   };
 }

@@ -13,9 +13,14 @@ export function endpointStore(orm: BunSQLiteDatabase, commit: Commit): EndpointS
   const find = endpointFinder(orm);
   return {
     find: async (id) => find(id),
-    failing: async () => known(orm).where(isNotNull(endpoints.failing_since)).all(),
+    failing: async () => troubledEndpoints(orm),
     enable: (id, now) => commit(() => renew(id, now)),
   };
+}
+
+/** Those that are failing or disabled. */
+export function troubledEndpoints(orm: BunSQLiteDatabase): Endpoint[] {
+  return known(orm).where(isNotNull(endpoints.failing_since)).all();
 }
 
 /** Endpoints, of which the generation is kept with the application. */

@@ -34,12 +34,12 @@ export function Application() {
   const loaded = useLoad(
     (signal) => done(admin.GET("/admin/v1/applications/{id}", { ...path, signal })),
     [id],
-    "live",
+    ["applications"],
   );
   const endpoint = useLoad(
     (signal) => done(admin.GET("/admin/v1/applications/{id}/endpoint", { ...path, signal })),
     [id],
-    "live",
+    ["deliveries", "applications"],
   );
   const application = loaded.data;
   const reload = () => {

@@ -2,48 +2,52 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useAction, useLoad } from "../../load.ts";
+import { useList } from "../../list.ts";
+import { useAction } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../../parts/basics.tsx";
 import { Dialog, Field, Form, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { ListState, More, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
-import { applicationsNow, endpointsNow } from "./names.ts";
 import { useOperator } from "./operator.tsx";
 
-type Application = components["schemas"]["Application"];
+type Application = components["schemas"]["ListedApplication"];
 
-const shownAtFirst = 100;
-const everyMs = 10_000;
+type State = Application["state"];
+
+const pageSize = 100;
+
+/** The states as people read them, with their tones. */
+const states: Readonly<Record<State, readonly [text: string, tone: "ok" | "warn" | "bad" | ""]>> = {
+  enabled: ["enabled", "ok"],
+  failing: ["failing", "warn"],
+  disabled: ["disabled", "bad"],
+  disabled_by_operator: ["disabled by operator", ""],
+  no_webhook: ["no webhook", ""],
+  stream_only: ["stream only", ""],
+};
 
 export function Applications() {
   const { canChange } = useOperator();
   const [query, setQuery] = useQuery();
-  const [shown, setShown] = useState(shownAtFirst);
   const [isCreating, setCreating] = useState(false);
-  const loaded = useLoad(
-    async (signal) => {
-      const [applications, endpoints] = await Promise.all([applicationsNow(signal), endpointsNow(signal)]);
-      return { applications, endpoints };
-    },
-    [],
-    everyMs,
-  );
-  const stateOf = ({ id, disabled, webhook_url, delivery }: Application) => {
-    if (disabled) return "disabled by operator";
-    if (delivery === "stream") return "stream only";
-    if (webhook_url === null) return "no webhook";
-    return loaded.data?.endpoints.get(id)?.status ?? "enabled";
+  const { find = "", state = "" } = query;
+  const filters = {
+    limit: pageSize,
+    ...(find.trim() && { find: find.trim() }),
+    ...(state in states && { state: state as State }),
   };
-  const wanted = (query["find"] ?? "").toLowerCase();
-  const state = query["state"] ?? "";
-  const rows = (loaded.data?.applications ?? []).filter(
-    (one) =>
-      [one.name, one.id, one.webhook_url ?? ""].some((text) => text.toLowerCase().includes(wanted)) &&
-      (state === "" || stateOf(one) === state),
+  const list = useList<Application>(
+    (cursor, signal) => {
+      const query = { ...filters, ...(cursor && { cursor }) };
+      return done(admin.GET("/admin/v1/applications", { params: { query }, signal }));
+    },
+    [query],
+    ["applications", "deliveries"],
   );
-  const isFiltered = wanted !== "" || state !== "";
+  const { rows } = list;
+  const isFiltered = find !== "" || state !== "";
   return (
     <>
       <Head
@@ -63,27 +67,19 @@ export function Applications() {
           isWide
           label="Find"
           placeholder="Name, id or webhook URL"
-          value={query["find"] ?? ""}
+          value={find}
           onInput={(find) => setQuery({ find })}
         />
         <Select
           label="State"
           value={state}
-          options={[
-            ["", "Any"],
-            ["enabled", "enabled"],
-            ["failing", "failing"],
-            ["disabled", "disabled"],
-            ["disabled by operator", "disabled by operator"],
-            ["no webhook", "no webhook"],
-            ["stream only", "stream only"],
-          ]}
+          options={[["", "Any"], ...Object.entries(states).map(([name, [text]]) => [name, text] as const)]}
           onChange={(state) => setQuery({ state })}
         />
       </div>
-      <Card isFlush title={`${number(rows.length)} ${rows.length === 1 ? "application" : "applications"}`}>
+      <Card isFlush title={counted(rows.length, list.more.hasMore)}>
         <ListState
-          of={loaded}
+          of={list}
           isEmpty={rows.length === 0}
           empty={
             <Empty title={isFiltered ? "No application fits" : "There is no application yet"}>
@@ -97,19 +93,23 @@ export function Applications() {
         >
           <Table
             label="Applications"
-            rows={rows.slice(0, shown)}
+            rows={rows}
             keyOf={({ id }) => id}
             linkOf={({ id }) => to(`/applications/${id}`)}
             columns={[
               {
                 name: "Name",
+                isFilling: "narrow",
                 show: ({ id, name }) => (
                   <a class="cell" href={to(`/applications/${id}`)}>
                     {name}
                   </a>
                 ),
               },
-              { name: "Endpoint", show: (one) => <Status word={stateOf(one)} tone={toneOf(stateOf(one))} /> },
+              {
+                name: "Endpoint",
+                show: ({ state }) => <Status word={states[state][0]} tone={states[state][1]} />,
+              },
               {
                 name: "Webhook URL",
                 hide: "medium",
@@ -131,15 +131,15 @@ export function Applications() {
             ]}
           />
         </ListState>
-        <More hasMore={rows.length > shown} isBusy={false} onMore={() => setShown(shown + shownAtFirst)} />
+        <More {...list.more} />
       </Card>
       {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
     </>
   );
 }
 
-function toneOf(state: string) {
-  return state === "enabled" ? "ok" : state === "failing" ? "warn" : state === "disabled" ? "bad" : "";
+function counted(count: number, hasMore: boolean): string {
+  return `${number(count)}${hasMore ? "+" : ""} ${count === 1 ? "application" : "applications"}`;
 }
 
 function CreateDialog({ onClose }: { onClose: () => void }) {

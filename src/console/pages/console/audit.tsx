@@ -1,7 +1,6 @@
-import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useLoad } from "../../load.ts";
+import { useList } from "../../list.ts";
 import { Button, Card, Empty, Head } from "../../parts/basics.tsx";
 import { Field, Select } from "../../parts/form.tsx";
 import { ListState, More, Table } from "../../parts/table.tsx";
@@ -12,7 +11,7 @@ type Entry = components["schemas"]["AuditEntry"];
 
 const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
 const dayMs = 86_400_000;
-const pageSize = 50;
+const pageSize = 100;
 
 /** The page of the thing that was changed, where there is one. */
 function hrefOf({ object, object_id }: Entry): string | null {
@@ -36,8 +35,6 @@ function Thing({ entry }: { entry: Entry }) {
 /** Who changed what, when and from where. */
 export function Audit() {
   const [query, setQuery] = useQuery();
-  const [rest, setRest] = useState<{ key: string; rows: readonly Entry[]; cursor: string } | null>(null);
-  const [isMore, setMore] = useState(false);
   const { action, object_id, key, since } = query;
   const filters = {
     limit: pageSize,
@@ -49,23 +46,14 @@ export function Audit() {
         after: new Date(Date.now() - days[since as keyof typeof days] * dayMs).toISOString(),
       }),
   };
-  const read = (cursor: string, signal?: AbortSignal) =>
-    done(
-      admin.GET("/admin/v1/audit", {
-        params: { query: { ...filters, ...(cursor && { cursor }) } },
-        ...(signal && { signal }),
-      }),
-    );
-  const loaded = useLoad((signal) => read("", signal), [query]);
-  const asked = JSON.stringify(query);
-  const more = rest?.key === asked ? rest : null;
-  const rows = [...(loaded.data?.data ?? []), ...(more?.rows ?? [])];
-  const cursor = more?.cursor ?? loaded.data?.pagination.cursor ?? "";
-  const loadMore = async () => {
-    setMore(true);
-    const page = await read(cursor).finally(() => setMore(false));
-    setRest({ key: asked, rows: [...(more?.rows ?? []), ...page.data], cursor: page.pagination.cursor });
-  };
+  const list = useList<Entry>(
+    (cursor, signal) => {
+      const query = { ...filters, ...(cursor && { cursor }) };
+      return done(admin.GET("/admin/v1/audit", { params: { query }, signal }));
+    },
+    [query],
+    ["audit"],
+  );
   const isFiltered = Object.keys(query).length > 0;
   return (
     <>
@@ -103,8 +91,8 @@ export function Audit() {
       </div>
       <Card isFlush>
         <ListState
-          of={loaded}
-          isEmpty={rows.length === 0}
+          of={list}
+          isEmpty={list.rows.length === 0}
           empty={
             <Empty title={isFiltered ? "Nothing fits these filters" : "Nothing was changed yet"}>
               {isFiltered && (
@@ -119,13 +107,14 @@ export function Audit() {
         >
           <Table
             label="Audit trail"
-            rows={rows}
+            rows={list.rows}
             keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
             columns={[
               { name: "When", show: ({ last_at }) => <Time at={last_at} /> },
               { name: "Who", show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong> },
               {
                 name: "What",
+                isFilling: "narrow",
                 show: ({ action, count }) => (
                   <span class="cell">
                     {action}
@@ -147,7 +136,7 @@ export function Audit() {
             ]}
           />
         </ListState>
-        <More hasMore={cursor !== ""} isBusy={isMore} onMore={loadMore} />
+        <More {...list.more} />
       </Card>
     </>
   );

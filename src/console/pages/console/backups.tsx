@@ -10,8 +10,6 @@ import { useOperator } from "./operator.tsx";
 
 type Backup = components["schemas"]["Backup"];
 
-const everyMs = 2_000;
-
 /** Online backups: make one, download it, delete it. */
 export function Backups() {
   const { canChange } = useOperator();
@@ -20,7 +18,7 @@ export function Backups() {
     async (signal) =>
       (await done(admin.GET("/admin/v1/backups", { params: { query: { limit: 100 } }, signal }))).data,
     [],
-    everyMs,
+    ["backups"],
   );
   const make = useAction(async () => {
     await done(admin.POST("/admin/v1/backups"));
@@ -67,6 +65,7 @@ export function Backups() {
               { name: "Made", show: ({ created_at }) => <Time at={created_at} /> },
               {
                 name: "Size",
+                hide: "narrow",
                 isNumber: true,
                 show: ({ status, size_bytes }) => (status === "done" ? size(size_bytes) : ""),
               },

@@ -8,21 +8,29 @@ import { useApplicationNames } from "./names.ts";
 
 /** The deliveries of all applications. */
 export function Deliveries() {
-  const names = useApplicationNames();
   const { data } = useLoad(
     async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
     [],
   );
-  const application: Column<Delivery> = {
-    name: "Application",
-    hide: "narrow",
-    show: ({ app_id = "" }) => (
-      <a class="cell" href={to(`/applications/${app_id}`)}>
-        {names.get(app_id) ?? app_id}
-      </a>
-    ),
-  };
   return (
-    <DeliveriesPage types={[...new Set((data ?? []).map(({ name }) => name))]} columns={[application]} />
+    <DeliveriesPage
+      types={[...new Set((data ?? []).map(({ name }) => name))]}
+      useColumns={useApplicationColumn}
+    />
   );
+}
+
+function useApplicationColumn(rows: readonly Delivery[]): readonly Column<Delivery>[] {
+  const names = useApplicationNames(rows.map(({ app_id = "" }) => app_id));
+  return [
+    {
+      name: "Application",
+      hide: "narrow",
+      show: ({ app_id = "" }) => (
+        <a class="cell" href={to(`/applications/${app_id}`)}>
+          {names.get(app_id) ?? app_id}
+        </a>
+      ),
+    },
+  ];
 }

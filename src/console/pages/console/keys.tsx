@@ -18,7 +18,11 @@ export function Keys() {
   const { canChange } = useOperator();
   const [isCreating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
-  const loaded = useLoad(async (signal) => (await done(admin.GET("/admin/v1/keys", { signal }))).data, []);
+  const loaded = useLoad(
+    async (signal) => (await done(admin.GET("/admin/v1/keys", { signal }))).data,
+    [],
+    ["keys"],
+  );
   const revoke = useAction(async (id: string) => {
     await done(admin.DELETE("/admin/v1/keys/{id}", { params: { path: { id } } }));
     setRevoking(null);
@@ -46,7 +50,7 @@ export function Keys() {
             rows={loaded.data ?? []}
             keyOf={({ id }) => id}
             columns={[
-              { name: "Name", show: ({ name }) => <strong class="cell">{name}</strong> },
+              { name: "Name", isFilling: "narrow", show: ({ name }) => <strong class="cell">{name}</strong> },
               { name: "Role", show: ({ role }) => role },
               {
                 name: "Begins with",

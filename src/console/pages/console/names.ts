@@ -1,48 +1,23 @@
+import { useRef } from "preact/hooks";
 import { admin, done } from "../../client.ts";
-import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
 
-type Application = components["schemas"]["Application"];
-type Endpoint = components["schemas"]["Endpoint"];
+const idsAtOnce = 100;
 
-const pageSize = 100;
-/** Of more than these, the oldest are shown; the search finds the others. */
-const maxPages = 10;
-
-/** The first applications, the oldest first. */
-export async function applicationsNow(signal: AbortSignal): Promise<readonly Application[]> {
-  const found: Application[] = [];
-  let cursor = "";
-  for (let page = 0; page < maxPages; page++) {
-    const query = { limit: pageSize, ...(cursor && { cursor }) };
-    const { data, pagination } = await done(
-      admin.GET("/admin/v1/applications", { params: { query }, signal }),
-    );
-    found.push(...data);
-    cursor = pagination.cursor;
-    if (!pagination.has_more) break;
-  }
-  return found;
-}
-
-/** The endpoints that are known, by application. One that was never called is not among them. */
-export async function endpointsNow(signal: AbortSignal): Promise<ReadonlyMap<string, Endpoint>> {
-  const found = new Map<string, Endpoint>();
-  let cursor = "";
-  for (let page = 0; page < maxPages; page++) {
-    const query = { limit: pageSize, ...(cursor && { cursor }) };
-    const { data, pagination } = await done(admin.GET("/admin/v1/endpoints", { params: { query }, signal }));
-    for (const endpoint of data) found.set(endpoint.app_id, endpoint);
-    cursor = pagination.cursor;
-    if (!pagination.has_more) break;
-  }
-  return found;
-}
-
-/** The names of applications by their ids. */
-export function useApplicationNames(): ReadonlyMap<string, string> {
-  const { data } = useLoad(async (signal) => {
-    return new Map((await applicationsNow(signal)).map(({ id, name }) => [id, name]));
-  }, []);
-  return data ?? new Map();
+/** The names of these applications by their ids; those that are known are not asked for again. */
+export function useApplicationNames(ids: readonly string[]): ReadonlyMap<string, string> {
+  const known = useRef(new Map<string, string>());
+  const wanted = [...new Set(ids)].filter((id) => !known.current.has(id)).slice(0, idsAtOnce);
+  useLoad(
+    async (signal) => {
+      if (wanted.length === 0) return;
+      const query = { id: wanted, limit: idsAtOnce };
+      const { data } = await done(admin.GET("/admin/v1/applications", { params: { query }, signal }));
+      // One that is gone is shown by its id.
+      for (const id of wanted) known.current.set(id, id);
+      for (const { id, name } of data) known.current.set(id, name);
+    },
+    [wanted.join()],
+  );
+  return known.current;
 }

@@ -10,10 +10,10 @@ import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { StorageFigures, type StorageProblem, storageProblem } from "../../storage.tsx";
-import { applicationsNow, endpointsNow } from "./names.ts";
 import { useOperator } from "./operator.tsx";
 
 type Endpoint = components["schemas"]["Endpoint"];
+type Finding = components["schemas"]["Finding"];
 type Backup = components["schemas"]["Backup"];
 
 async function notices(limit: number, signal: AbortSignal) {
@@ -27,15 +27,20 @@ const dayMs = 86_400_000;
 /** A pending delivery that is so old waits for something that ought to be looked at. */
 const oldPendingMs = 900_000;
 
+/** The findings of checks that the page shows in a form of its own. */
+const shownOtherwise = ["webhooks", "disk_space"];
+const findingsEveryMs = 60_000;
+const atOnce = 100;
+
 export function Overview() {
   const source = useDeliveries();
   const loaded = useLoad(
     async (signal) => {
       const [applications, endpoints, backups, pending, storage, ready] = await Promise.all([
-        applicationsNow(signal),
-        endpointsNow(signal),
+        done(admin.GET("/admin/v1/applications", { params: { query: { limit: atOnce } }, signal })),
+        done(admin.GET("/admin/v1/endpoints", { params: { query: { limit: atOnce } }, signal })),
         done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })),
-        source.list({ status: "pending", limit: 100 }, signal),
+        source.list({ status: "pending", limit: atOnce }, signal),
         // A disk that cannot be read does not hide the rest.
         done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
         admin.GET("/readyz", { signal }),
@@ -43,23 +48,19 @@ export function Overview() {
       const why = ready.response.ok
         ? null
         : ((ready.error as { message?: string })?.message ?? "It is not ready.");
-      return {
-        applications,
-        endpoints,
-        backups: backups.data,
-        pending: pending.data,
-        storage,
-        isMorePending: pending.pagination.has_more,
-        why,
-      };
+      return { applications, endpoints, backups: backups.data, pending, storage, why };
     },
     [],
-    "live",
+    ["deliveries", "applications", "backups"],
+  );
+  const findings = useLoad(
+    async (signal) => (await done(admin.GET("/admin/v1/findings", { signal }))).data,
+    [],
+    findingsEveryMs,
   );
   const known = loaded.data;
-  const names = new Map(known?.applications.map(({ id, name }) => [id, name]));
-  const troubled = [...(known?.endpoints.values() ?? [])].filter(({ status }) => status !== "enabled");
-  const oldest = known?.pending.at(-1);
+  const troubled = known?.endpoints.data ?? [];
+  const oldest = known?.pending.data.at(-1);
   return (
     <>
       <Head title="Overview" />
@@ -69,41 +70,41 @@ export function Overview() {
           <section class="stack" aria-label="What needs attention">
             <Attention
               troubled={troubled}
-              names={names}
               backups={known.backups}
               oldest={oldest?.created_at ?? null}
               storage={known.storage && storageProblem(known.storage)}
               why={known.why}
+              findings={findings.data ?? []}
             />
+            {!findings.data && <FaultNotice fault={findings.fault} retry={findings.reload} />}
           </section>
           <div class="grid small">
-            <Figure
-              value={number(known.applications.length)}
-              label={`Applications, ${number(known.applications.filter(({ disabled }) => disabled).length)} disabled`}
-            />
-            <Figure
-              value={`${number(known.pending.length)}${known.isMorePending ? "+" : ""}`}
-              label="Pending deliveries"
-            />
-            <Figure value={number(troubled.length)} label="Endpoints in trouble" />
+            <Figure value={counted(known.applications)} label="Applications" />
+            <Figure value={counted(known.pending)} label="Pending deliveries" />
+            <Figure value={counted(known.endpoints)} label="Endpoints in trouble" />
             <StorageFigures storage={known.storage} backupAt={lastBackup(known.backups)} />
           </div>
           <OutcomeCard read={statistics} />
           <NoticesCard read={notices} />
-          {troubled.length > 0 && <Troubled endpoints={troubled} names={names} />}
+          {troubled.length > 0 && <Troubled endpoints={troubled} />}
         </>
       )}
     </>
   );
 }
 
+/** How many there are, as far as one page tells. */
+function counted(page: { data: readonly unknown[]; pagination: { has_more: boolean } }): string {
+  return `${number(page.data.length)}${page.pagination.has_more ? "+" : ""}`;
+}
+
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];
-  readonly names: ReadonlyMap<string, string>;
   readonly backups: readonly Backup[];
   readonly oldest: string | null;
   readonly storage: StorageProblem | null;
   readonly why: string | null;
+  readonly findings: readonly Finding[];
 }
 
 /** When the last backup was done; null: there is none. */
@@ -112,7 +113,7 @@ function lastBackup(backups: readonly Backup[]): string | null {
 }
 
 /** What ought to be looked at, the worst first, each with a link to where it is mended. */
-function Attention({ troubled, names, backups, oldest, storage, why }: AttentionProps) {
+function Attention({ troubled, backups, oldest, storage, why, findings }: AttentionProps) {
   const { canChange } = useOperator();
   const disabled = troubled.filter(({ status }) => status === "disabled");
   const failing = troubled.filter(({ status }) => status === "failing");
@@ -124,7 +125,7 @@ function Attention({ troubled, names, backups, oldest, storage, why }: Attention
     return one && to(`/applications/${one.app_id}`);
   };
   const listed = (endpoints: readonly Endpoint[]) => {
-    const shown = endpoints.slice(0, 3).map(({ app_id }) => names.get(app_id) ?? app_id);
+    const shown = endpoints.slice(0, 3).map(({ app_name }) => app_name);
     return endpoints.length > 3 ? `${shown.join(", ")} and ${endpoints.length - 3} more` : shown.join(", ");
   };
   const entries: ComponentChildren[] = [];
@@ -146,7 +147,12 @@ function Attention({ troubled, names, backups, oldest, storage, why }: Attention
     );
   const addStorage = ({ tone, title, text }: StorageProblem) =>
     add(tone, title, text, [to("/backups"), "Go to backups"]);
+  const addFindings = (status: Finding["status"], tone: "bad" | "warn") => {
+    for (const one of findings.filter((one) => one.status === status && !shownOtherwise.includes(one.check)))
+      add(tone, sentence(one.message), one.mend && sentence(one.mend), linkOf(one));
+  };
   if (why) add("bad", "The server is not ready", why, null);
+  addFindings("wrong", "bad");
   if (storage?.tone === "bad") addStorage(storage);
   if (disabled.length > 0) {
     const title =
@@ -176,6 +182,7 @@ function Attention({ troubled, names, backups, oldest, storage, why }: Attention
       [to("/deliveries", { status: "pending" }), "See what waits"],
     );
   }
+  addFindings("warning", "warn");
   if (isBackupOld && newest?.status !== "running") {
     const title = lastAt ? (
       <>
@@ -190,13 +197,19 @@ function Attention({ troubled, names, backups, oldest, storage, why }: Attention
   return <>{entries}</>;
 }
 
-function Troubled({
-  endpoints,
-  names,
-}: {
-  endpoints: readonly Endpoint[];
-  names: ReadonlyMap<string, string>;
-}) {
+/** Where a finding is mended, as far as that is here. */
+function linkOf({ check }: Finding): readonly [string, string] | null {
+  if (check === "certificates") return [to("/settings", { find: "tls" }), "See the settings of TLS"];
+  if (check === "settings" || check === "admin_host" || check === "public_url")
+    return [to("/settings", { changed: "1" }), "See the settings"];
+  return check === "data_directory" || check === "file_modes" || check === "search_index"
+    ? [to("/backups"), "Make a backup first"]
+    : null;
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function Troubled({ endpoints }: { endpoints: readonly Endpoint[] }) {
   return (
     <Card isFlush title="Endpoints in trouble">
       <Table
@@ -208,9 +221,10 @@ function Troubled({
           { name: "State", show: ({ status }) => <Status word={status} /> },
           {
             name: "Application",
-            show: ({ app_id }) => (
+            isFilling: "narrow",
+            show: ({ app_id, app_name }) => (
               <a class="cell" href={to(`/applications/${app_id}`)}>
-                {names.get(app_id) ?? app_id}
+                {app_name}
               </a>
             ),
           },
@@ -219,7 +233,7 @@ function Troubled({
             hide: "narrow",
             show: ({ last_failure }) => <span class="cell long">{last_failure?.error}</span>,
           },
-          { name: "Failures", isNumber: true, show: ({ failures }) => number(failures) },
+          { name: "Failures", hide: "narrow", isNumber: true, show: ({ failures }) => number(failures) },
           {
             name: "Since",
             isNumber: true,

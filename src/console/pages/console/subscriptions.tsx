@@ -1,7 +1,6 @@
-import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useLoad } from "../../load.ts";
+import { useList } from "../../list.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";
 import { Field } from "../../parts/form.tsx";
 import { ListState, More, Table } from "../../parts/table.tsx";
@@ -11,16 +10,11 @@ import { useApplicationNames } from "./names.ts";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-const pageSize = 50;
+const pageSize = 100;
 
 /** Who follows a channel: the subscriptions of all applications. */
 export function Subscriptions() {
-  const names = useApplicationNames();
   const [query, setQuery] = useQuery();
-  const [rest, setRest] = useState<{ key: string; rows: readonly Subscription[]; cursor: string } | null>(
-    null,
-  );
-  const [isMore, setMore] = useState(false);
   const { channel = "", event, application_id } = query;
   const id = /^[0-9]{1,15}$/.test(channel.trim()) ? Number(channel) : null;
   const filters = {
@@ -30,23 +24,14 @@ export function Subscriptions() {
     ...(event && { event }),
     ...(application_id && { application_id }),
   };
-  const read = (cursor: string, signal?: AbortSignal) =>
-    done(
-      admin.GET("/admin/v1/subscriptions", {
-        params: { query: { ...filters, ...(cursor && { cursor }) } },
-        ...(signal && { signal }),
-      }),
-    );
-  const loaded = useLoad((signal) => read("", signal), [query]);
-  const asked = JSON.stringify(query);
-  const more = rest?.key === asked ? rest : null;
-  const rows = [...(loaded.data?.data ?? []), ...(more?.rows ?? [])];
-  const cursor = more?.cursor ?? loaded.data?.pagination.cursor ?? "";
-  const loadMore = async () => {
-    setMore(true);
-    const page = await read(cursor).finally(() => setMore(false));
-    setRest({ key: asked, rows: [...(more?.rows ?? []), ...page.data], cursor: page.pagination.cursor });
-  };
+  const list = useList<Subscription>(
+    (cursor, signal) => {
+      const query = { ...filters, ...(cursor && { cursor }) };
+      return done(admin.GET("/admin/v1/subscriptions", { params: { query }, signal }));
+    },
+    [query],
+  );
+  const names = useApplicationNames(list.rows.map(({ app_id }) => app_id));
   const isFiltered = Object.keys(query).length > 0;
   return (
     <>
@@ -73,8 +58,8 @@ export function Subscriptions() {
       </div>
       <Card isFlush>
         <ListState
-          of={loaded}
-          isEmpty={rows.length === 0}
+          of={list}
+          isEmpty={list.rows.length === 0}
           empty={
             <Empty title={isFiltered ? "No subscription fits" : "There is no subscription yet"}>
               <p>
@@ -87,7 +72,7 @@ export function Subscriptions() {
         >
           <Table
             label="Subscriptions"
-            rows={rows}
+            rows={list.rows}
             keyOf={({ id }) => id}
             columns={[
               {
@@ -96,7 +81,7 @@ export function Subscriptions() {
                   <strong class="cell">{one.channel_name ?? one.username ?? one.broadcaster_user_id}</strong>
                 ),
               },
-              { name: "Event", show: ({ event }) => <span class="cell">{event}</span> },
+              { name: "Event", isFilling: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
               {
                 name: "Application",
                 show: ({ app_id }) => (
@@ -123,7 +108,7 @@ export function Subscriptions() {
             ]}
           />
         </ListState>
-        <More hasMore={cursor !== ""} isBusy={isMore} onMore={loadMore} />
+        <More {...list.more} />
       </Card>
     </>
   );

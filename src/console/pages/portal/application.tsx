@@ -20,7 +20,7 @@ export function PortalApplication({ children }: { children: ComponentChildren })
   const application: Loaded<OwnApplication> = useLoad(
     async (signal) => (await done(api.GET("/public/v1/application", { signal }))).data,
     [],
-    "live",
+    ["deliveries"],
   );
   if (!application.data) return <FaultNotice fault={application.fault} retry={application.reload} />;
   const known = { application: application.data, reload: application.reload };

@@ -4,14 +4,13 @@ import { api, done, Fault } from "../../client.ts";
 import { useAction, useLoad } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, Notice, number, toast } from "../../parts/basics.tsx";
 import { Check, Confirm, Dialog, Field } from "../../parts/form.tsx";
-import { ListState, More, Table } from "../../parts/table.tsx";
+import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-const shownAtFirst = 100;
 const pageSize = 100;
 /** Of more than these, the others are found by the slug of their channel. */
 const maxPages = 20;
@@ -19,7 +18,6 @@ const everyMs = 30_000;
 
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
-  const [shown, setShown] = useState(shownAtFirst);
   const [isAdding, setAdding] = useState(Boolean(query["event"]));
   const [removing, setRemoving] = useState<Subscription | null>(null);
   const find = (query["find"] ?? "").trim();
@@ -77,14 +75,14 @@ export function Subscriptions() {
         >
           <Table
             label="Subscriptions"
-            rows={rows.slice(0, shown)}
+            rows={rows}
             keyOf={({ id }) => id}
             columns={[
               {
                 name: "Channel",
                 show: (one) => <strong class="cell">{nameOf(one) || "all channels"}</strong>,
               },
-              { name: "Event", show: ({ event }) => <span class="cell">{event}</span> },
+              { name: "Event", isFilling: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
               { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
               {
                 name: "Made",
@@ -112,7 +110,6 @@ export function Subscriptions() {
             ]}
           />
         </ListState>
-        <More hasMore={rows.length > shown} isBusy={false} onMore={() => setShown(shown + shownAtFirst)} />
       </Card>
       {isAdding && (
         <SubscribeDialog

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done } from "../../client.ts";
@@ -36,26 +37,36 @@ export function Test() {
         </Notice>
       )}
       <FaultNotice fault={loaded.fault} retry={loaded.reload} />
-      <Select
-        label="Event type"
-        value={name}
-        options={names.map((one) => [one, one] as const)}
-        onChange={(event) => setQuery({ event, version: null })}
-      />
-      {versions.length > 1 && (
-        <Select
-          label="Version"
-          value={String(type?.version)}
-          options={versions.map(({ version }) => [String(version), String(version)] as const)}
-          onChange={(version) => setQuery({ version })}
-        />
+      {type && (
+        <Sample key={`${type.name} ${type.version}`} type={type}>
+          <Select
+            label="Event type"
+            value={name}
+            options={names.map((one) => [one, one] as const)}
+            onChange={(event) => setQuery({ event, version: null })}
+          />
+          {versions.length > 1 && (
+            <Select
+              label="Version"
+              value={String(type?.version)}
+              options={versions.map(({ version }) => [String(version), String(version)] as const)}
+              onChange={(version) => setQuery({ version })}
+            />
+          )}
+        </Sample>
       )}
-      {type && <Sample key={`${type.name} ${type.version}`} type={type} />}
     </>
   );
 }
 
-function Sample({ type }: { type: components["schemas"]["EventType"] }) {
+/** The form of a sample, and what became of it; the children choose the type. */
+function Sample({
+  type,
+  children,
+}: {
+  type: components["schemas"]["EventType"];
+  children: ComponentChildren;
+}) {
   const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
   const [exchange, setExchange] = useState<Exchange | null>(null);
   const send = useAction(async () => {
@@ -64,7 +75,16 @@ function Sample({ type }: { type: components["schemas"]["EventType"] }) {
     setExchange((await done(api.POST("/public/v1/events/test", { body }))).data);
   });
   return (
-    <div class="columns">
+    <div class="columns even">
+      <Card>
+        <Form label="Sample" onSubmit={() => send.run()}>
+          {children}
+          <SchemaForm schema={type.schema} value={data} onChange={setData} />
+          <Button type="submit" kind="primary" icon="send" isBusy={send.isBusy}>
+            Send the sample
+          </Button>
+        </Form>
+      </Card>
       <div class="stack wide" aria-live="polite">
         {send.isBusy && <Notice title="Sending… the receiver has 15 seconds to answer." />}
         <FaultNotice fault={send.fault} />
@@ -80,14 +100,6 @@ function Sample({ type }: { type: components["schemas"]["EventType"] }) {
           </Card>
         )}
       </div>
-      <Card>
-        <Form label="Sample" onSubmit={() => send.run()}>
-          <Button type="submit" kind="primary" icon="send" isBusy={send.isBusy}>
-            Send the sample
-          </Button>
-          <SchemaForm schema={type.schema} value={data} onChange={setData} />
-        </Form>
-      </Card>
     </div>
   );
 }

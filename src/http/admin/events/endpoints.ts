@@ -20,6 +20,7 @@ const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")
 export const EndpointSchema = Type.Object(
   {
     app_id: Type.String({ description: "The application whose webhook it is." }),
+    app_name: Type.String({ description: "The name of the application." }),
     status: oneOf(["enabled", "failing", "disabled"], {
       description: "`disabled`: nothing is sent to it before it is enabled again.",
     }),
@@ -39,6 +40,7 @@ export const EndpointSchema = Type.Object(
 
 const exampleEndpoint: Static<typeof EndpointSchema> = {
   app_id: exampleApplication.id,
+  app_name: exampleApplication.name,
   status: "disabled",
   disabled_reason: "failing",
   disabled_at: "2026-01-15T16:08:06.123Z",
@@ -83,6 +85,7 @@ interface Known {
 function shown({ endpoint, application }: Known): Static<typeof EndpointSchema> {
   return {
     app_id: endpoint.application_id,
+    app_name: application.name,
     status: endpointStatus(endpoint),
     disabled_reason: endpoint.disabled_reason,
     disabled_at: isoTimeOrNull(endpoint.disabled_at),
@@ -137,7 +140,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
     "/admin/v1/applications/:id/endpoint",
     async ({ params: { id } }) => endpointOf(existing(await store.applications.find(id))),
     {
-      roles: operators,
+      roles: readers,
       params: ApplicationParams,
       response: { 200: FoundEndpoint },
       errors: ["not_found"],

@@ -29,20 +29,24 @@ interface AnsweredRequest {
   readonly value: unknown;
 }
 
+interface AuditTrailOptions {
+  readonly store: Pick<Store, "audit">;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Called with what has changed: `audit`, and what the entry is about, like `applications`. */
+  readonly changed?: (topic: string) => void;
+}
+
 /**
  * Writes down who changed what through the admin API, before the change is acknowledged. Changes of the platform's data,
  * events and answers to login requests come many at a time: they are counted by key, action and hour.
  */
 export class AuditTrail {
-  readonly #options: { readonly store: Pick<Store, "audit">; readonly log: Log; readonly now: () => number };
+  readonly #options: AuditTrailOptions;
   #counted = new Map<string, NewAuditEntry>();
   #timer: Timer | null = null;
 
-  constructor(options: {
-    readonly store: Pick<Store, "audit">;
-    readonly log: Log;
-    readonly now: () => number;
-  }) {
+  constructor(options: AuditTrailOptions) {
     this.#options = options;
   }
 
@@ -70,7 +74,10 @@ export class AuditTrail {
       request_id: requestContext.requestId,
     };
     if (isCounted) this.#count(entry);
-    else await this.#write(() => this.#options.store.audit.add(entry));
+    else {
+      await this.#write(() => this.#options.store.audit.add(entry));
+      if (entry.object !== "") this.#options.changed?.(entry.object);
+    }
   }
 
   /** Writes what was counted. */
@@ -99,6 +106,7 @@ export class AuditTrail {
   async #write(write: () => Promise<void>): Promise<void> {
     try {
       await write();
+      this.#options.changed?.("audit");
     } catch (error) {
       this.#options.log.error("audit_failed", errorFields(error));
     }

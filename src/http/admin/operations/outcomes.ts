@@ -20,7 +20,7 @@ export function outcomeRoute(
         return key !== null && readers.includes(key.role);
       };
       return replyOutcomes(requestContext, (cut) =>
-        outcomes.open({ applicationId: application_id, isAllowed, cut }),
+        outcomes.open({ applicationId: application_id, topics: "all", isAllowed, cut }),
       );
     },
     {
@@ -31,7 +31,7 @@ export function outcomeRoute(
         operationId: "watchDeliveries",
         tags: ["Operations"],
         summary: "Watch Deliveries",
-        description: `What becomes of the deliveries of all applications, or of one, ${outcomesDescription} Where several processes share a database, it is those of the process that answers.`,
+        description: `What becomes of the deliveries of all applications, or of one, ${outcomesDescription} It also names other things that have changed: \`applications\`, \`audit\`, \`backups\`, \`keys\` and the like.`,
       },
     },
   );

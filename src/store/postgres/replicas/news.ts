@@ -16,6 +16,8 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
   #hasHeard = false;
   #streamed = new Set<string>();
   #taken: Share[] = [];
+  /** For people who look on; one of each kind is enough. */
+  #shown = new Map<ToldNews["kind"], ToldNews>();
   #isSending = false;
   #isClosed = false;
 
@@ -43,6 +45,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
 
   tell(news: ToldNews): void {
     if (news.kind === "taken") this.#taken.push(...news.shares);
+    else if (news.kind !== "streamed") this.#shown.set(news.kind, news);
     else for (const id of news.applications) this.#streamed.add(id);
     if (!this.#isSending) void this.#sendAll();
   }
@@ -54,11 +57,12 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
-    while (!this.#isClosed && (this.#streamed.size > 0 || this.#taken.length > 0)) {
+    while (!this.#isClosed && (this.#streamed.size > 0 || this.#taken.length > 0 || this.#shown.size > 0)) {
       const applications = [...this.#streamed].slice(0, entriesAtOnce);
       for (const id of applications) this.#streamed.delete(id);
       const shares = this.#taken.splice(0, entriesAtOnce);
-      const all: ToldNews[] = [];
+      const all: ToldNews[] = [...this.#shown.values()];
+      this.#shown.clear();
       if (applications.length > 0) all.push({ kind: "streamed", applications });
       if (shares.length > 0) all.push({ kind: "taken", shares });
       try {

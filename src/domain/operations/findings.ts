@@ -1,9 +1,11 @@
+export const findingStatuses = ["ok", "warning", "wrong", "skipped"] as const;
+
 /** The result of one check. */
 export interface Finding {
   /** The check's name in the JSON output. */
   readonly check: string;
   /** `warning` may be intended; `skipped` states why the check did not run. */
-  readonly status: "ok" | "warning" | "wrong" | "skipped";
+  readonly status: (typeof findingStatuses)[number];
   readonly message: string;
   /** The fix, when there is a known one. */
   readonly mend: string | null;

@@ -1,0 +1,49 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { findingStatuses } from "../../../domain/operations/findings.ts";
+import { nullable, oneOf } from "../../../domain/validation/fields.ts";
+import { answer } from "../../answers.ts";
+import { Message, noOtherFields } from "../../fields.ts";
+import { readers } from "../access.ts";
+import type { AdminDeps, AdminListener } from "../base.ts";
+
+const FindingSchema = Type.Object(
+  {
+    check: Type.String({
+      description: "What was looked at, like `disk_space`. There may be more of them later.",
+    }),
+    status: oneOf(findingStatuses, {
+      description: "`warning` may be intended; `skipped` says why it was not looked at.",
+    }),
+    message: Type.String({ description: "What was found, in one sentence. Its words may change." }),
+    mend: nullable(Type.String(), { description: "How to mend it; null where nothing is to do." }),
+  },
+  { $id: "Finding", description: "The result of one check.", ...noOtherFields },
+);
+
+const example: Static<typeof FindingSchema> = {
+  check: "disk_space",
+  status: "warning",
+  message:
+    "900 MB are free for /var/lib/onair, less than its database takes (1,100 MB): no backup fits beside it",
+  mend: "make room, or keep backups elsewhere",
+};
+
+const Findings = answer(
+  { data: Type.Array(FindingSchema), message: Message },
+  { name: "Findings", description: "What was found.", example: { data: [example], message: "OK" } },
+);
+
+/** Get Findings: what `onair doctor` finds in a running server. */
+export function findingRoute(app: AdminListener, { findings }: AdminDeps): void {
+  app.get("/admin/v1/findings", async () => ({ data: [...(await findings())], message: "OK" }), {
+    roles: readers,
+    response: { 200: Findings },
+    detail: {
+      operationId: "getFindings",
+      tags: ["Operations"],
+      summary: "Get Findings",
+      description:
+        "What the server finds wrong with its settings, its data directory or database, its certificates and its clock, as `onair doctor` says it. They are looked at anew after half a minute.",
+    },
+  });
+}

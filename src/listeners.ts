@@ -1,0 +1,231 @@
+import { backupsElsewhere } from "./backups/elsewhere.ts";
+import { backupLookMs, openBackups } from "./backups/open-backups.ts";
+import type { AwsVariables } from "./backups/place.ts";
+import { platformData } from "./batch/platform-data.ts";
+import { createPublisher } from "./batch/publisher.ts";
+import { type Rereading, rereading } from "./batch/rereading.ts";
+import type { Config } from "./config.ts";
+import type { WelcomeSource } from "./console/session.ts";
+import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
+import { StatisticCounter } from "./domain/operations/statistics.ts";
+import type { DataPlace } from "./engine/data-place.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { ShowKey } from "./first-key.ts";
+import type { AdminDeps } from "./http/admin/base.ts";
+import { Cursors } from "./http/cursors.ts";
+import { publicServer } from "./http/public/server.ts";
+import { listen } from "./http/server.ts";
+import { OutcomeStreams } from "./http/stream/outcome-streams.ts";
+import { Traffic } from "./http/traffic.ts";
+import type { Log } from "./log.ts";
+import { trustedProxies } from "./proxies.ts";
+import type { Environment, settingsInForce } from "./read-config.ts";
+import type { CertificateWatch } from "./serving/certificate-watch.ts";
+import type { Certificate } from "./serving/certificates.ts";
+import { storingStatistics } from "./statistics.ts";
+import { logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
+import type { StorageWatch } from "./storage-watch.ts";
+import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
+import { repeating, supervise } from "./supervisor.ts";
+import type { watchEventLoop } from "./threads/event-loop-delay.ts";
+import { noSpans } from "./tracing/span-counts.ts";
+import { collectorOf } from "./tracing/tracing-settings.ts";
+
+/*
+ * The stages of a start: what both listeners share, then each of them.
+ */
+
+/** What a server is made of before anything listens. */
+export interface Core {
+  /** Limits are read anew for each request. */
+  readonly config: Config;
+  /** The settings in force. */
+  readonly shown: () => ReturnType<typeof settingsInForce>;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly place: DataPlace;
+  readonly storage: Pick<StorageWatch, "look" | "problem">;
+  readonly certificates: { readonly public: Certificate | null; readonly admin: Certificate | null };
+  readonly engine: Engine;
+  /** The URLs of programs of threads. */
+  readonly programs: { readonly backup: string; readonly databaseCheck: string };
+  readonly eventLoop: ReturnType<typeof watchEventLoop>;
+  readonly life: {
+    readonly phase: "starting" | "serving" | "stopping";
+    readonly certificates: Pick<CertificateWatch, "expiries"> | null;
+  };
+}
+
+interface AdminOptions {
+  /** Its variables, for what is found in them. */
+  readonly env?: Environment | undefined;
+  /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
+  readonly showAdminKey?: ShowKey | undefined;
+  /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
+  readonly wrongKeyLimit?: number | undefined;
+}
+
+interface BackupOptions {
+  /** The clocks that are injected. */
+  readonly now?: (() => number) | undefined;
+  readonly steady?: (() => number) | undefined;
+  /** The credentials of S3, for backups that go there. */
+  readonly aws?: AwsVariables;
+}
+
+type Parts = Awaited<ReturnType<typeof partsOf>>;
+type Open = Awaited<ReturnType<typeof startPublic>>;
+
+/** What both listeners share. */
+export async function partsOf({ config, engine, log, now, place, programs }: Core, options: BackupOptions) {
+  const cursorKey = await cursorKeyOf(engine.store);
+  const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
+  const catalogue = await catalogueOf(await engine.store.eventTypes.all());
+  for (const name of Object.keys(config.timeToLive)) {
+    if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
+  }
+  const outcomes = new OutcomeStreams(engine);
+  const backups =
+    "directory" in place
+      ? await openBackups(place.directory, config, {
+          program: programs.backup,
+          now,
+          steady: options.now && (options.steady ?? options.now),
+          log,
+          aws: options.aws ?? {},
+          announce: (type, data) => void engine.notify(type, data),
+          changed: () => outcomes.changed("backups"),
+        })
+      : backupsElsewhere;
+  const tracing = await tracingOf(config, log);
+  const publisher = createPublisher(engine, {
+    now,
+    catalogue,
+    timeToLive: config.timeToLive,
+    traces: tracing?.publishing ?? null,
+  });
+  const counter = new StatisticCounter(now);
+  return { cursorKey, signingKey, catalogue, outcomes, backups, tracing, publisher, counter };
+}
+
+/** The tracing of this thread, loaded where it is set. */
+async function tracingOf(config: Config, log: Log) {
+  const settings = collectorOf(config);
+  if (!settings) return null;
+  const { startRequestTracing } = await import("./tracing/requests.ts");
+  return startRequestTracing(settings, log);
+}
+
+/** Starts the public listener, and hears from now on what other replicas change. */
+export async function startPublic(core: Core, parts: Parts, welcome: WelcomeSource | undefined) {
+  const { config, engine, log, now, place, certificates } = core;
+  const { tracing, ...shared } = parts;
+  const { catalogue } = parts;
+  const api = await publicServer({
+    config,
+    ...shared,
+    traces: tracing?.requestsOf(false) ?? null,
+    engine,
+    log,
+    now,
+    welcome,
+    isReplica: "database" in place,
+    certificate: certificates.public,
+  });
+  const types = rereading(async () => updateCatalogue(catalogue, await engine.store.eventTypes.all()));
+  const again: { readonly types: Rereading; keys: Rereading | null } = { types, keys: null };
+  engine.onNews((news) => {
+    api.hear(news);
+    if (news.kind === "missed" || news.kind === "event_types") again.types.ask();
+    if (news.kind === "missed" || news.kind === "operator_keys") again.keys?.ask();
+  });
+  return { api, rereading: again, listening: api.listen() };
+}
+
+/** Starts the engine and the admin listener, which is loaded only now. */
+export async function startAdmin(core: Core, parts: Parts, open: Open, options: AdminOptions) {
+  const { config, engine, log, now, place, storage, life } = core;
+  const { outcomes, counter, cursorKey, tracing, ...shared } = parts;
+  const engineStarted = engine.start();
+  const { adminApp } = await import("./http/admin/app.ts");
+  const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
+  const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
+  await engineStarted;
+  const { store, ranking, traffic, publicUrl, rateLimit, isCurrent, follower } = open.api;
+  const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey, isCurrent });
+  open.rereading.keys = rereading(() => operatorKeys.load());
+  await operatorKeys.load();
+  const data = platformData({ store, ranking, now, follower });
+  const trail = new AuditTrail({ store, log, now, changed: (topic) => outcomes.changed(topic) });
+  let adminUrl = "";
+  const admin = adminApp({
+    ...shared,
+    store,
+    engine,
+    data,
+    cursors: new Cursors(cursorKey),
+    log,
+    now,
+    operatorKeys,
+    outcomes,
+    facts: {
+      get settings() {
+        return core.shown();
+      },
+      startedAt: now(),
+      get subscriptionLimit() {
+        return config.subscriptionLimit;
+      },
+      rateLimit,
+      storage: () => ("directory" in place ? sizesOf(place.directory) : null),
+      watched: {
+        database: "directory" in place ? "sqlite" : "postgresql",
+        logBytes: () => ("directory" in place ? logBytesOf(place.directory) : null),
+        openStreams: open.api.openStreams,
+        certificates: () => life.certificates?.expiries() ?? [],
+        eventLoopDelay: core.eventLoop.delay,
+        spans: () => tracing?.counts() ?? noSpans,
+      },
+    },
+    findings: findingsOf(core, options.env),
+    trail,
+    hosts: [config.adminHost, ...config.adminHosts],
+    wrongKeyLimit: options.wrongKeyLimit,
+    allowPrivateWebhooks: config.allowPrivateWebhooks,
+    trustedProxies: trustedProxies(config.trustedProxies),
+    async whyNotReady() {
+      if (life.phase !== "serving") return `The server is ${life.phase}`;
+      await storage.look();
+      return storage.problem;
+    },
+    publicTraffic: traffic,
+    traffic: new Traffic("admin", counter, tracing?.requestsOf(true)),
+    publicUrl,
+    adminUrl: () => adminUrl,
+  });
+  const { adminHost: hostname, adminPort: port } = config;
+  const listening = listen(admin, { hostname, port, certificate: core.certificates.admin });
+  adminUrl = listening.url;
+  const { keyFile, settleOperatorKeys } = await import("./first-key.ts");
+  const inFile = "directory" in place ? keyFile(place.directory, log) : null;
+  await settleOperatorKeys({ store, operatorKeys, show: options.showAdminKey ?? inFile, now, log });
+  return { data, trail, listening };
+}
+
+/** What runs beside the listeners. */
+export function servicesOf({ engine, log, now, place }: Core, { counter, backups }: Parts) {
+  const sizes = "directory" in place ? [samplingSizes(place.directory, engine.store, now)] : [];
+  const backing = repeating("backups", backupLookMs, () => backups.look());
+  return supervise([storingStatistics(counter, engine.store, log), ...sizes, backing], log);
+}
+
+/** What is wrong with the server; loaded when it is asked for first. */
+function findingsOf({ config, now, programs }: Core, env: Environment = {}): AdminDeps["findings"] {
+  let running: Promise<AdminDeps["findings"]> | null = null;
+  return async () => {
+    running ??= import("./doctor/running.ts").then(({ runningFindings }) =>
+      runningFindings({ config, env, program: programs.databaseCheck, now }),
+    );
+    return (await running)();
+  };
+}

@@ -9,7 +9,7 @@ import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
 import { engineSettings } from "./engine/engine-settings.ts";
 import { startEngineThread } from "./engine/link/thread.ts";
-import type { ShowKey } from "./first-key.ts";
+import type { ShowKey } from "./http/admin/first-key.ts";
 import type { Listening } from "./http/server.ts";
 import { type Core, partsOf, servicesOf, startAdmin, startPublic } from "./listeners.ts";
 import type { Log } from "./log.ts";
@@ -93,7 +93,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const started: Stoppable[] = [];
   try {
     const parts = await partsOf(core, options);
-    await options.prepare?.(engine.store);
+    started.push({ stop: async () => parts.outcomes.close() });
+    if (options.prepare) {
+      await engine.start();
+      await options.prepare(engine.store);
+    }
     await requirePortalLogin(config, engine.store);
     const open = await startPublic(core, parts, options.welcome);
     started.push(open.api);
@@ -132,7 +136,6 @@ export async function startApp(options: AppOptions): Promise<App> {
         certificates.stop();
         core.eventLoop.stop();
         parts.backups.stop();
-        parts.outcomes.close();
         open.rereading.types.stop();
         open.rereading.keys?.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));

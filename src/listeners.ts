@@ -10,8 +10,8 @@ import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
 import type { DataPlace } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
-import type { ShowKey } from "./first-key.ts";
 import type { AdminDeps } from "./http/admin/base.ts";
+import type { ShowKey } from "./http/admin/first-key.ts";
 import { Cursors } from "./http/cursors.ts";
 import { publicServer } from "./http/public/server.ts";
 import { listen } from "./http/server.ts";
@@ -206,7 +206,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
   const { adminHost: hostname, adminPort: port } = config;
   const listening = listen(admin, { hostname, port, certificate: core.certificates.admin });
   adminUrl = listening.url;
-  const { keyFile, settleOperatorKeys } = await import("./first-key.ts");
+  const { keyFile, settleOperatorKeys } = await import("./http/admin/first-key.ts");
   const inFile = "directory" in place ? keyFile(place.directory, log) : null;
   await settleOperatorKeys({ store, operatorKeys, show: options.showAdminKey ?? inFile, now, log });
   return { data, trail, listening };

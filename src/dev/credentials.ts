@@ -16,6 +16,8 @@ const DevCredentials = Type.Object({
   client_secret: Secret,
   access_token: Secret,
   webhook_secret: Secret,
+  /** The application by which owners sign in to the portal; that of an earlier version is made with the next start. */
+  portal_login: Type.String({ pattern: ulidPattern }),
   /** The last port of the local receiver; 0 before its first start. */
   receiver_port: Type.Integer({ minimum: 0, maximum: 65_535 }),
 });
@@ -34,7 +36,11 @@ const fileName = "dev.json";
  */
 export function openCredentials(directory: string): DevCredentials {
   const file = join(directory, fileName);
-  if (existsSync(file)) return readCredentials(file);
+  if (existsSync(file)) {
+    const credentials = readCredentials(file);
+    saveCredentials(directory, credentials);
+    return credentials;
+  }
   if (existsSync(join(directory, "onair.db"))) {
     throw new Error(
       `${directory} holds the data of "onair serve", and "onair dev" would invent events there. Name another directory with --data.`,
@@ -49,6 +55,7 @@ export function openCredentials(directory: string): DevCredentials {
     client_secret: newSecret("onair_cs_"),
     access_token: newSecret("onair_at_"),
     webhook_secret: newWebhookSecret(),
+    portal_login: newId(),
     receiver_port: 0,
   };
   saveCredentials(directory, credentials);
@@ -77,7 +84,7 @@ function readCredentials(file: string): DevCredentials {
   chmodSync(file, 0o600);
   const text = readFileSync(file, "utf8");
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = { portal_login: newId(), ...JSON.parse(text) };
     if (Value.Check(DevCredentials, value) && isWebhookSecret(value.webhook_secret)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;

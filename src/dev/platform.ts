@@ -12,6 +12,7 @@ import type { Random } from "./chance.ts";
 import { type DevCredentials, saveCredentials } from "./credentials.ts";
 import { startBadDay } from "./faults/bad-day.ts";
 import type { FaultPlan } from "./faults/plan.ts";
+import { keepOwnerLogin, withOwnerLogin } from "./owner-login.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
 import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
@@ -68,7 +69,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   const { credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
   const badDay = options.faults && (await startBadDay(options.config, options.faults, { terminal, now }));
-  const config = badDay?.config ?? options.config;
+  const config = withOwnerLogin(badDay?.config ?? options.config, credentials.portal_login);
   const adminKey = config.adminKey ?? credentials.admin_key;
   // Before the server, which sends pending deliveries at once.
   const receiver = startReceiver({
@@ -78,6 +79,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     now,
   });
   let app: App | null = null;
+  let isLoginNew = false;
   const signIn = startSignIn({
     publicUrl: () => config.publicUrl ?? app?.publicUrl ?? "",
     adminUrl: () => app?.adminUrl ?? "",
@@ -107,6 +109,9 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
       log,
       now,
       random,
+      async prepare(store) {
+        isLoginNew = await keepOwnerLogin(store, config, credentials.portal_login, { url: null, now: now() });
+      },
       welcome: { facts, onInbox: receiver.onInbox },
     });
     const { store } = app;
@@ -119,6 +124,10 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
       await subscribe(store, credentials.client_id, sample, config.subscriptionLimit, now());
       await store.settings.put(completeKey, isoTime(now()));
     }
+    await keepOwnerLogin(store, config, credentials.portal_login, { url: app.publicUrl, now: now() });
+    const owner = sample.people[0]?.user.id;
+    if (isLoginNew && owner !== undefined)
+      await store.applications.update(credentials.client_id, { owner_user_id: owner }, now());
     if (receiver.port !== credentials.receiver_port) {
       saveCredentials(config.data, { ...credentials, receiver_port: receiver.port });
     }

@@ -5,7 +5,7 @@ import { chromium } from "../support/chromium.ts";
 import { accept, Browser, form, parameter } from "../support/oauth.ts";
 import { openPage, type Tab } from "../support/pages.ts";
 import { portalLogin, portalLoginServer } from "../support/portal-login.ts";
-import { json, startServer } from "../support/server.ts";
+import { json, ownDirectory, startServer } from "../support/server.ts";
 
 const { server, loginUrl } = await portalLoginServer();
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
@@ -154,6 +154,54 @@ describe("whoever signs in with the platform's login", () => {
     expect((await server.admin("DELETE", "/admin/v1/users/1003")).status).toBe(204);
     expect(await person.session()).toBe(401);
     expect((await choosing.choose(id)).status).toBe(400);
+  });
+});
+
+describe("a server is not started with an application that cannot be the one of the login", () => {
+  const url = "https://api.example.com";
+  const uri = `${url}/portal/signed-in`;
+
+  test.each([
+    ["that does not exist", null, "there is no application"],
+    [
+      "that does not come back to the portal",
+      ["https://elsewhere.example/"],
+      `lacks the redirect URI ${uri}`,
+    ],
+  ])("%s", async (_, redirect_uris, sentence) => {
+    const data = ownDirectory();
+    await using first = await startServer({ data, isOnSqlite: true });
+    const made = redirect_uris && (await first.application({ redirect_uris }));
+    await first.stop();
+    const id = made?.id ?? portalLogin;
+    const args = [
+      "--portal",
+      "--portal-login",
+      id,
+      "--login-url",
+      "https://example.com/",
+      "--public-url",
+      url,
+    ];
+    await expect(startServer({ data, isOnSqlite: true, args })).rejects.toThrow(sentence);
+  });
+
+  test("but with one that does", async () => {
+    const data = ownDirectory();
+    await using first = await startServer({ data, isOnSqlite: true });
+    const { id } = await first.application({ redirect_uris: [uri] });
+    await first.stop();
+    const args = [
+      "--portal",
+      "--portal-login",
+      id,
+      "--login-url",
+      "https://example.com/",
+      "--public-url",
+      url,
+    ];
+    await using second = await startServer({ data, isOnSqlite: true, args });
+    expect((await second.get("/portal")).status).toBe(200);
   });
 });
 

@@ -8,6 +8,7 @@ import { createLog } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
+import { Tab } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
 
 /** The pages of `onair dev`, as a person with a browser and as a program meet them. */
@@ -19,6 +20,7 @@ const start = (env: Record<string, string> = {}, at = data) =>
   startDevPlatform({
     config: readConfig(["--data", at, "--port", "0", "--admin-port", "0"], env, {
       allowPrivateWebhooks: "true",
+      portal: "true",
     }),
     credentials: openCredentials(at),
     events: false,
@@ -46,6 +48,21 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     page = await browser.newPage();
   });
   afterAll(() => browser.close());
+
+  test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
+    const context = await browser.createBrowserContext();
+    const tab = new Tab(await context.newPage(), `${platform.app.publicUrl}/portal`);
+    tab.elsewhere.push(new URL(platform.signInUrl).origin);
+    await tab.page.goto(tab.base);
+    await tab.click("Sign in with your account");
+    await tab.see("Allow Developer portal to use your account?");
+    // The first of the list is the owner.
+    await tab.click("Allow");
+    await tab.see("Dev app");
+    await tab.see("Latest deliveries");
+    expect(tab.complaints).toEqual([]);
+    await context.close();
+  });
 
   test("picking a user and clicking Allow gives the application a token of that user", async () => {
     await page.goto(platform.signInUrl);

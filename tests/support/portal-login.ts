@@ -1,5 +1,6 @@
 import { loginPage } from "../../src/dev/login-page.ts";
 import type { NewApplication } from "../../src/domain/applications.ts";
+import type { Store } from "../../src/store/store.ts";
 import { afterTests } from "./after-tests.ts";
 import { adminKey, type TestServer, testServer } from "./server.ts";
 
@@ -20,7 +21,6 @@ export async function portalLoginServer(): Promise<{ server: TestServer; loginUr
   afterTests(() => platform.stop(true));
   const loginUrl = `http://127.0.0.1:${platform.port}/login`;
   const args = ["--portal", "--portal-login", portalLogin, "--login-url", loginUrl];
-  server = await testServer({ args, users: people });
   const portal: NewApplication = {
     id: portalLogin,
     name: "Developer portal",
@@ -29,13 +29,16 @@ export async function portalLoginServer(): Promise<{ server: TestServer; loginUr
     webhook_url: null,
     webhook_secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
     scopes: ["users:read"],
-    redirect_uris: [`${server.app.publicUrl}/portal/signed-in`],
+    redirect_uris: [],
     rate_limit: null,
     subscription_limit: null,
     created_at: "2026-01-14T16:00:00.000Z",
     updated_at: "2026-01-14T16:00:00.000Z",
     client_secret_hash: null,
   };
-  await server.app.store.applications.create(portal);
+  const prepare = (store: Store) => store.applications.create(portal);
+  server = await testServer({ args, users: people, prepare });
+  const redirect_uris = [`${server.app.publicUrl}/portal/signed-in`];
+  await server.app.store.applications.update(portalLogin, { redirect_uris }, Date.now());
   return { server, loginUrl };
 }

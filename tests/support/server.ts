@@ -6,6 +6,7 @@ import type { AwsVariables } from "../../src/backups/place.ts";
 import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { readConfig } from "../../src/read-config.ts";
+import type { Store } from "../../src/store/store.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
 
 export const adminKey = "test-operator-key";
@@ -64,6 +65,8 @@ export interface TestServerOptions {
   readonly aws?: AwsVariables;
   /** Wrong operator keys a minute from one address; no limit where left out. */
   readonly wrongKeyLimit?: number;
+  /** Called with the data before it listens. */
+  readonly prepare?: (store: Store) => Promise<void>;
   /** The first page of the public listener, as `onair dev` has it. */
   readonly welcome?: WelcomeSource;
   /** Loaded once the server runs. */
@@ -105,6 +108,7 @@ export async function startServer({
   env,
   aws = {},
   wrongKeyLimit = 0,
+  prepare,
   welcome,
   users,
 }: TestServerOptions = {}): Promise<TestServer> {
@@ -125,6 +129,7 @@ export async function startServer({
       log,
       aws,
       wrongKeyLimit,
+      prepare,
       welcome,
       ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
     });

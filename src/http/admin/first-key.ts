@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { needsFirstKey, newOperatorKey } from "./domain/operator-keys.ts";
-import type { OperatorKeys } from "./http/admin/operator-keys.ts";
-import type { Log } from "./log.ts";
-import type { Store } from "./store/store.ts";
+import { needsFirstKey, newOperatorKey } from "../../domain/operator-keys.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/store.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
 
 /** Shows a new operator key, once. */
 export type ShowKey = (secret: string) => Promise<void>;
@@ -62,7 +62,7 @@ const operatorKeyFile = "onair.admin-key";
 export function keyFile(directory: string, log: Log): ShowKey {
   return async (secret) => {
     // Loaded on demand.
-    const { syncDirectory, writePrivately } = await import("./backups/private-file.ts");
+    const { syncDirectory, writePrivately } = await import("../../backups/private-file.ts");
     const path = join(directory, operatorKeyFile);
     const content = new TextEncoder().encode(`${secret}\n`);
     await writePrivately(path, chunksOf(content), () => {});

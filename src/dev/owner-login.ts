@@ -1,0 +1,54 @@
+import type { Config } from "../config.ts";
+import { isoTime } from "../domain/time.ts";
+import { urlOf } from "../http/server.ts";
+import type { Store } from "../store/store.ts";
+import { newWebhookSecret } from "../webhooks/signature.ts";
+
+/** The settings with which owners of applications sign in to the portal; those that are given stay. */
+export function withOwnerLogin(config: Config, applicationId: string): Config {
+  return config.portal && config.portalLogin === null ? { ...config, portalLogin: applicationId } : config;
+}
+
+/** Where the browser comes back to; null: the port is not known yet. */
+function redirectUri({ publicUrl, host, port, tlsCert }: Config, url: string | null): string | null {
+  const base = publicUrl ?? url ?? (port === 0 ? null : urlOf(host, port, tlsCert !== null));
+  return base === null ? null : `${base}/portal/signed-in`;
+}
+
+/**
+ * Makes the application by which owners sign in, where it is missing, and has it come back to where the server is now.
+ * Whether it was made.
+ * @param url of the server; null before it listens
+ */
+export async function keepOwnerLogin(
+  store: Store,
+  config: Config,
+  applicationId: string,
+  { url, now }: { readonly url: string | null; readonly now: number },
+): Promise<boolean> {
+  if (config.portalLogin !== applicationId) return false;
+  const uri = redirectUri(config, url);
+  const redirect_uris = uri === null ? [] : [uri];
+  const known = await store.applications.find(applicationId);
+  if (known) {
+    if (uri !== null && !known.redirect_uris.includes(uri))
+      await store.applications.update(applicationId, { redirect_uris }, now);
+    return false;
+  }
+  await store.applications.create({
+    id: applicationId,
+    name: "Developer portal",
+    client_type: "public",
+    delivery: "webhook",
+    webhook_url: null,
+    webhook_secret: newWebhookSecret(),
+    scopes: ["users:read"],
+    redirect_uris,
+    rate_limit: null,
+    subscription_limit: null,
+    created_at: isoTime(now),
+    updated_at: isoTime(now),
+    client_secret_hash: null,
+  });
+  return true;
+}

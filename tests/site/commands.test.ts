@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { blocksOf, tryPage } from "../support/documented.ts";
+import { bareDatabase, hasPostgres } from "../support/postgres.ts";
 
 /* What a page tells a reader to type is run as it stands, by the program, on ports and in directories of its own. */
 
@@ -9,6 +11,9 @@ const isPossible = ["bash", "curl", "node", "openssl"].every((tool) => Bun.which
 if (!isPossible) {
   console.warn("\n*** No bash, curl, node or openssl here: the commands of docs/ are NOT TRIED. ***\n");
 }
+
+/** Whether PostgreSQL's own programs are where Debian has them. */
+const isLocal = existsSync("/usr/lib/postgresql");
 
 /** What `onair dev` prints, and a guide tells to put into variables. */
 const credentials = `
@@ -49,6 +54,17 @@ systemctl() {
 start
 `;
 
+const database = "postgres://onair@db.example.com/onair";
+
+/** The same beside a PostgreSQL, where the URL with its password is in a file. */
+const withDatabase = (url: string, password: string) => `${production}
+PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+ONAIR_DATABASE=${database}
+export PGPASSWORD='${password}'
+echo '${url}' >/etc/onair/database-url
+chmod 600 /etc/onair/database-url
+`;
+
 const certificate = `
 mkdir -p /etc/onair
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=api.example.com \
@@ -65,17 +81,40 @@ const pages: readonly [page: string, least: number, before: string][] = [
   ["tls", 2, certificate],
 ];
 
+const places = {
+  ports: [8080, 8081, 3000, 8443],
+  paths: ["/var/lib/onair", "/etc/onair", "/mnt/other"],
+};
+
 describe.skipIf(!isPossible)("the commands of", () => {
   test.each(pages)(
     "docs/%s.md do what it says",
     async (page, least, before) => {
       const run = await tryPage(`docs/${page}.md`, {
-        ports: [8080, 8081, 3000, 8443],
-        paths: ["/var/lib/onair", "/etc/onair", "/mnt/other"],
+        ...places,
         before,
         whenServing: guides.includes(page) ? credentials : "",
       });
       expect(run).toBeGreaterThanOrEqual(least);
+    },
+    longestMs,
+  );
+
+  test.skipIf(!hasPostgres || !isLocal)(
+    "docs/replicas.md do what it says",
+    async () => {
+      const { url, drop } = await bareDatabase();
+      try {
+        const shown = new URL(url);
+        const { password } = shown;
+        shown.password = "";
+        const texts = { [database]: shown.href };
+        const before = withDatabase(url, password);
+        const run = await tryPage("docs/replicas.md", { ...places, texts, before });
+        expect(run).toBe(4);
+      } finally {
+        await drop();
+      }
     },
     longestMs,
   );
@@ -86,7 +125,7 @@ describe.skipIf(!isPossible)("the commands of", () => {
     for (const file of new Bun.Glob("*.md").scanSync(docs)) {
       if (blocksOf(await Bun.file(join(docs, file)).text()).length > 0) marked.push(file.slice(0, -3));
     }
-    expect(marked.sort()).toEqual(pages.map(([page]) => page).sort());
+    expect(marked.sort()).toEqual([...pages.map(([page]) => page), "replicas"].sort());
   });
 });
 

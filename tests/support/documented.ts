@@ -39,6 +39,8 @@ interface Trial {
   readonly ports: readonly number[];
   /** Absolute paths that the page names, which are in the directory of the trial. */
   readonly paths?: readonly string[];
+  /** Other texts of the page, with what stands in the trial in their place. */
+  readonly texts?: Readonly<Record<string, string>>;
   /** Commands of the shell before those of the page: what the page takes for granted. */
   readonly before?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -62,6 +64,7 @@ export async function tryPage(page: string, trial: Trial): Promise<number> {
   const adapted = (text: string) => {
     let made = text;
     for (const [port, own] of ports) made = made.replaceAll(new RegExp(`\\b${port}\\b`, "g"), String(own));
+    for (const [its, own] of Object.entries(trial.texts ?? {})) made = made.replaceAll(its, own);
     for (const path of trial.paths ?? []) made = made.replaceAll(path, here(path.slice(1)));
     return made;
   };

@@ -226,9 +226,11 @@ function valuesOfType(
 function integers({ minimum = -(2 ** 53) + 1, maximum = 2 ** 53 - 1 }: JsonSchema, name: string) {
   const few = { min: Math.max(minimum, Math.min(1, maximum)), max: Math.min(maximum, 12) };
   return fc.oneof(
+    // There are no others yet.
+    { weight: name === "version" ? 20 : 0, arbitrary: fc.constant(1) },
     // Numbers that meet those of other requests.
     {
-      weight: /(^|_)(id|version)$/.test(name) ? 20 : 3,
+      weight: /(^|_)id$/.test(name) ? 20 : 3,
       arbitrary: few.min <= few.max ? fc.integer(few) : fc.constant(minimum),
     },
     { weight: 1, arbitrary: fc.integer({ min: minimum, max: maximum }) },
@@ -242,6 +244,10 @@ function texts(schema: JsonSchema, operation: Documented, name: string): fc.Arbi
   const kind = kindOf(name, operation.path);
   const length = { minLength, maxLength: Math.max(minLength, Math.min(maxLength, 200)) };
   const known = fc.nat({ max: 29 }).map((index) => mark(kind ?? "none", index));
+  if (name === "scopes") {
+    const scopes = fc.constantFrom("users:read", "events:subscribe");
+    return fc.oneof({ weight: 9, arbitrary: scopes }, { weight: 1, arbitrary: fc.string(length) });
+  }
   const text =
     format === "date-time"
       ? fc

@@ -78,6 +78,8 @@ export interface Config extends TlsConfig, BackupConfig, TracingConfig {
   readonly portalLogin: string | null;
   /** Seconds after which an undelivered event expires, by event type; 0 for never. */
   readonly timeToLive: Readonly<Record<string, number>>;
+  /** Whether each start holds deliveries until they are released. */
+  readonly holdDeliveries: boolean;
   /** Where notices for the operator are sent to; null: nowhere. */
   readonly notifyUrl: string | null;
   /** Signs them; null: the platform's key alone does. */
@@ -266,6 +268,11 @@ export const settings: Settings = {
     default: "",
     help: "when an undelivered event is not sent any more; 0 is never (chat.message.sent: 600, other built-in types: 0)",
     read: timesToLive,
+  },
+  holdDeliveries: {
+    default: "false",
+    help: 'send nothing until "onair deliveries release", as a restored backup does anyway',
+    read: yesOrNo,
   },
   notifyUrl: {
     value: "URL",

@@ -35,10 +35,10 @@ export function integer(minimum: number, maximum: number) {
   };
 }
 
-/** Milliseconds of a duration from a minute to 31 days, like `30m`, `24h` or `7d`. */
-export function duration(text: string): number {
+/** A duration from a minute to 31 days, like `30m`, `24h` or `7d`. */
+export function duration(text: string): string {
   const ms = durationMs(text);
-  if (ms !== null && ms >= minute && ms <= 31 * day) return ms;
+  if (ms !== null && ms >= minute && ms <= 31 * day) return text;
   throw new TypeError("must be a duration from 1m to 31d, like 30m, 6h or 24h");
 }
 

@@ -45,6 +45,7 @@ describe("settings", () => {
       adminKey: null,
       allowPrivateWebhooks: false,
       webhookProxy: null,
+      holdDeliveries: false,
       notifyUrl: null,
       keepAuditDays: 365,
       notifySecret: null,

@@ -34,7 +34,7 @@ const allowed: Record<string, readonly string[]> = {
     "tracing",
     "*",
   ],
-  doctor: ["domain", "store", "threads", "webhooks", "engine", "serving", "http", "*"],
+  doctor: ["domain", "store", "threads", "webhooks", "engine", "backups", "serving", "http", "*"],
   dev: ["console", "domain", "store", "webhooks", "batch", "http", "*"],
   client: [],
   cli: [

@@ -4,8 +4,8 @@ import { recipientList } from "./recipients.ts";
 
 /** Settings of backups. */
 export interface BackupConfig {
-  /** Milliseconds between the backups of the schedule; null for none. */
-  readonly backupEvery: number | null;
+  /** The time between the backups of the schedule, like `24h`; null for none. */
+  readonly backupEvery: string | null;
   /** A directory, or `s3://bucket/prefix`; null for `backups/` of the data directory. */
   readonly backupTo: string | null;
   /** The URL of S3-compatible storage; null for that of AWS. */

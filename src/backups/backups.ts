@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { type Backup, type BackupState, backupLimits, noRoom } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
-import { minute } from "../domain/time.ts";
 import type { ByteRange } from "../file-stream.ts";
 import { errorFields, type Log } from "../log.ts";
 import { StoreError } from "../store/faults.ts";
@@ -11,14 +10,8 @@ import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
 import { isMissing, type KeptBackup, removePartials } from "./files.ts";
-import {
-  type BackupPlace,
-  type NewBackup,
-  openPlace,
-  type PlaceSettings,
-  shownBackupPlace,
-  workDirectory,
-} from "./place.ts";
+import { KeptList } from "./kept-list.ts";
+import { type NewBackup, type PlaceSettings, shownBackupPlace, workDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
 import { BackupSchedule } from "./schedule.ts";
 
@@ -53,9 +46,6 @@ interface BackupContent {
   read(range: ByteRange): ReadableStream<Uint8Array>;
 }
 
-/** The list of a place that is asked over the network is asked for so often. */
-const listAgainMs = 10 * minute;
-
 /**
  * The backups of a data directory. They are made one at a time, each in a thread of its own. A complete backup is known
  * by its file alone; a running or failed one is known to this object.
@@ -65,11 +55,7 @@ export class Backups {
   readonly #newId: () => string;
   readonly #schedule: BackupSchedule | null;
   readonly #watch: BackupWatch;
-  readonly #steady: () => number;
-  #place: Promise<BackupPlace> | null = null;
-  /** Those that are known to be complete; null before the place was asked. */
-  #kept: readonly KeptBackup[] | null = null;
-  #listedAt = 0;
+  readonly #list: KeptList;
   #running: BackupRun | null = null;
   #failed: Backup[] = [];
   #counts = { made: 0, failed: 0 };
@@ -79,9 +65,9 @@ export class Backups {
   constructor(options: BackupsOptions) {
     const { everyMs = null, now, steady = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
-    this.#steady = steady;
+    this.#list = new KeptList(options.place, steady);
     // Never below a known one: the newest is that which was made last, whatever the clock says.
-    this.#newId = ulidSource(() => Math.max(now(), (this.#newestAt ?? 0) + 1));
+    this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
     this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, steady });
     this.#watch = new BackupWatch({ schedule: this.#schedule, steady, announce });
     this.#removePartials();
@@ -89,32 +75,33 @@ export class Backups {
 
   /** Takes note of the backups of a directory; a place that is asked over the network has time until the first look. */
   async begun(): Promise<this> {
-    if (this.#options.place.kind === "directory") await this.#list(0).catch(() => {});
+    if (this.#options.place.kind === "directory") await this.#list.again().catch(() => {});
     return this;
   }
 
   /** What is known without asking the place. */
   get state(): BackupState {
     const { everyMs = null, place } = this.#options;
-    const isListed = this.#kept !== null;
+    const { known, newestAt } = this.#list;
     const shown = shownBackupPlace(place);
-    return { isListed, newestAt: this.#newestAt, everyMs, place: shown, ...this.#counts };
+    return { isListed: known !== null, newestAt, everyMs, place: shown, ...this.#counts };
   }
 
   /** Looks whether a backup is due, and begins it; says when the newest is too old. To be called again and again. */
   async look(): Promise<void> {
     if (this.#isStopped || this.#running) return;
-    if (this.#kept === null && this.#schedule?.isDue(null) === false) return;
+    if (this.#list.known === null && this.#schedule?.isDue(null) === false) return;
     try {
-      await this.#list(listAgainMs);
+      await this.#list.list();
     } catch (error) {
       this.#options.log.error("backup.not_listed", errorFields(error));
-      if (this.#schedule && this.#kept === null) this.#hasFailed(error, false);
+      if (this.#schedule && this.#list.known === null) this.#hasFailed(error, false);
     }
-    if (this.#kept === null) return;
-    this.#watch.look(this.#newestAt);
+    const { known, newestAt } = this.#list;
+    if (known === null) return;
+    this.#watch.look(newestAt);
     // Begin says why it could not.
-    if (this.#schedule?.isDue(this.#newestAt)) await this.begin(false).catch(() => {});
+    if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
   }
 
   /**
@@ -161,9 +148,9 @@ export class Backups {
   /** A complete backup. Rejects with `not_found`, and with `conflict` when it is not complete. */
   async content(id: string): Promise<BackupContent> {
     const backup = await this.find(id);
-    const kept = this.#kept?.find((one) => one.id === id);
+    const kept = this.#list.known?.find((one) => one.id === id);
     if (backup.status === "done" && kept) {
-      const opened = await this.#openPlace();
+      const opened = await this.#list.open();
       const { place } = this.#options;
       const path = place.kind === "directory" ? join(place.directory, kept.name) : null;
       return { backup, path, read: (range) => opened.read(kept.name, range) };
@@ -178,9 +165,8 @@ export class Backups {
     if (status === "running") {
       throw new DomainError("conflict", "This backup is still running; it can be deleted when it is done");
     }
-    const kept = this.#kept?.find((one) => one.id === id);
-    if (kept) await (await this.#openPlace()).remove(kept.name);
-    this.#kept = this.#kept?.filter((one) => one.id !== id) ?? null;
+    const kept = this.#list.known?.find((one) => one.id === id);
+    if (kept) await this.#list.remove(kept);
     this.#failed = this.#failed.filter((one) => one.id !== id);
   }
 
@@ -193,32 +179,9 @@ export class Backups {
     this.#removePartials();
   }
 
-  get #newestAt(): number | null {
-    const newest = this.#kept
-      ?.map(({ id }) => id)
-      .sort()
-      .at(-1);
-    return newest === undefined ? null : idTime(newest);
-  }
-
   #newBackup(): NewBackup {
     const { data, place, recipients = [] } = this.#options;
     return { data, place, recipients, id: this.#newId() };
-  }
-
-  #openPlace(): Promise<BackupPlace> {
-    this.#place ??= openPlace(this.#options.place);
-    return this.#place;
-  }
-
-  /** Asks the place, unless what is known is newer than that. */
-  async #list(maxAgeMs: number): Promise<readonly KeptBackup[]> {
-    const isLocal = this.#options.place.kind === "directory";
-    if (this.#kept === null || isLocal || this.#steady() - this.#listedAt > maxAgeMs) {
-      this.#listedAt = this.#steady();
-      this.#kept = await (await this.#openPlace()).list();
-    }
-    return this.#kept;
   }
 
   /** A failure, as with a missing disk, must not stop the server. */
@@ -235,7 +198,7 @@ export class Backups {
     // Before the files are listed, so that a backup that ends meanwhile is not missed.
     const others = [...this.#failed, ...(this.#running ? [await this.#running.shown()] : [])];
     const ids = new Set(others.map(({ id }) => id));
-    const kept = await this.#list(listAgainMs);
+    const kept = await this.#list.list();
     return [...kept.filter(({ id }) => !ids.has(id)).map(shownKept), ...others];
   }
 
@@ -263,7 +226,7 @@ export class Backups {
       const counts = await running.make();
       this.#counts.made++;
       this.#schedule?.made();
-      const made = (await this.#list(0)).find((one) => one.id === id);
+      const made = (await this.#list.again()).find((one) => one.id === id);
       const durationMs = Math.round(performance.now() - startedAt);
       log.info("backup.done", { id, size_bytes: made?.size, duration_ms: durationMs, ...counts });
       this.#watch.made();
@@ -294,14 +257,10 @@ export class Backups {
   /** Removes the backups that are not kept any more, but never the one just made. */
   async #removeOld(made: string): Promise<void> {
     const { keep, keepDays = null, now, log } = this.#options;
-    const place = await this.#openPlace();
-    for (const { id, name } of outdated(this.#kept ?? [], { keep, keepDays, now: now(), made })) {
-      try {
-        await place.remove(name);
-        this.#kept = this.#kept?.filter((one) => one.id !== id) ?? null;
-      } catch (error) {
-        log.warn("backup.not_removed", { id, ...errorFields(error) });
-      }
+    for (const old of outdated(this.#list.known ?? [], { keep, keepDays, now: now(), made })) {
+      await this.#list.remove(old).catch((error) => {
+        log.warn("backup.not_removed", { id: old.id, ...errorFields(error) });
+      });
     }
   }
 }

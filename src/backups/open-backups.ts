@@ -1,8 +1,15 @@
-import { second } from "../domain/time.ts";
+import { durationMs, second } from "../domain/time.ts";
 import type { BackupConfig } from "./backup-settings.ts";
 import { Backups, type BackupsOptions } from "./backups.ts";
 import { backupDirectory } from "./files.ts";
-import { type AwsVariables, type PlaceSettings, readPlace } from "./place.ts";
+import {
+  type AwsVariables,
+  type BackupPlace,
+  openPlace,
+  type PlaceSettings,
+  readPlace,
+  shownBackupPlace,
+} from "./place.ts";
 
 /** How often it is looked whether a backup is due. */
 export const backupLookMs = 10 * second;
@@ -15,6 +22,20 @@ function backupPlace(
 ): PlaceSettings {
   if (backupTo === null) return { kind: "directory", directory: backupDirectory(data) };
   return readPlace(backupTo, { endpoint, region, aws });
+}
+
+/** Milliseconds between the backups of the schedule; null for none. */
+export const everyMsOf = ({ backupEvery }: Pick<BackupConfig, "backupEvery">) =>
+  backupEvery === null ? null : durationMs(backupEvery);
+
+/** The place of the backups of a data directory, opened, and as it can be shown. */
+export async function openBackupPlace(
+  data: string,
+  config: BackupConfig,
+  aws: AwsVariables,
+): Promise<{ readonly place: BackupPlace; readonly shown: string }> {
+  const settings = backupPlace(data, config, aws);
+  return { place: await openPlace(settings), shown: shownBackupPlace(settings) };
 }
 
 /** The backups of a data directory, by the settings. Rejects where they cannot be encrypted for a recipient. */
@@ -37,7 +58,7 @@ export async function openBackups(
     data,
     place: backupPlace(data, config, aws),
     recipients,
-    everyMs: config.backupEvery,
+    everyMs: everyMsOf(config),
     keep: config.keepBackups,
     keepDays: config.keepBackupsDays,
     ...options,

@@ -100,7 +100,7 @@ export function readFacts(
 
 /** The findings of those facts. */
 export function factFindings(facts: DatabaseFacts, now: number): Finding[] {
-  return [searchFinding(facts), signingKeyFinding(facts), webhookFinding(facts, now)];
+  return [searchFinding(facts), signingKeyFinding(facts), webhookFinding(facts, now), ...holdFindings(facts)];
 }
 
 function searchFinding({ users, indexedUsers }: DatabaseFacts): Finding {
@@ -141,6 +141,17 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
     `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints}${which}; ${pending}`,
     '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
   );
+}
+
+function holdFindings({ heldSince }: DatabaseFacts): Finding[] {
+  if (!heldSince) return [];
+  const { warning } = findingsOf("deliveries_held");
+  return [
+    warning(
+      `nothing is sent since ${heldSince}: a backup was restored, or a server started with --hold-deliveries`,
+      'when no other server of the same data runs: "onair deliveries release"',
+    ),
+  ];
 }
 
 const minuteMs = 60_000;

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { awsVariables } from "../backups/place.ts";
 import type { Config } from "../config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { type DatabaseSettings, placeOf } from "../engine/data-place.ts";
@@ -8,6 +9,7 @@ import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, isLoopback } from "./ask.ts";
+import { backupFinding } from "./backups.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts } from "./database.ts";
 import { directoryFindings, measuredSpace, modeFindings } from "./directory.ts";
 import { postgresFindings } from "./postgres.ts";
@@ -89,6 +91,13 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   const { findings, facts } = readFacts(data, holder !== null);
   yield* findings;
   if (facts) yield* factFindings(facts, now());
+  yield await backupFinding({
+    data,
+    config,
+    aws: awsVariables(options.env),
+    reach: options.reach,
+    now: now(),
+  });
   yield clockFinding(now(), facts?.newestEventAt ?? null);
   yield* await serverFindings(options, holder, facts?.signingKey ?? null);
   return facts?.signingKey ?? null;

@@ -28,6 +28,7 @@ export function engineSettings(config: Config, attemptTimeoutMs: number | undefi
     notifyUrl,
     notifySecret,
     tracing: collectorOf(config),
+    holdDeliveries: config.holdDeliveries,
     attemptTimeoutMs,
   };
 }

@@ -33,6 +33,8 @@ export interface EngineSettings {
   readonly notifySecret: string | null;
   /** Where spans go; null: nothing is traced. */
   readonly tracing: TracingSettings | null;
+  /** Whether a start holds deliveries until they are released. */
+  readonly holdDeliveries?: boolean | undefined;
   /** The time allowed for an attempt, instead of the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
 }
@@ -64,6 +66,8 @@ export interface Engine extends EventSink, ReplicaNewsLink {
 }
 
 export interface EngineStats extends DispatcherStats {
+  /** Whether nothing is sent until it is released. */
+  readonly isHeld: boolean;
   /** Of the engine's thread, in seconds. */
   readonly eventLoopDelay: Histogram;
   readonly spans: SpanCounts;

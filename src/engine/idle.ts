@@ -41,6 +41,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       queued: 0,
       unrecorded: 0,
       heldUp: 0,
+      isHeld: false,
       reading: 0,
       counts: new DeliveryCounter().counts,
       eventLoopDelay: newHistogram([]),

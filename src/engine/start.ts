@@ -27,6 +27,7 @@ import { watchingForStuck } from "../webhooks/notices/stuck-watch.ts";
 import { replaying } from "../webhooks/replays.ts";
 import { sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
+import { openHold } from "./delivery-hold.ts";
 import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
 import { maintenance } from "./maintenance.ts";
 import { openStorage } from "./storage.ts";
@@ -66,6 +67,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       connections: settings.webhookConnections,
     };
     const sender = createSender(sending);
+    const hold = await openHold({ store, isAsked: settings.holdDeliveries ?? false, now, log });
     // Of its own, so that a notify URL that hangs takes no connection from deliveries. The operator may have it inside.
     const noticeSender = createSender({ ...sending, allowPrivate: true, connections: 4 });
     const notices = noticesOf(settings.notifyUrl !== null);
@@ -79,6 +81,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       log,
       now,
       random,
+      isHeld: () => hold.isHeld,
     });
     const eventLoop = watchEventLoop();
     const tracing = await tracingOf(settings.tracing, log);
@@ -112,6 +115,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       connections: settings.webhookConnections,
       notices,
       traces: tracing?.attempts ?? null,
+      isHeld: () => hold.isHeld,
       ended(outcome) {
         countDelivery(counter, outcome, now());
         if (!watched.isWanted(outcome.delivery.application_id)) return;
@@ -124,6 +128,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
         replaying(store, dispatcher, ownership, now),
+        hold.service(dispatcher.resume),
         notifier,
         storingStatistics(counter, store, log),
         watchingForStuck({
@@ -131,6 +136,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
           dispatcher,
           ownership,
           now,
+          isHeld: () => hold.isHeld,
           announce: (type, data) => void notify(type, data),
         }),
         ...maintenance(store, ownership, settings, now),
@@ -168,6 +174,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       notify,
       stats: async () => ({
         ...dispatcher.stats,
+        isHeld: hold.isHeld,
         eventLoopDelay: eventLoop.delay,
         spans: tracing?.counts() ?? noSpans,
       }),

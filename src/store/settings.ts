@@ -5,3 +5,6 @@ export interface SettingStore {
   /** Keeps a value where there is none yet; gives the one that is there then. */
   settle(key: string, value: string): Promise<string>;
 }
+
+/** The setting that says since when nothing is sent, in ISO 8601; "" or none: everything is. */
+export const heldSetting = "deliveries_held";

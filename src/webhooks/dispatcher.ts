@@ -37,6 +37,8 @@ interface DispatcherOptions {
   readonly concurrency?: number;
   /** How many connections there may be for all of them. */
   readonly connections?: number;
+  /** Whether nothing is sent for now; `resume` is called when that ends. By default it never is. */
+  readonly isHeld?: () => boolean;
   /** Makes the notices about endpoints; by default they are sent nowhere. */
   readonly notices?: Notices;
   /** The spans of attempts; by default nothing is traced. */
@@ -51,6 +53,8 @@ export interface Dispatcher {
   /** Sends what is pending in the store, and works until the signal; then no attempt is under way any more. */
   run(signal: AbortSignal): Promise<void>;
   reserve(): Reservation;
+  /** What was held may be sent now. */
+  resume(): void;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
   /** A delivery of this application was asked for now: an endpoint that is held up is probed. */
@@ -91,7 +95,7 @@ const lookUpAgainAfterMs = second;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
   const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
-  const { notices = noticesOf(false), ended = () => {} } = options;
+  const { notices = noticesOf(false), ended = () => {}, isHeld = () => false } = options;
   const counter = new DeliveryCounter();
   const clock = new ClockWatch(now, steady);
   const queues = new EndpointQueues(concurrency);
@@ -207,6 +211,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Half of the connections are for new deliveries: retries that wait for slow endpoints do not delay them. */
   const mayRun = (isNew: boolean): boolean =>
+    !isHeld() &&
     ownership.hasLease() &&
     recorder.unrecorded < maxUnrecorded &&
     worker.inFlight < (isNew ? connections : connections / 2);
@@ -225,6 +230,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       queues.clear();
     },
     reserve: intake.reserve,
+    resume: () => scheduler.resume(),
     wake: endpoints.wake,
     hurry: endpoints.hurry,
     applicationChanged: endpoints.applicationChanged,

@@ -203,6 +203,7 @@ describe("a server on a restored backup", () => {
     const restored = await run(["restore", path("backup.db"), "--data", path("restored")]);
     expect([restored.code, restored.stderr]).toEqual([0, ""]);
     await start("restored");
+    expect((await client(server).admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
 
     expect(await answers(token)).toEqual(before);
     await receiver.arrived(earlier + 100);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsVariables } from "../../src/backups/place.ts";
 import { day, hour } from "../../src/domain/time.ts";
@@ -15,6 +15,7 @@ import {
   type ShownBackup,
 } from "../support/backups.ts";
 import { FakeS3 } from "../support/fake-s3.ts";
+import { run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -194,4 +195,44 @@ test("a killed server's half backup in another directory is removed at the next 
   await ownServer({ isOnSqlite: true, data, args: ["--backup-to", place] });
   for (const name of left) expect(await Bun.file(join(place, name)).exists()).toBe(false);
   expect(readFileSync(join(place, "mine.partial"), "utf8")).toBe("half");
+});
+
+test("doctor tells how old the newest backup is, and asks S3 only where it may", async () => {
+  const data = ownDirectory();
+  const server = await ownServer({ isOnSqlite: true, data });
+  await madeBackup(adminOf(server));
+  await server.stop();
+  const doctor = async (...words: string[]) => {
+    const args = ["doctor", "--data", data, "--port", "0", "--admin-port", "0", "--json", ...words];
+    const { findings } = JSON.parse((await run(args)).stdout) as {
+      findings: { check: string; status: string; message: string }[];
+    };
+    return findings
+      .filter(({ check }) => check === "backups")
+      .map(({ status, message }) => `${status}: ${message}`);
+  };
+  expect(await doctor()).toEqual([
+    expect.stringMatching(/^ok: 1 in .*, the newest 0 hours old; none are made by/),
+  ]);
+  expect(await doctor("--backup-every", "24h")).toEqual([expect.stringMatching(/^ok: 1 in .* 0 hours old$/)]);
+  const none = join(ownDirectory(), "none");
+  expect(await doctor("--backup-to", none, "--backup-every", "24h")).toEqual([
+    expect.stringMatching(/^warning: none in .*, although --backup-every is set$/),
+  ]);
+  const [name = ""] = backupFiles(data);
+  renameSync(
+    join(data, "backups", name),
+    join(data, "backups", `01KEYN5Z9V5Z8N1F4T7Y0XW3CD${name.slice(26)}`),
+  );
+  expect(await doctor("--backup-every", "24h")).toEqual([
+    expect.stringMatching(/^wrong: .*more than two periods/),
+  ]);
+  const s3 = await FakeS3.own();
+  const to = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
+  expect(await doctor(...to)).toEqual(["skipped: s3://backups/onair is not asked"]);
+  expect(s3.calls).toEqual([]);
+  s3.fault = () => ({ status: 403, code: "AccessDenied" });
+  expect(await doctor(...to, "--reach")).toEqual([
+    expect.stringMatching(/^wrong: .*(no credentials|AccessDenied)/),
+  ]);
 });

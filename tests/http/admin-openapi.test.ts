@@ -158,6 +158,8 @@ async function deliveryCalls(): Promise<Call[]> {
     [`GET ${deliveries}`, 200, deliveries],
     [`GET ${deliveries}`, 400, `${deliveries}?application_id=x`],
     [`GET ${deliveries}`, 400, `${deliveries}?cursor=x`],
+    [`GET ${deliveries}/hold`, 200, `${deliveries}/hold`],
+    [`DELETE ${deliveries}/hold`, 204, `${deliveries}/hold`],
     [`GET ${deliveries}/{id}`, 200, `${deliveries}/${delivery}`],
     [`GET ${deliveries}/{id}`, 404, `${deliveries}/x`],
     [`POST ${deliveries}/{id}/retry`, 202, `${deliveries}/${delivery}/retry`],

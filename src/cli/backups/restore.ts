@@ -16,7 +16,8 @@ const help = `Usage: onair restore <file> [options]
 Makes a backup the database of a data directory that has none, and that no server uses. With
 --from it is the newest of a place, or the one with the id. It is copied and checked: its hash,
 every page and index, whether it is of onair, and whether this version knows its form. Then a
-server can be started there, by the user who restored it.
+server can be started there, by the user who restored it. It sends nothing before "onair
+deliveries release", because the server of which it is a copy may be sending the same.
 
   --data DIR     the data directory, made where missing (ONAIR_DATA, default: onair-data)
 ${placeHelp("")}
@@ -108,7 +109,8 @@ async function readIdentities(file: string, mistakes: string[]): Promise<string[
 
 const longestKeyFile = 100_000;
 
-const next = (data: string) => `Start it with: onair serve --data ${data}`;
+const next = (data: string) =>
+  `Start it with: onair serve --data ${data}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release`;
 
 const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>
   [

@@ -5,7 +5,7 @@ import { noMore, readArguments, readWord, refuseMisplaced } from "../arguments.t
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
-import { readTarget, targetOptions } from "../client/target.ts";
+import { readTarget, type Target, targetOptions } from "../client/target.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { readDuration } from "../duration.ts";
@@ -20,12 +20,15 @@ const help = `Usage: onair deliveries list [filters] [--follow] [options]
        onair deliveries retry <id> [--wait]
        onair deliveries replay (--from TIME --to TIME | --since DURATION) [filters] [--wait]
        onair deliveries replay <replay id> [--wait | --cancel]
+       onair deliveries release
 
 Was it sent? What became of events.
 
   list           deliveries, newest first, with their last attempt
   show           one delivery: its attempts, and the request as it was sent last
   retry          sends one again now, with the same id
+  release        for operators: lets a server send that holds everything back: one on a restored
+                 backup, or with --hold-deliveries. No other server of the same data may run
   replay         sends a range again; with the id of a replay, shows how far it is, or ends it
 
   --follow           for list: the oldest first, then what is new or changes, until Ctrl-C; with
@@ -83,7 +86,7 @@ const options = {
 
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
-const actions = ["list", "show", "retry", "replay"] as const;
+const actions = ["list", "show", "retry", "replay", "release"] as const;
 type Action = (typeof actions)[number];
 
 const filters = ["application", "subscription", "status", "type", "since"];
@@ -91,6 +94,7 @@ const filters = ["application", "subscription", "status", "type", "since"];
 const taken: Readonly<Record<Action, readonly string[]>> = {
   list: [...filters, "after", "before", "follow", "limit", "all", "cursor"],
   show: [],
+  release: [],
   retry: ["wait"],
   replay: [...filters, "from", "to", "dry-run", "wait", "cancel"],
 };
@@ -123,6 +127,7 @@ export const deliveries: Command = {
       else return (await replay(await asked(api, id, values, after), again)) ? failed : ok;
       return ok;
     };
+    if (isOwn && action === "release") mistakes.push("release is for operators: it needs ONAIR_ADMIN_KEY");
     if (isOwn) {
       const target = readPublicTarget(values, env, mistakes);
       if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
@@ -135,6 +140,7 @@ export const deliveries: Command = {
         `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
       );
     if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
+    if (action === "release") return release(target, values);
     return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
       const isNameless = values.data === undefined && values.database === undefined;
       throw error instanceof UsageError && isNameless
@@ -152,7 +158,7 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
   refuseMisplaced(action, values, ["profile", "token", ...taken[action]], mistakes);
   const { application, after, before, from, to, since, cancel, wait, follow, cursor, all } = values;
   if (isOwn && application) mistakes.push("--application is for operators: this is the application itself");
-  if (action === "list") noMore([id], mistakes);
+  if (action === "list" || action === "release") noMore([id], mistakes);
   if (since && (after || before || from || to))
     mistakes.push("--since and the times of a range exclude each other");
   if (follow && (before || cursor || all))
@@ -170,6 +176,18 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
     mistakes.push("the id of a replay and a range exclude each other");
   if (cancel && wait) mistakes.push("--cancel and --wait exclude each other");
   return mistakes;
+}
+
+/** Lets a server send that holds everything back. */
+async function release(target: Target, { json }: Values): Promise<number> {
+  const path = "/admin/v1/deliveries/hold";
+  await withAdminApi(target, async (api) => {
+    const { held_since } = await api.json<{ held_since: string | null }>({ method: "GET", path });
+    if (held_since !== null) await api.send({ method: "DELETE", path });
+    if (json) return print(JSON.stringify({ held_since }));
+    await print(held_since === null ? "Nothing was held." : `What was held since ${held_since} is sent now.`);
+  });
+  return ok;
 }
 
 const filtersOf = ({ application, subscription, status, type }: Values) => {

@@ -12,6 +12,7 @@ import { deliveryRoutes } from "./events/deliveries.ts";
 import { endpointRoutes } from "./events/endpoints.ts";
 import { eventTypeRoutes } from "./events/event-types.ts";
 import { eventRoutes } from "./events/events.ts";
+import { holdRoutes } from "./events/hold.ts";
 import { replayRoutes } from "./events/replays.ts";
 import { subscriptionRoutes } from "./events/subscriptions.ts";
 import { healthRoutes } from "./health.ts";
@@ -55,6 +56,7 @@ export function adminApp(deps: AdminDeps) {
   eventRoutes(app, deps);
   eventTypeRoutes(app, deps);
   catalogueRoute(app, deps);
+  holdRoutes(app, deps);
   deliveryRoutes(app, deps);
   replayRoutes(app, deps);
   subscriptionRoutes(app, deps);

@@ -32,6 +32,8 @@ interface NotifierOptions {
   readonly now: () => number;
   /** From 0 to 1, for the jitter of retries. */
   readonly random: () => number;
+  /** Whether nothing is sent for now; by default it is. */
+  readonly isHeld?: () => boolean;
 }
 
 interface Notifier extends Service {
@@ -47,7 +49,18 @@ interface Notifier extends Service {
  * id. A notice is sent again after a crash whose outcome was not stored yet.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
-  const { store, ownership, sender, url, secret, signingKey, log, now, random } = options;
+  const {
+    store,
+    ownership,
+    sender,
+    url,
+    secret,
+    signingKey,
+    log,
+    now,
+    random,
+    isHeld = () => false,
+  } = options;
   /** Notices whose newest state is not stored yet, by id. */
   const unstored = new Map<string, NewNotice>();
 
@@ -95,9 +108,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
     sending.status === "pending" && (sending.next_attempt_at ?? 0) <= now();
 
   const round = async (signal: AbortSignal): Promise<void> => {
-    const inMemory = url === null ? [] : [...unstored.values()].filter(isDue).slice(0, atOnce);
+    const inMemory = url === null || isHeld() ? [] : [...unstored.values()].filter(isDue).slice(0, atOnce);
     for (const notice of unstored.values()) if (!inMemory.includes(notice)) await keep(notice);
-    if (url === null) return;
+    if (url === null || isHeld()) return;
     // One process sends what is stored, by its clock; what could not be stored, only this one has.
     const stored = ownership.leads() ? await claimed() : [];
     await Promise.all([...inMemory, ...stored].map((notice) => send(notice, url, signal)));

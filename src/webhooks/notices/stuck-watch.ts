@@ -13,11 +13,14 @@ interface StuckWatchOptions {
   readonly dispatcher: Pick<Dispatcher, "stats" | "isHeldUp">;
   readonly ownership: Pick<Ownership, "holds">;
   readonly now: () => number;
+  /** Whether nothing is to be sent for now. */
+  readonly isHeld?: () => boolean;
   readonly announce: (type: "deliveries.stuck" | "deliveries.resumed", data: ServerNoticeData) => void;
 }
 
 /** Notices that nothing is delivered any more although something is due, and that it is delivered again. */
-export function stuckWatch({ store, dispatcher, ownership, now, announce }: StuckWatchOptions) {
+export function stuckWatch(options: StuckWatchOptions) {
+  const { store, dispatcher, ownership, now, announce, isHeld = () => false } = options;
   let attempts = -1;
   let since = now();
   let isStuck = false;
@@ -35,7 +38,7 @@ export function stuckWatch({ store, dispatcher, ownership, now, announce }: Stuc
     const { counts } = dispatcher.stats;
     const made = Object.values(counts.attempts).reduce((sum, many) => sum + many, 0);
     const at = now();
-    if (made !== attempts) {
+    if (made !== attempts || isHeld()) {
       attempts = made;
       since = at;
       if (isStuck) {

@@ -20,6 +20,15 @@ export function Backups() {
     [],
     ["backups"],
   );
+  const plan = useLoad(async (signal) => {
+    const { data } = await done(admin.GET("/admin/v1/settings", { signal }));
+    const value = (name: string) => data.find((one) => one.name === name)?.value ?? null;
+    return {
+      every: value("backup-every"),
+      to: value("backup-to"),
+      isEncrypted: (value("backup-recipients") ?? "") !== "",
+    };
+  }, []);
   const make = useAction(async () => {
     await done(admin.POST("/admin/v1/backups"));
     loaded.reload();
@@ -46,6 +55,13 @@ export function Backups() {
         The whole database, made while the server runs. A backup holds every secret: keep it like one.
       </Head>
       <FaultNotice fault={make.fault} />
+      {plan.data && (
+        <p class="muted">
+          {plan.data.every ? `One every ${plan.data.every}, ` : "None by themselves (--backup-every), "}
+          kept in {plan.data.to ?? "the data directory"}
+          {plan.data.isEncrypted ? ", encrypted." : "."}
+        </p>
+      )}
       <Card isFlush>
         <ListState
           of={loaded}

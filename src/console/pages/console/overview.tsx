@@ -39,7 +39,8 @@ export function Overview() {
       const [applications, endpoints, backups, pending, storage, ready] = await Promise.all([
         done(admin.GET("/admin/v1/applications", { params: { query: { limit: atOnce } }, signal })),
         done(admin.GET("/admin/v1/endpoints", { params: { query: { limit: atOnce } }, signal })),
-        done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })),
+        // Backups elsewhere that cannot be asked for do not hide the rest.
+        done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })).catch(() => null),
         source.list({ status: "pending", limit: atOnce }, signal),
         // A disk that cannot be read does not hide the rest.
         done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
@@ -48,7 +49,7 @@ export function Overview() {
       const why = ready.response.ok
         ? null
         : ((ready.error as { message?: string })?.message ?? "It is not ready.");
-      return { applications, endpoints, backups: backups.data, pending, storage, why };
+      return { applications, endpoints, backups: backups?.data ?? null, pending, storage, why };
     },
     [],
     ["deliveries", "applications", "backups"],
@@ -82,7 +83,7 @@ export function Overview() {
             <Figure value={counted(known.applications)} label="Applications" />
             <Figure value={counted(known.pending)} label="Pending deliveries" />
             <Figure value={counted(known.endpoints)} label="Endpoints in trouble" />
-            <StorageFigures storage={known.storage} backupAt={lastBackup(known.backups)} />
+            <StorageFigures storage={known.storage} backupAt={lastBackup(known.backups ?? [])} />
           </div>
           <OutcomeCard read={statistics} />
           <NoticesCard read={notices} />
@@ -100,7 +101,8 @@ function counted(page: { data: readonly unknown[]; pagination: { has_more: boole
 
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];
-  readonly backups: readonly Backup[];
+  /** null: they cannot be asked for. */
+  readonly backups: readonly Backup[] | null;
   readonly oldest: string | null;
   readonly storage: StorageProblem | null;
   readonly why: string | null;
@@ -117,9 +119,9 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   const { canChange } = useOperator();
   const disabled = troubled.filter(({ status }) => status === "disabled");
   const failing = troubled.filter(({ status }) => status === "failing");
-  const [newest] = backups;
-  const lastAt = lastBackup(backups);
-  const isBackupOld = lastAt === null || Date.now() - Date.parse(lastAt) > dayMs;
+  const [newest] = backups ?? [];
+  const lastAt = lastBackup(backups ?? []);
+  const isBackupOld = backups !== null && (lastAt === null || Date.now() - Date.parse(lastAt) > dayMs);
   const first = (endpoints: readonly Endpoint[]) => {
     const [one] = endpoints;
     return one && to(`/applications/${one.app_id}`);
@@ -152,6 +154,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
       add(tone, sentence(one.message), one.mend && sentence(one.mend), linkOf(one));
   };
   if (why) add("bad", "The server is not ready", why, null);
+  if (backups === null) add("warn", "The backups cannot be listed", "", [to("/backups"), "Find out why"]);
   addFindings("wrong", "bad");
   if (storage?.tone === "bad") addStorage(storage);
   if (disabled.length > 0) {

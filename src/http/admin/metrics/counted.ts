@@ -60,7 +60,7 @@ function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
 /** What the engine does and has done. */
 export function deliveryMetrics(
   { facts }: AdminDeps,
-  { inFlight, queued, unrecorded, heldUp, counts, eventLoopDelay }: EngineStats,
+  { inFlight, queued, unrecorded, heldUp, isHeld, counts, eventLoopDelay }: EngineStats,
 ): AnyMetric[] {
   const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
   return [
@@ -68,6 +68,7 @@ export function deliveryMetrics(
     ...gauge("onair_deliveries_queued", "Deliveries in memory that have not started.", queued),
     ...gauge("onair_results_unrecorded", "Results of attempts that are not on disk yet.", unrecorded),
     ...gauge("onair_endpoints_held_up", "Endpoints that are sent nothing for now, or are disabled.", heldUp),
+    ...gauge("onair_deliveries_held", "Whether nothing is sent until it is released.", isHeld ? 1 : 0),
     counters("onair_attempts", "Attempts to deliver.", "outcome", attempts),
     counters("onair_deliveries_finished", "Deliveries that came to their end.", "status", finished),
     counters("onair_endpoint_notices", "Notices about endpoints.", "notice", notices),

@@ -1,3 +1,4 @@
+import { heldSetting } from "../../settings.ts";
 import type { Queries } from "./pool.ts";
 
 /** No more pending deliveries than that are counted. */
@@ -9,6 +10,7 @@ disabled AS (SELECT application_id FROM endpoints WHERE disabled_at IS NOT NULL 
 SELECT current_setting('server_version') AS version,
   (SELECT count(*) FROM users)::float8 AS users, (SELECT count(*) FROM user_search)::float8 AS "indexedUsers",
   (SELECT value FROM settings WHERE key = 'signing_key') AS "signingKey",
+  (SELECT value FROM settings WHERE key = '${heldSetting}') AS "heldSince",
   (SELECT max(at) FROM delivery_times)::float8 AS "newestEventAt",
   (SELECT count(*) FROM endpoints WHERE failing_since IS NOT NULL AND disabled_at IS NULL)::float8 AS "failingEndpoints",
   (SELECT count(*) FROM disabled)::float8 AS "disabledEndpoints",
@@ -31,6 +33,7 @@ interface PostgresFacts {
   readonly pending: number;
   readonly isPendingPartial: boolean;
   readonly oldestPendingAt: number | null;
+  readonly heldSince: string | null;
 }
 
 /** Reads them. For a database in the form of this version. */

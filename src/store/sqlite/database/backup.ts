@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
 import { noRoom } from "../../../domain/backups.ts";
 import { StoreError } from "../../faults.ts";
+import { heldSetting } from "../../settings.ts";
 import { databaseFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";
@@ -84,6 +85,16 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
       db.close();
     }
   });
+}
+
+/** Sends nothing from a closed database until that is released. @param since in ISO 8601 */
+export function holdDeliveries(file: string, since: string): void {
+  const db = new Database(file, { create: false, readwrite: true });
+  try {
+    db.prepare("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)").run(heldSetting, since);
+  } finally {
+    db.close();
+  }
 }
 
 function requireWhole(db: Database, pragma: "quick_check" | "integrity_check"): void {

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { heldSetting } from "../../settings.ts";
 import { settings } from "../schema/admin.ts";
 import { deliveries, endpoints, events, isHandedOut } from "../schema/events.ts";
 import { users } from "../schema/platform.ts";
@@ -26,6 +27,8 @@ export interface DatabaseFacts {
   /** There may be more of them, and older ones. */
   readonly isPendingPartial: boolean;
   readonly oldestPendingAt: number | null;
+  /** Since when nothing is sent, in ISO 8601; "" or null: it is. */
+  readonly heldSince: string | null;
 }
 
 /** Reads them, all of the same moment. For a database in the form of this version. */
@@ -68,6 +71,7 @@ export function databaseFacts(db: Database): DatabaseFacts {
       .orderBy(desc(endpoints.disabled_at))
       .limit(5)
       .all();
+    const held = orm.select().from(settings).where(eq(settings.key, heldSetting)).limit(1).get();
     const key = orm.select().from(settings).where(eq(settings.key, "signing_key")).limit(1).get();
     return {
       users: countOf(users),
@@ -83,6 +87,7 @@ export function databaseFacts(db: Database): DatabaseFacts {
       disabledApplications: disabled.map(({ id }) => id),
       pending: due.n + handedOut.n,
       isPendingPartial: due.n === maxCounted || handedOut.n === maxCounted,
+      heldSince: held?.value ?? null,
       oldestPendingAt: oldest.length === 0 ? null : publishedAt(Math.min(...oldest)),
     };
   });

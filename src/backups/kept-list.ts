@@ -1,0 +1,85 @@
+import { idTime } from "../domain/ids.ts";
+import { minute } from "../domain/time.ts";
+import type { KeptBackup } from "./files.ts";
+import { type BackupPlace, openPlace, type PlaceSettings } from "./place.ts";
+
+/** The list of a place that is asked over the network is asked for so often. */
+const listAgainMs = 10 * minute;
+/** A place that could not be asked is asked again so soon, however many want to know. */
+const askAgainMs = minute;
+
+/** The complete backups at a place, as far as they are known. */
+export class KeptList {
+  readonly #settings: PlaceSettings;
+  readonly #steady: () => number;
+  #place: Promise<BackupPlace> | null = null;
+  #known: readonly KeptBackup[] | null = null;
+  #listedAt = 0;
+  #asking: Promise<readonly KeptBackup[]> | null = null;
+  /** Why the place could not be asked last. */
+  #unlisted: { readonly error: unknown; readonly at: number } | null = null;
+
+  /** @param steady a clock that is never set */
+  constructor(settings: PlaceSettings, steady: () => number) {
+    this.#settings = settings;
+    this.#steady = steady;
+  }
+
+  /** null before the place was asked. */
+  get known(): readonly KeptBackup[] | null {
+    return this.#known;
+  }
+
+  /** When the newest that is known began; null without one. */
+  get newestAt(): number | null {
+    const newest = this.#known
+      ?.map(({ id }) => id)
+      .sort()
+      .at(-1);
+    return newest === undefined ? null : idTime(newest);
+  }
+
+  /** A directory is looked into each time, another place some times an hour. Rejects where it cannot be asked. */
+  async list(): Promise<readonly KeptBackup[]> {
+    const at = this.#steady();
+    if (this.#settings.kind === "directory") return this.#shared();
+    if (this.#known !== null && at - this.#listedAt < listAgainMs) return this.#known;
+    if (this.#unlisted && at - this.#unlisted.at < askAgainMs) throw this.#unlisted.error;
+    return this.#shared();
+  }
+
+  /** Asks the place in any case, from now on. */
+  async again(): Promise<readonly KeptBackup[]> {
+    await this.#asking?.catch(() => {});
+    return this.#shared();
+  }
+
+  #shared(): Promise<readonly KeptBackup[]> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  open(): Promise<BackupPlace> {
+    this.#place ??= openPlace(this.#settings);
+    return this.#place;
+  }
+
+  async remove({ id, name }: KeptBackup): Promise<void> {
+    await (await this.open()).remove(name);
+    this.#known = this.#known?.filter((one) => one.id !== id) ?? null;
+  }
+
+  async #ask(): Promise<readonly KeptBackup[]> {
+    try {
+      this.#known = await (await this.open()).list();
+      this.#listedAt = this.#steady();
+      this.#unlisted = null;
+      return this.#known;
+    } catch (error) {
+      this.#unlisted = { error, at: this.#steady() };
+      throw error;
+    }
+  }
+}

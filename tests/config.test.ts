@@ -192,6 +192,12 @@ describe("settings", () => {
       ],
     ],
     [
+      "the path of a collector",
+      ["--otlp-endpoint", "http://collector:4318/v1/traces"],
+      {},
+      [/^--otlp-endpoint must be the address of the collector without \/v1\/traces, which is added/],
+    ],
+    [
       "headers that cannot be sent",
       [],
       { ONAIR_OTLP_HEADERS: "a b=secret-word" },

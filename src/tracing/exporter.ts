@@ -3,6 +3,7 @@ import type { Log } from "../log.ts";
 import { otlpBody } from "./otlp.ts";
 import { noSpans, type SpanCounts } from "./span-counts.ts";
 import type { EndedSpan } from "./tracer.ts";
+import { tracesPath } from "./tracing-settings.ts";
 
 interface ExporterOptions {
   /** Where a collector takes OTLP over HTTP, without `/v1/traces`. */
@@ -38,7 +39,7 @@ export class SpanExporter {
 
   constructor(options: ExporterOptions) {
     this.#options = options;
-    this.#url = `${options.endpoint}/v1/traces`;
+    this.#url = `${options.endpoint}${tracesPath}`;
   }
 
   get counts(): SpanCounts {

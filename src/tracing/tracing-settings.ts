@@ -1,5 +1,8 @@
 import { baseUrl, type Setting } from "../setting-values.ts";
 
+/** Where a collector takes spans, below its address. */
+export const tracesPath = "/v1/traces";
+
 /** The settings of traces. */
 export interface TracingConfig {
   /** Where a collector takes OTLP over HTTP; null: nothing is traced. */
@@ -8,6 +11,13 @@ export interface TracingConfig {
   readonly otlpHeaders: Readonly<Record<string, string>> | null;
   /** The share of traces that are sampled, from 0 to 1. */
   readonly otlpSample: number;
+}
+
+/** The address of a collector. */
+function collectorUrl(text: string): string {
+  const url = baseUrl(text);
+  if (!url.endsWith(tracesPath)) return url;
+  throw new TypeError(`must be the address of the collector without ${tracesPath}, which is added`);
 }
 
 /** A number from 0 to 1. */
@@ -38,7 +48,7 @@ export const tracingSettings: { readonly [Key in keyof TracingConfig]: Setting<T
     default: null,
     alias: "OTEL_EXPORTER_OTLP_ENDPOINT",
     help: "collector that traces are sent to, as OTLP over HTTP, like http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT is taken as well",
-    read: baseUrl,
+    read: collectorUrl,
   },
   otlpHeaders: {
     default: null,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { metricsText, samplesOf } from "../support/metrics.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import { startServer } from "../support/server.ts";
@@ -26,6 +27,12 @@ describe.skipIf(!hasPostgres)("a database that goes away and comes back", () => 
     const write = await server.admin("POST", "/admin/v1/applications", { name: "Bot" });
     expect(write.status).toBe(503);
     await until(async () => (await ready()) === 503);
+    // What only the database knows is left out; all else is still told.
+    const samples = samplesOf(await metricsText(server));
+    expect(samples.get("onair_ready")).toBe(0);
+    expect(samples.has('onair_events_published_total{type="kicks.gifted"}')).toBe(true);
+    expect(samples.has("onair_deliveries_pending")).toBe(false);
+    expect(samples.has("onair_database_bytes")).toBe(false);
 
     await postgres.start();
     await until(async () => (await find("nobody")).status === 404);

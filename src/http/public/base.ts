@@ -76,7 +76,8 @@ export const crossOrigin = {
 };
 
 export const preflight = {
-  "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Request-Id",
+  "access-control-allow-headers":
+    "Authorization, Content-Type, If-None-Match, Last-Event-ID, Traceparent, X-Request-Id",
   "access-control-max-age": "86400",
 };
 

@@ -6,7 +6,7 @@ import { bareDatabase, hasPostgres } from "../support/postgres.ts";
 
 /* What a page tells a reader to type is run as it stands, by the program, on ports and in directories of its own. */
 
-const longestMs = 120_000;
+const longestMs = 180_000;
 const isPossible = ["bash", "curl", "node", "openssl"].every((tool) => Bun.which(tool) !== null);
 if (!isPossible) {
   console.warn("\n*** No bash, curl, node or openssl here: the commands of docs/ are NOT TRIED. ***\n");
@@ -84,7 +84,7 @@ const pages: readonly [page: string, least: number, before: string][] = [
 const places = {
   ports: [8080, 8081, 3000, 8443],
   paths: ["/var/lib/onair", "/etc/onair", "/mnt/other"],
-};
+} as const;
 
 describe.skipIf(!isPossible)("the commands of", () => {
   test.each(pages)(

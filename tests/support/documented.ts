@@ -22,6 +22,8 @@ interface Block {
 }
 
 const root = join(import.meta.dir, "../..");
+/** For all commands of a page: what hangs is ended, and said. */
+const longestMs = 150_000;
 const kinds = ["run", "serve", "file", "shows"];
 
 /** Blocks of a page that are marked to be tried. Throws for a word that it does not know. */
@@ -35,15 +37,14 @@ export function blocksOf(markdown: string): Block[] {
 }
 
 interface Trial {
-  /** Ports that the page names, each of which is another one in the trial. */
-  readonly ports: readonly number[];
+  /** Ports that the page names, each of which is another one in the trial: first those of the two listeners. */
+  readonly ports: readonly [api: number, admin: number, ...others: number[]];
   /** Absolute paths that the page names, which are in the directory of the trial. */
   readonly paths?: readonly string[];
   /** Other texts of the page, with what stands in the trial in their place. */
   readonly texts?: Readonly<Record<string, string>>;
   /** Commands of the shell before those of the page: what the page takes for granted. */
   readonly before?: string;
-  readonly env?: Readonly<Record<string, string>>;
   /** Commands of the shell after the program of a `serve` block listens; its output is in the file "$log". */
   readonly whenServing?: string;
 }
@@ -53,7 +54,7 @@ const probe = `listens() {
 }`;
 
 /**
- * Runs the marked blocks of a page, and gives how many there were to run. Throws with the line and the output of what
+ * Runs the marked blocks of a page within 150 seconds, and gives how many there were to run. Throws with the line and the output of what
  * failed or printed something else.
  */
 export async function tryPage(page: string, trial: Trial): Promise<number> {
@@ -104,7 +105,6 @@ export async function tryPage(page: string, trial: Trial): Promise<number> {
       NO_COLOR: "1",
       ONAIR_PORT: String(api?.[1]),
       ONAIR_ADMIN_PORT: String(admin?.[1]),
-      ...trial.env,
     },
     stdin: "ignore",
     stdout: "pipe",
@@ -112,6 +112,7 @@ export async function tryPage(page: string, trial: Trial): Promise<number> {
     // A group of its own, which ends as a whole.
     detached: true,
   });
+  const late = setTimeout(() => endGroup(shell.pid, "SIGTERM"), longestMs);
   try {
     const reached = (await firstLine(shell.stdout)).trim();
     const output = (line: number | string) => Bun.file(here(`.${line}.log`)).text();
@@ -132,14 +133,15 @@ export async function tryPage(page: string, trial: Trial): Promise<number> {
     }
     return blocks.filter(({ kind }) => kind === "run" || kind === "serve").length;
   } finally {
-    endGroup(shell.pid);
+    clearTimeout(late);
+    endGroup(shell.pid, "SIGKILL");
     await shell.exited;
   }
 }
 
-function endGroup(pid: number): void {
+function endGroup(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, "SIGKILL");
+    process.kill(-pid, signal);
   } catch {
     // Nobody of it is left.
   }

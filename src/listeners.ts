@@ -23,7 +23,7 @@ import type { Environment, settingsInForce } from "./read-config.ts";
 import type { CertificateWatch } from "./serving/certificate-watch.ts";
 import type { Certificate } from "./serving/certificates.ts";
 import { storingStatistics } from "./statistics.ts";
-import { logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
+import { hourlyKinds, logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
 import type { StorageWatch } from "./storage-watch.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
 import { repeating, supervise } from "./supervisor.ts";
@@ -178,6 +178,11 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
       },
       rateLimit,
       storage: () => ("directory" in place ? sizesOf(place.directory) : null),
+      kindSizes: hourlyKinds(async () => {
+        if ("database" in place) return store.statistics.kindSizes();
+        const { measuredSizes } = await import("./doctor/database.ts");
+        return (await measuredSizes(core.programs.databaseCheck, place.directory)).kinds;
+      }, now),
       watched: {
         database: "directory" in place ? "sqlite" : "postgresql",
         logBytes: () => ("directory" in place ? logBytesOf(place.directory) : null),

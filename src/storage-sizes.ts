@@ -1,6 +1,7 @@
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { minute } from "./domain/time.ts";
+import type { KindSizes } from "./domain/operations/kind-sizes.ts";
+import { hour, minute, second } from "./domain/time.ts";
 import type { Store } from "./store/store.ts";
 import { repeating, type Service } from "./supervisor.ts";
 
@@ -25,6 +26,42 @@ export function sizesOf(directory: string): StorageSizes {
 /** The size of the write-ahead log of a data directory, in bytes. */
 export function logBytesOf(directory: string): number {
   return statSync(join(directory, "onair.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** What the kinds of data take, and when that was measured, in milliseconds since the epoch. */
+export interface MeasuredKinds {
+  readonly kinds: KindSizes;
+  readonly at: number;
+}
+
+const measureEveryMs = hour;
+const waitAtMostMs = 2 * second;
+
+/**
+ * What was measured in the last hour; else it is measured anew, and meanwhile the former is given. null: it is not known
+ * yet, or cannot be measured.
+ */
+export function hourlyKinds(
+  measure: () => Promise<KindSizes>,
+  now: () => number,
+): () => Promise<MeasuredKinds | null> {
+  let last: MeasuredKinds | null = null;
+  let measuring: Promise<void> | null = null;
+  const measureOnce = async (): Promise<void> => {
+    try {
+      last = { kinds: await measure(), at: now() };
+    } catch {
+      // The former one stands; that the storage is in trouble is noticed and told elsewhere.
+    } finally {
+      measuring = null;
+    }
+  };
+  return async () => {
+    if (last && Math.abs(now() - last.at) < measureEveryMs) return last;
+    measuring ??= measureOnce();
+    await Promise.race([measuring, Bun.sleep(waitAtMostMs)]);
+    return last;
+  };
 }
 
 /** The service that keeps samples of the sizes, from which it is forecast when the disk is full. */

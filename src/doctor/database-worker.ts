@@ -2,6 +2,7 @@
  * The thread that reads every page of a database. This can take long, and its caller can terminate it.
  */
 import { setPriority } from "node:os";
+import type { KindSizes } from "../domain/operations/kind-sizes.ts";
 import {
   brokenPages,
   type DatabaseFacts,
@@ -9,6 +10,7 @@ import {
   databaseFacts,
 } from "../store/sqlite/database/facts.ts";
 import { look } from "../store/sqlite/database/look.ts";
+import { givesBack, sizesByKind } from "../store/sqlite/database/sizes.ts";
 import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
 
@@ -24,7 +26,12 @@ export interface DatabaseCheck {
 /** What the thread offers. */
 export interface DatabaseThread extends ThreadContract {
   readonly start: DatabaseCheck;
-  readonly offers: { brokenPages(): string[]; danglingTables(): string[]; facts(): DatabaseFacts };
+  readonly offers: {
+    brokenPages(): string[];
+    danglingTables(): string[];
+    facts(): DatabaseFacts;
+    sizes(): { readonly kinds: KindSizes; readonly givesBack: boolean };
+  };
   readonly calls: NoCalls;
 }
 
@@ -32,4 +39,5 @@ runThread<DatabaseThread>(async ({ start: { data, full } }) => ({
   brokenPages: () => look(data, (db) => brokenPages(db, full)),
   danglingTables: () => look(data, danglingTables),
   facts: () => look(data, databaseFacts),
+  sizes: () => look(data, (db) => ({ kinds: sizesByKind(db), givesBack: givesBack(db) })),
 }));

@@ -1,4 +1,5 @@
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
+import { shownSizes } from "../domain/operations/kind-sizes.ts";
 import { createLog } from "../log.ts";
 import { type DatabaseFacts, databaseFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
@@ -63,6 +64,28 @@ export async function integrityFindings(options: IntegrityOptions): Promise<Find
   } finally {
     if (timer !== null) clearTimeout(timer);
     thread.end();
+  }
+}
+
+/** What the kinds of data take in a directory, measured in a thread of its own. Rejects where it cannot be read. */
+export async function measuredSizes(program: string, data: string) {
+  const { remote, started, end } = checkThread(program, { data, full: false });
+  return started.then(() => remote.sizes()).finally(end);
+}
+
+/** So much of a database may be free without advice. */
+const muchFree = 64 * 1024 * 1024;
+
+/** What takes the room in a directory. */
+export async function sizeFinding(program: string, data: string): Promise<Finding> {
+  const { ok, warning, skipped } = findingsOf("sizes");
+  try {
+    const { kinds, givesBack } = await measuredSizes(program, data);
+    if (kinds.free < muchFree || givesBack) return ok(shownSizes(kinds));
+    const mend = 'stop the server and run "onair compact", which gives what is free back to the disk';
+    return warning(shownSizes(kinds), mend);
+  } catch (error) {
+    return skipped(messageOf(error));
   }
 }
 

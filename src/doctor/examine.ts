@@ -10,7 +10,7 @@ import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, isLoopback } from "./ask.ts";
 import { backupFinding } from "./backups.ts";
-import { clockFinding, factFindings, integrityFindings, readFacts } from "./database.ts";
+import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
 import { directoryFindings, measuredSpace, modeFindings } from "./directory.ts";
 import { postgresFindings } from "./postgres.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
@@ -90,7 +90,10 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   yield* await integrityFindings({ ...options, data, timeoutMs });
   const { findings, facts } = readFacts(data, holder !== null);
   yield* findings;
-  if (facts) yield* factFindings(facts, now());
+  if (facts) {
+    yield* factFindings(facts, now());
+    yield await sizeFinding(options.program, data);
+  }
   yield await backupFinding({
     data,
     config,

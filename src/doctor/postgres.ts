@@ -1,10 +1,12 @@
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
+import { shownSizes } from "../domain/operations/kind-sizes.ts";
 import type { DatabaseSettings } from "../engine/data-place.ts";
 import { shownDataPlace } from "../engine/data-place.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { postgresFacts } from "../store/postgres/database/facts.ts";
 import { schemaOf } from "../store/postgres/database/open.ts";
 import { openPool } from "../store/postgres/database/pool.ts";
+import { sizesByKind } from "../store/postgres/database/sizes.ts";
 import { factFindings } from "./database.ts";
 
 /** What is found in a database of PostgreSQL, and what of it other checks need; null where it is not known. */
@@ -30,11 +32,14 @@ export async function postgresFindings(
       return { findings: [schema.warning(message, mend)], ...unknown };
     }
     const pool = openPool(settings, { connections: 1, isReader: true });
-    const facts = await postgresFacts(pool).finally(() => pool.close());
+    const [facts, kinds] = await Promise.all([postgresFacts(pool), sizesByKind(pool)]).finally(() =>
+      pool.close(),
+    );
     const findings = [
       ok(`PostgreSQL ${facts.version} answers at ${place}`),
       schema.ok(`the database has the form of this version (${applied.at(-1)})`),
       ...factFindings(facts, now),
+      findingsOf("sizes").ok(shownSizes(kinds)),
     ];
     return { findings, signingKey: facts.signingKey, newestEventAt: facts.newestEventAt };
   } catch (error) {

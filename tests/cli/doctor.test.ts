@@ -29,7 +29,7 @@ test("a directory without a server is well, and left as it was", async () => {
   expect(report.findings.filter(({ status }) => status !== "ok")).toEqual([]);
   const checks =
     "settings public_url data_directory file_modes disk_space integrity foreign_keys schema search_index signing_key " +
-    "webhooks backups clock server public_port admin_port";
+    "webhooks sizes backups clock server public_port admin_port";
   expect(statuses(report)).toEqual(checks.split(" ").map((check) => `${check} ok`));
   expect([traces(data), sha256(readFileSync(join(data, "onair.db")))]).toEqual([before, content]);
 });

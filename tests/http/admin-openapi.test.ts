@@ -70,6 +70,7 @@ describe("the admin document", () => {
         subscriptionLimit: 1,
         rateLimit: () => null,
         storage: () => null,
+        kindSizes: async () => null,
         watched: null,
       },
       trail: new AuditTrail({ store, log: createLog("off"), now: Date.now }),

@@ -24,6 +24,8 @@ const openMetrics = { accept: "application/openmetrics-text;version=1.0.0,text/p
 
 const server = await testServer({ users });
 const receiver = testReceiver((_, number) => new Response(null, { status: number === 1 ? 410 : 204 }));
+// Measured in a thread of its own, for which an answer waits only so long.
+await until(async () => (await metricsText(server)).includes("onair_data_bytes"));
 const atStart = samplesOf(await metricsText(server));
 
 describe("GET /metrics", () => {
@@ -93,6 +95,7 @@ describe("GET /metrics", () => {
       "process_cpu_seconds_total",
       "process_resident_memory_bytes",
       "onair_database_bytes",
+      'onair_data_bytes{kind="users"}',
     ])
       expect([series, above(series) > 0]).toEqual([series, true]);
     const startedAt = above("process_start_time_seconds") * 1000;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { StatisticRow } from "../../src/domain/operations/statistics.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
+import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import { stores } from "../support/store.ts";
 
@@ -41,6 +42,20 @@ describe.each(stores)("statistics in $name", ({ empty }) => {
     const rows = Array.from({ length: 5_000 }, (_, i) => row(`subject ${i}`, hour, 1, Array(20).fill(1)));
     for (let i = 0; i < rows.length; i += 500) await store.statistics.add(rows.slice(i, i + 500));
     expect(await store.statistics.databaseBytes()).toBeGreaterThan(before + 1_000_000);
+  });
+
+  test("what takes the room is known by kind", async () => {
+    const before = await store.statistics.kindSizes();
+    const users = Array.from({ length: 2_000 }, (_, i) =>
+      userFrom({ id: i + 1, username: `user_number_${i}` }),
+    );
+    await store.users.upsert(users, "2026-01-14T16:00:00.000Z");
+    const { users: now, search, events, deliveries, ...others } = await store.statistics.kindSizes();
+    expect(now).toBeGreaterThan(before.users + 100_000);
+    expect(search).toBeGreaterThan(before.search);
+    expect([events, deliveries]).toEqual([before.events, before.deliveries]);
+    // On PostgreSQL attempts stand with their deliveries.
+    expect(Math.min(events, deliveries, others.subscriptions, others.access)).toBeGreaterThan(0);
   });
 
   test("two at once lose nothing", async () => {

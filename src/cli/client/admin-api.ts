@@ -87,6 +87,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
         subscriptionLimit: subscriptionLimits.defaultPerApplication,
         rateLimit: () => null,
         storage: () => null,
+        kindSizes: async () => null,
         watched: null,
       },
       findings: async () => [],

@@ -53,7 +53,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     endpoints: () => shared(reader.endpoints, engine.endpoints, ["find", "failing"]),
     notices: () => shared(reader.notices, engine.notices, ["behind", "page", "lastBefore"]),
     audit: () => shared(reader.audit, engine.audit, ["page"]),
-    statistics: () => shared(reader.statistics, engine.statistics, ["read", "databaseBytes"]),
+    statistics: () => shared(reader.statistics, engine.statistics, ["read", "databaseBytes", "kindSizes"]),
     retention: () => shared(reader.retention, engine.retention, []),
     idempotency: () => shared(reader.idempotency, engine.idempotency, []),
     operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all"]),

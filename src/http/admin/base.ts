@@ -10,7 +10,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
 import type { settingsInForce } from "../../read-config.ts";
-import type { StorageSizes } from "../../storage-sizes.ts";
+import type { MeasuredKinds, StorageSizes } from "../../storage-sizes.ts";
 import type { Store } from "../../store/store.ts";
 import type { SpanCounts } from "../../tracing/span-counts.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
@@ -55,6 +55,8 @@ interface ServerFacts {
   rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
   /** The sizes of the data directory; null where the database is on another server. */
   storage(): StorageSizes | null;
+  /** What the kinds of data take, measured within the last hour; null where it is not known. */
+  kindSizes(): Promise<MeasuredKinds | null>;
   /** null in a command, which serves nobody. */
   readonly watched: WatchedFacts | null;
 }

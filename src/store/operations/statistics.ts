@@ -1,3 +1,4 @@
+import type { KindSizes } from "../../domain/operations/kind-sizes.ts";
 import type { StatisticKind, StatisticPeriod, StatisticRow } from "../../domain/operations/statistics.ts";
 
 /** Counts of deliveries and requests by minute, hour and day; how long each is kept says `statisticPeriods`. */
@@ -8,6 +9,8 @@ export interface StatisticStore {
   read(question: StatisticQuestion): Promise<StatisticRow[]>;
   /** The size of the database in bytes, without a write-ahead log beside it. */
   databaseBytes(): Promise<number>;
+  /** What the kinds of data take. In a data directory it reads all of the database, and holds up the thread for that long. */
+  kindSizes(): Promise<KindSizes>;
   /** Removes some of those that need not be kept; true: there are no more of them. */
   prune(now: number): Promise<boolean>;
 }

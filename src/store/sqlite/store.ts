@@ -114,7 +114,7 @@ function storeOn(
     endpoints: () => endpointStore(orm, behind),
     notices: () => noticeStore(orm, commit),
     audit: () => auditStore(orm, commit),
-    statistics: () => statisticStore(orm, commit),
+    statistics: () => statisticStore(db, orm, commit),
     retention: () => retentionStore(orm, behind, size()),
     idempotency: () => idempotencyStore(orm, commit),
     operatorKeys: () => operatorKeyStore(orm, commit),

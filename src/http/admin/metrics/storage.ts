@@ -1,3 +1,4 @@
+import type { KindSizes } from "../../../domain/operations/kind-sizes.ts";
 import { second } from "../../../domain/time.ts";
 import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
@@ -8,9 +9,10 @@ const longestReadMs = 3 * second;
 
 /** What is in the database and on the disk; a value that cannot be read is left out. */
 export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<AnyMetric[]> {
-  const [backlog, databaseBytes] = await Promise.all([
+  const [backlog, databaseBytes, measured] = await Promise.all([
     inTime(store.deliveries.backlogOfAll()),
     inTime(store.statistics.databaseBytes()),
+    inTime(facts.kindSizes()),
   ]);
   const disk = attempt(() => facts.storage());
   const oldest = backlog?.oldest_pending_at ?? null;
@@ -26,6 +28,7 @@ export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<
       backlog && (oldest === null ? 0 : Math.max(0, now() - oldest) / 1000),
     ),
     ...gauge("onair_database_bytes", "The database, without its write-ahead log.", databaseBytes),
+    ...(measured ? [kindGauge(measured.kinds)] : []),
     ...gauge(
       "onair_database_wal_bytes",
       "The write-ahead log in the data directory.",
@@ -34,6 +37,12 @@ export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<
     ...gauge("onair_disk_free_bytes", "Free on the disk of the data directory.", disk?.free_bytes),
     ...gauge("onair_disk_size_bytes", "The size of that disk.", disk?.total_bytes),
   ];
+}
+
+function kindGauge(kinds: KindSizes): AnyMetric {
+  const samples = Object.entries(kinds).map(([kind, value]) => ({ labels: { kind }, value }));
+  const help = "What the kinds of data take in the database, measured once an hour.";
+  return { type: "gauge", name: "onair_data_bytes", help, samples };
 }
 
 /** What was read; null where it could not be, or not in time: the other metrics do not wait for a database that is away. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { storedKinds } from "../../../domain/operations/kind-sizes.ts";
 import { allSubjects, type StatisticRow } from "../../../domain/operations/statistics.ts";
 import { day, hour, isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
@@ -16,6 +17,16 @@ const fields = {
   total_bytes: bytes("The size of the disk of the data directory."),
   free_bytes: bytes("What is free there."),
   database_bytes: bytes("The size of the database."),
+  kinds: nullable(
+    Type.Object(Object.fromEntries(storedKinds.map((kind) => [kind, Type.Integer({ minimum: 0 })]))),
+    {
+      description:
+        "What the kinds of data take in the database, in bytes, with their indexes; `access` are applications, tokens and consents, `free` is what new rows take first. null: not known yet.",
+    },
+  ),
+  kinds_measured_at: nullable(IsoTimestamp, {
+    description: "When that was measured, at most an hour ago.",
+  }),
   used_per_day_bytes: nullable(Type.Integer(), {
     description:
       "By how much the free space has shrunk in a day, by the last week; null: less than a day is known.",
@@ -33,6 +44,18 @@ const Storage = answer(fields, {
     total_bytes: 107_374_182_400,
     free_bytes: 64_424_509_440,
     database_bytes: 5_368_709_120,
+    kinds: {
+      events: 2_684_354_560,
+      deliveries: 1_342_177_280,
+      attempts: 402_653_184,
+      users: 402_653_184,
+      search: 268_435_456,
+      subscriptions: 134_217_728,
+      access: 67_108_864,
+      other: 33_554_432,
+      free: 33_554_432,
+    },
+    kinds_measured_at: "2026-01-14T16:08:06.123Z",
     used_per_day_bytes: 536_870_912,
     full_at: "2026-05-14T16:08:06.123Z",
   },
@@ -43,12 +66,18 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
   app.get(
     "/admin/v1/storage",
     async () => {
+      const measured = await facts.kindSizes();
+      const kinds = {
+        kinds: measured && { ...measured.kinds },
+        kinds_measured_at: isoTimeOrNull(measured?.at ?? null),
+      };
       const sizes = facts.storage();
       if (sizes === null) {
         return {
           total_bytes: null,
           free_bytes: null,
           database_bytes: null,
+          ...kinds,
           used_per_day_bytes: null,
           full_at: null,
         };
@@ -56,7 +85,7 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
       const at = now();
       const question = { kind: "storage", subject: allSubjects, period: "hour" } as const;
       const rows = await store.statistics.read({ ...question, from: at - 7 * day, to: at + hour });
-      return { ...sizes, ...forecast(rows, sizes.free_bytes, at) };
+      return { ...sizes, ...kinds, ...forecast(rows, sizes.free_bytes, at) };
     },
     {
       roles: readers,
@@ -66,7 +95,7 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
         tags: ["Operations"],
         summary: "Get Storage",
         description:
-          "How much room there is on the disk of the data directory, and when it is full if it fills as in the last week. The sizes are sampled every ten minutes.",
+          "How much room there is on the disk of the data directory, and when it is full if it fills as in the last week. The sizes are sampled every ten minutes, those of the kinds of data every hour.",
       },
     },
   );

@@ -8,6 +8,7 @@ import {
 } from "../../../domain/operations/statistics.ts";
 import type { StatisticStore } from "../../operations/statistics.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
+import { sizesByKind } from "../database/sizes.ts";
 import { statistics } from "../schema/statistics.ts";
 
 /** Rows that one step removes. */
@@ -60,6 +61,7 @@ export function statisticStore(db: Postgres): StatisticStore {
       const [row] = await db.orm.select({ bytes }).from(sql`(SELECT) AS one`);
       return row?.bytes ?? 0;
     },
+    kindSizes: () => sizesByKind(db),
     async prune(now) {
       let removed = 0;
       for (const one of periods) {

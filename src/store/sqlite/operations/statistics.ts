@@ -1,3 +1,4 @@
+import type { Database } from "bun:sqlite";
 import { and, asc, eq, gte, lt, ne, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
@@ -9,6 +10,7 @@ import {
 } from "../../../domain/operations/statistics.ts";
 import type { StatisticStore } from "../../operations/statistics.ts";
 import type { Commit } from "../database/commit.ts";
+import { sizesByKind } from "../database/sizes.ts";
 import { statistics } from "../schema/statistics.ts";
 
 /** Rows that one step removes. */
@@ -16,7 +18,7 @@ const stepRows = 1_000;
 
 const periods = Object.keys(statisticPeriods) as StatisticPeriod[];
 
-export function statisticStore(orm: BunSQLiteDatabase, commit: Commit): StatisticStore {
+export function statisticStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): StatisticStore {
   const { kind, subject, period, at, counts, durations } = statistics;
   const shown = { kind, subject, at, counts, durations };
   const known = orm
@@ -69,6 +71,7 @@ export function statisticStore(orm: BunSQLiteDatabase, commit: Commit): Statisti
       const bytes = sql<number>`(SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())`;
       return orm.get<[number]>(sql`SELECT ${bytes}`)[0];
     },
+    kindSizes: async () => sizesByKind(db),
     prune: (now) =>
       commit(() => {
         let removed = 0;

@@ -1,0 +1,70 @@
+/** What takes room in the database. */
+export const storedKinds = [
+  "events",
+  "deliveries",
+  "attempts",
+  "users",
+  "search",
+  "subscriptions",
+  "access",
+  "other",
+  "free",
+] as const;
+
+type StoredKind = (typeof storedKinds)[number];
+
+/** Bytes of each kind, with its indexes; `free` is what the next rows take. */
+export type KindSizes = Readonly<Record<StoredKind, number>>;
+
+const kinds: Readonly<Record<string, StoredKind>> = {
+  events: "events",
+  staged_events: "events",
+  deliveries: "deliveries",
+  attempts: "attempts",
+  users: "users",
+  subscriptions: "subscriptions",
+  subscription_counts: "subscriptions",
+  applications: "access",
+  tokens: "access",
+  refresh_tokens: "access",
+  authorization_codes: "access",
+  login_requests: "access",
+  consents: "access",
+};
+
+/** Adds up the sizes of tables, whose indexes count with them. */
+export function kindSizes(
+  tables: readonly { readonly name: string; readonly bytes: number }[],
+  free: number,
+): KindSizes {
+  const sizes: Record<StoredKind, number> = {
+    events: 0,
+    deliveries: 0,
+    attempts: 0,
+    users: 0,
+    search: 0,
+    subscriptions: 0,
+    access: 0,
+    other: 0,
+    free,
+  };
+  for (const { name, bytes } of tables) sizes[kindOf(name)] += bytes;
+  return sizes;
+}
+
+function kindOf(table: string): StoredKind {
+  if (/^(user_search|search_)/.test(table)) return "search";
+  return kinds[table] ?? "other";
+}
+
+/** The larger ones of these, in words: `events 1,200 MB, deliveries 300 MB`. */
+export function shownSizes(sizes: KindSizes): string {
+  const megabytes = (bytes: number) =>
+    (bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 });
+  const shown = storedKinds
+    .map((kind) => ({ kind, bytes: sizes[kind] }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .map(({ kind, bytes }) => `${kind} ${megabytes(bytes)} MB`);
+  return shown.join(", ");
+}

@@ -1,0 +1,23 @@
+import type { Database } from "bun:sqlite";
+import { type KindSizes, kindSizes } from "../../../domain/operations/kind-sizes.ts";
+
+/** What the kinds of data take. Reads every page of the database: not for a thread that answers. */
+export function sizesByKind(db: Database): KindSizes {
+  const tables = db
+    .query<{ name: string; bytes: number }, []>(
+      `SELECT ifnull(s.tbl_name, d.name) AS name, sum(d.pgsize) AS bytes
+       FROM dbstat d LEFT JOIN sqlite_schema s ON s.name = d.name WHERE d.aggregate = TRUE GROUP BY 1`,
+    )
+    .all();
+  const free = db
+    .query<{ bytes: number }, []>(
+      "SELECT freelist_count * page_size AS bytes FROM pragma_freelist_count, pragma_page_size",
+    )
+    .get();
+  return kindSizes(tables, free?.bytes ?? 0);
+}
+
+/** Whether a database gives its free pages back to the disk by itself. */
+export function givesBack(db: Database): boolean {
+  return db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum === 2;
+}

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { shardOf } from "../../src/store/postgres/replicas/shards.ts";
 import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
 import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
 import { until } from "../support/until.ts";
@@ -74,7 +75,16 @@ async function twoReplicas({ concurrency = 8 } = {}) {
     expect(status).toBe(202);
   };
   const rows = (columns: string) => sql.unsafe(`SELECT ${columns} FROM deliveries ORDER BY seq`);
-  return { first, second, url, receiver, application, publish, rows };
+  /** Who owns the endpoint of an application, and how many own any. */
+  const owners = async (id: string): Promise<[owner: number, count: number]> => {
+    const [row] = await sql.unsafe(
+      `SELECT owner::float8, (SELECT count(DISTINCT owner)::int FROM endpoint_shards) AS count
+       FROM endpoint_shards WHERE shard = $1`,
+      [shardOf(id)],
+    );
+    return [row.owner, row.count];
+  };
+  return { first, second, url, receiver, application, publish, rows, owners };
 }
 
 describe.skipIf(!hasPostgres)("two replicas", () => {
@@ -82,32 +92,33 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
     const { first, second, receiver, publish } = await twoReplicas({ concurrency: 1 });
     const names = Array.from({ length: 40 }, (_, i) => `e${i}`);
     for (const [i, id] of names.entries()) await publish(id, i % 2 ? first : second);
-    await until(() => receiver.arrivals.length === names.length);
+    await until(() => receiver.arrivals.length >= names.length);
     expect(receiver.arrivals.map(({ event }) => event)).toEqual(names);
     const waits: number[] = [];
-    for (const [i, id] of ["x0", "x1", "x2", "x3", "x4", "x5"].entries()) {
+    for (let i = 0; i < 40; i++) {
+      const id = `x${i}`;
       await publish(id, i % 2 ? first : second);
       const acknowledged = performance.now();
-      await until(() => receiver.of(id).length === 1);
+      await until(() => receiver.of(id).length >= 1);
       waits.push((receiver.of(id)[0]?.at ?? 0) - acknowledged);
     }
-    // Far less than until the store is looked through, whichever of them owns the endpoint.
-    expect(waits.sort((a, b) => a - b)[4]).toBeLessThan(200);
+    // Far less than until the store is looked through, once a second, whichever of them owns the endpoint.
+    expect(waits.sort((a, b) => a - b)[29]).toBeLessThan(400);
   });
 
   test("another URL, a retry, a replay, an endpoint enabled: whichever of them is asked", async () => {
-    const { first, second, url, receiver, application, publish } = await twoReplicas();
+    const { first, second, url, receiver, application, publish, rows } = await twoReplicas();
     const path = `/admin/v1/applications/${application.id}`;
     await publish("before");
-    await until(() => receiver.of("before").length === 1);
+    await until(() => receiver.of("before").length >= 1);
     for (const [i, at] of [first, second].entries()) {
       const { admin } = client(at);
       const other = i === 0 ? second : first;
       // The one that answers is asked for no event: the news come from the other one.
       expect((await admin("PATCH", path, { webhook_url: `${url}/moved-${i}` })).status).toBe(200);
-      await Bun.sleep(100);
+      await Bun.sleep(400);
       await publish(`moved-${i}`, other);
-      await until(() => receiver.of(`moved-${i}`).length === 1);
+      await until(() => receiver.of(`moved-${i}`).length >= 1);
       expect(receiver.of(`moved-${i}`)[0]?.path).toBe(`/moved-${i}`);
 
       let delivery = "";
@@ -124,42 +135,52 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
         application.token,
       );
       expect(retried.status).toBeLessThan(300);
-      await until(() => receiver.of(`moved-${i}`).length === 2);
+      await until(() => receiver.of(`moved-${i}`).length >= 2);
 
+      // One whose attempt is not recorded yet is not sent again.
+      await until(async () => {
+        const kept = await rows("event_id, status, attempts");
+        return Bun.deepEquals(kept.at(-1), { event_id: `moved-${i}`, status: "delivered", attempts: 2 });
+      });
       const range = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date().toISOString() };
       const replay = await client(at).api("POST", "/public/v1/events/replays", application.token, range);
       expect(replay.status).toBeLessThan(300);
-      await until(() => receiver.of(`moved-${i}`).length === 3);
+      await until(() => receiver.of(`moved-${i}`).length >= 3);
 
       receiver.status = 410;
       await publish(`gone-${i}`, at);
-      await until(() => receiver.of(`gone-${i}`).length === 1);
+      await until(() => receiver.of(`gone-${i}`).length >= 1);
       await until(async () => (await (await admin("GET", `${path}/endpoint`)).text()).includes('"disabled"'));
       await publish(`waiting-${i}`, other);
       receiver.status = 204;
       expect((await admin("POST", `${path}/endpoint/enable`)).status).toBeLessThan(300);
-      await until(() => receiver.of(`waiting-${i}`).length === 1);
+      await until(() => receiver.of(`waiting-${i}`).length >= 1);
     }
   });
 
   test("one that stood still sends nothing on, and what it learns too late changes nothing", async () => {
-    const { first, second, receiver, publish, rows } = await twoReplicas({ concurrency: 1 });
+    const { first, second, receiver, application, publish, rows, owners } = await twoReplicas({
+      concurrency: 1,
+    });
     const released = Promise.withResolvers<void>();
     receiver.held = released.promise;
     const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
     await publish("e0");
-    await until(() => receiver.arrivals.length === 1);
+    await until(() => receiver.arrivals.length >= 1);
     for (const id of names.slice(1)) await publish(id);
-    // One of them owns the endpoint, and waits for the answer; nobody knows which.
+    // One of them owns the endpoint, and waits for the answer.
     for (const [stopped, other] of [
       [first, second],
       [second, first],
     ] as const) {
+      const [before] = await owners(application.id);
       stopped.kill("SIGSTOP");
       receiver.held = null;
-      await Bun.sleep(4_500);
-      if (receiver.arrivals.length === 1) {
+      await until(async () => (await owners(application.id))[1] === 1);
+      const [after] = await owners(application.id);
+      if (after === before) {
         stopped.kill("SIGCONT");
+        await until(async () => (await owners(application.id))[1] === 2);
         await publish("later", other);
         continue;
       }

@@ -1,13 +1,13 @@
 /*
- * Makes what `onair/client` is outside of Bun, in dist/client: one file of JavaScript for Node, Deno and browsers, and
- * the declarations of its types.
+ * Makes what `onair/client` is outside of Bun, in dist/client or the directory that is named: one file of JavaScript for
+ * Node, Deno and browsers, and the declarations of its types.
  */
 import { copyFileSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 
 const root = resolve(import.meta.dir, "..");
 const entry = resolve(root, "src/client/onair.ts");
-const out = resolve(root, "dist/client");
+const out = resolve(process.argv[2] ?? resolve(root, "dist/client"));
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });

@@ -8,9 +8,11 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { version } from "../../package.json";
 import { type Entry, tarGz } from "./archive.ts";
 import { type Contents, contentsOf, executableOf } from "./contents.ts";
 import { debianPackage } from "./debian.ts";
+import { executableForNpm, packageForNpm } from "./npm.ts";
 import { targets } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -61,17 +63,17 @@ async function main(): Promise<void> {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const sums: string[] = [];
+  const keep = async ({ path, content }: Entry) => {
+    await Bun.write(join(out, path), content);
+    sums.push(`${Bun.SHA256.hash(content, "hex")}  ${path}\n`);
+    process.stdout.write(`${path}  ${(content.length / 1e6).toFixed(1)} MB\n`);
+  };
+  await keep(await packageForNpm(version, time));
   for (const target of chosen) {
     const contents = await contentsOf(target, time, await executableOf(target));
-    const made = [
-      archive(contents),
-      ...(target.debian ? [await debianPackage(contents, target.debian)] : []),
-    ];
-    for (const { path, content } of made) {
-      await Bun.write(join(out, path), content);
-      sums.push(`${Bun.SHA256.hash(content, "hex")}  ${path}\n`);
-      process.stdout.write(`${path}  ${(content.length / 1e6).toFixed(1)} MB\n`);
-    }
+    await keep(archive(contents));
+    if (target.debian !== undefined) await keep(await debianPackage(contents, target.debian));
+    await keep(executableForNpm(contents));
   }
   await Bun.write(join(out, "SHA256SUMS"), sums.sort().join(""));
 }

@@ -1,0 +1,182 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../package.json";
+import { type Entry, tarGz } from "../../scripts/release/archive.ts";
+import { contentsOf } from "../../scripts/release/contents.ts";
+import { executableForNpm, packageForNpm } from "../../scripts/release/npm.ts";
+import { type Target, targets } from "../../scripts/release/targets.ts";
+import { afterThisTest } from "../support/after-tests.ts";
+import { npmRegistry } from "../support/npm-registry.ts";
+import { compiled, run } from "../support/process.ts";
+import { testDirectory } from "../support/server.ts";
+
+const root = join(import.meta.dir, "../..");
+const executable = compiled[0] ?? "";
+const target = targets.find(({ npm: { os, cpu, libc } }) => {
+  return os === process.platform && cpu === process.arch && libc !== "musl";
+});
+const tools = ["node", "npm", "npx", "sh"];
+const isPossible = target !== undefined && existsSync(executable) && tools.every((tool) => Bun.which(tool));
+if (!isPossible)
+  console.warn("SKIPPED: tests of the packages for npm, which need Node, npm, and dist/onair: bun run build");
+const patienceMs = 300_000;
+
+const directory = testDirectory();
+const bin = join(directory, "bin");
+const version = manifest.version;
+const registry = isPossible && target !== undefined ? await registryWith(target) : "";
+
+/** A registry with the packages, and with what the declarations of the client need. */
+async function registryWith(target: Target): Promise<string> {
+  mkdirSync(bin);
+  for (const tool of tools) symlinkSync(realpathSync(Bun.which(tool) ?? ""), join(bin, tool));
+  const time = 1768406886;
+  const executableBytes = await Bun.file(executable).bytes();
+  const contents = await contentsOf(target, time, { executable: executableBytes, packages: [] });
+  const made = [await packageForNpm(version, time), executableForNpm(contents)];
+  const needed = await Promise.all(["openapi-fetch", "openapi-typescript-helpers"].map(installed));
+  return npmRegistry([...made, ...needed].map(({ content }) => content as Uint8Array));
+}
+
+/** An installed package, as its archive would be. */
+async function installed(name: string): Promise<Entry> {
+  const place = join(root, "node_modules", name);
+  const files = [...new Bun.Glob("**/*").scanSync(place)];
+  const entries = await Promise.all(
+    files.map(async (path) => ({
+      path: `package/${path}`,
+      content: await Bun.file(join(place, path)).bytes(),
+    })),
+  );
+  return { path: name, content: tarGz(entries, 0) };
+}
+
+describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => {
+  const env = {
+    PATH: bin,
+    HOME: directory,
+    npm_config_registry: registry,
+    npm_config_update_notifier: "false",
+    npm_config_audit: "false",
+    npm_config_fund: "false",
+  };
+  const own = (name: string) => {
+    const cwd = join(directory, name);
+    mkdirSync(cwd);
+    return cwd;
+  };
+
+  test(
+    "npx onair runs the executable and gives its exit code",
+    async () => {
+      const cwd = own("commands");
+      const npx = (...args: string[]) =>
+        run(["--yes", "onair", ...args], { command: [join(bin, "npx")], cwd, env });
+      expect(await npx("version")).toEqual({ code: 0, stdout: `onair ${version}\n`, stderr: "" });
+      expect(await npx("fly")).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('no command "fly"'),
+      });
+    },
+    patienceMs,
+  );
+
+  /** Starts `onair dev` by these words, in a process group of its own, and asks for a sample user. */
+  async function dev(cwd: string, ...words: readonly string[]) {
+    const command = [...words, "dev", "--json", "--port", "0", "--admin-port", "0"];
+    const child = Bun.spawn(command, { cwd, env, stdin: "ignore", stdout: "pipe", detached: true });
+    afterThisTest(() => {
+      try {
+        process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // None of them is left.
+      }
+    });
+    const reader = child.stdout.getReader();
+    let text = "";
+    while (!text.includes("\n")) text += new TextDecoder().decode((await reader.read()).value);
+    const { public_url, access_token } = JSON.parse(text.split("\n")[0] ?? "");
+    const headers = { authorization: `Bearer ${access_token}` };
+    const user = () => fetch(`${public_url}/public/v1/users/lunabytes`, { headers });
+    expect((await user()).status).toBe(200);
+    expect(existsSync(join(cwd, ".onair/onair.db"))).toBe(true);
+    return { child, user };
+  }
+
+  test(
+    "npx onair dev runs a platform, which ends as by Ctrl-C",
+    async () => {
+      const { child, user } = await dev(own("dev"), join(bin, "npx"), "--yes", "onair");
+      process.kill(-child.pid, "SIGINT"); // a terminal sends it to all processes
+      await gone(user);
+    },
+    patienceMs,
+  );
+
+  test(
+    "installed, it has onair/client with its types, and passes signals on",
+    async () => {
+      const cwd = own("project");
+      await Bun.write(join(cwd, "package.json"), '{"type":"module"}');
+      const npm = await run(["install", "onair"], { command: [join(bin, "npm")], cwd, env });
+      expect(npm).toMatchObject({ code: 0, stderr: "" });
+      const program = `import { createClient } from "onair/client"; console.log(typeof createClient);\n`;
+      await Bun.write(join(cwd, "bot.mjs"), program);
+      const node = await run(["bot.mjs"], { command: [join(bin, "node")], cwd, env });
+      expect(node).toEqual({ code: 0, stdout: "function\n", stderr: "" });
+
+      const typed = `import { type Client, createClient } from "onair/client";
+const client: Client = createClient({ url: "http://127.0.0.1:8080", token: "x" });
+export const wrong: number = createClient;
+`;
+      await Bun.write(join(cwd, "bot.mts"), typed);
+      const options = ["--noEmit", "--ignoreConfig", "--strict", "--skipLibCheck", "--module", "nodenext"];
+      const tsc = await run([...options, "--lib", "esnext,dom", "bot.mts"], {
+        command: [join(root, "node_modules/.bin/tsc")],
+        cwd,
+      });
+      // Types are known, and this is the one mistake.
+      expect(tsc.stdout.match(/error TS\d+/g)).toEqual(["error TS2322"]);
+
+      const { child, user } = await dev(cwd, join(cwd, "node_modules/.bin/onair"));
+      child.kill("SIGTERM");
+      expect(await child.exited).toBe(0);
+      await gone(user);
+    },
+    patienceMs,
+  );
+
+  test(
+    "where the executable was left out, it says what to do",
+    async () => {
+      const cwd = own("without");
+      const npm = await run(["install", "--omit=optional", "onair"], {
+        command: [join(bin, "npm")],
+        cwd,
+        env,
+      });
+      expect(npm).toMatchObject({ code: 0 });
+      rmSync(join(cwd, "node_modules/@onair"), { recursive: true, force: true });
+      const started = await run(["version"], { command: [join(cwd, "node_modules/.bin/onair")], cwd, env });
+      expect(started).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringContaining("without --omit=optional"),
+      });
+    },
+    patienceMs,
+  );
+});
+
+/** Resolves when nothing answers any more; rejects after a minute. */
+async function gone(ask: () => Promise<unknown>): Promise<void> {
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20)) {
+    const answers = await ask().then(
+      () => true,
+      () => false,
+    );
+    if (!answers) return;
+  }
+  throw new Error("the platform still answers after a minute");
+}

@@ -167,7 +167,7 @@ test("the webhooks are the event types, with the headers of a delivery, and the 
   const names = builtInEventTypes.map(({ name }) => name);
   expect(Object.keys(document.webhooks)).toEqual([...names, ...endpointNotices]);
   for (const [name, { post }] of Object.entries(document.webhooks)) {
-    expect(post.parameters).toHaveLength(names.includes(name) ? 9 : 6);
+    expect(post.parameters).toHaveLength(names.includes(name) ? 10 : 6);
     expect(post.requestBody?.content["application/json"]?.example).toMatchObject({ type: name, version: 1 });
   }
   expect(document.components.schemas).toContainKeys(["Error", "User", "Category", "Subscription"]);

@@ -40,15 +40,29 @@ const headers: readonly (readonly [string, string, TSchema, string | number])[] 
 ];
 
 /** The headers of a delivery; a notice belongs to no subscription and is one attempt among many of the same. */
-const parametersOf = (kind: "delivery" | "notice") =>
-  headers.slice(0, kind === "delivery" ? headers.length : 6).map(([name, description, schema, example]) => ({
-    name,
-    in: "header",
-    required: true,
-    description,
-    schema: documentSchema(schema),
-    example,
-  }));
+const parametersOf = (kind: "delivery" | "notice") => [
+  ...headers
+    .slice(0, kind === "delivery" ? headers.length : 6)
+    .map(([name, description, schema, example]) => ({
+      name,
+      in: "header",
+      required: true,
+      description,
+      schema: documentSchema(schema),
+      example,
+    })),
+  ...(kind === "delivery" ? [traceparent] : []),
+];
+
+const traceparent = {
+  name: "traceparent",
+  in: "header",
+  required: false,
+  description:
+    "Where this attempt is in a trace, by W3C Trace Context. Only where the platform makes traces.",
+  schema: documentSchema(Type.String()),
+  example: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+};
 
 const responses = {
   "2XX": { description: "You have it. Answer within 15 seconds, and do slow work afterwards." },

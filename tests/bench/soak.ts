@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { serve } from "../support/process.ts";
 import { drifts } from "./soak/drift.ts";
 import { SoakLoad } from "./soak/load.ts";
-import { pastEnvironment, publishPast } from "./soak/past.ts";
+import { Past } from "./soak/past.ts";
 import { sampled } from "./soak/sample.ts";
 import { builtExecutable } from "./support/onair.ts";
 import { BenchError, benchDirectory, runBench } from "./support/processes.ts";
@@ -24,7 +24,7 @@ const help = `Usage: bun tests/bench/soak.ts [options]
 One server with its defaults, and at the same time: profiles, searches and categories are read, events published and
 delivered to endpoints that are prompt, slow, failing or gone, streams read and opened anew, applications and
 subscriptions made and deleted, users changed, livestreams reported, backups made. Before that as much is published under
-a clock of a week ago, by libfaketime, so that retention removes what comes. Every 5 seconds, or a thousand
+a clock of a week ago, by libfaketime, so that as much is removed as comes. Every 5 seconds, or a thousand
 times in all, is a sample. What rises over
 the run beyond a limit is not flat; then it exits with 1, as it does for an error in the log, an answer that was not
 expected, or an event that did not arrive.
@@ -71,12 +71,12 @@ async function main(): Promise<void> {
   const warmUpSeconds = seconds / 3;
 
   const load = new SoakLoad(events);
-  const past = pastEnvironment(seconds + warmUpSeconds);
+  const past = Past.isPossible ? new Past(seconds + warmUpSeconds, join(directory, "clock")) : null;
   if (past === null)
     say("libfaketime is not installed: NOTHING IS OLD ENOUGH TO BE REMOVED, the database grows");
-  const first = await serve(args, { command, env: past?.env ?? {} });
+  const first = await serve(args, { command, env: past?.environment ?? {} });
   await load.prepare(first);
-  if (past !== null) await publishPast(load, first, past, say);
+  if (past !== null) await past.publish(load, first);
   await first.end("SIGTERM");
 
   const log = join(directory, "log");

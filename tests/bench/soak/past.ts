@@ -1,47 +1,52 @@
+import { writeFileSync } from "node:fs";
 import type { ServerProcess } from "../../support/process.ts";
 import type { SoakLoad } from "./load.ts";
 
 /** Deliveries that arrived are kept for so long by default. */
-const keptDays = 7;
-/** How much faster the clock of the past goes. */
-const speed = 60;
+const keptMs = 7 * 24 * 60 * 60 * 1_000;
+/** Between the end of the past and the begin of the load, about. */
+const betweenMs = 20_000;
+const stepSeconds = 10;
 const [library] = new Bun.Glob("*/faketime/libfaketimeMT.so.1").scanSync({ cwd: "/usr/lib", absolute: true });
 
-export interface Past {
-  readonly seconds: number;
-  readonly env: Readonly<Record<string, string>>;
-}
+/** A week ago: as much is published there as is going to be published later, so that as much is removed then as comes. */
+export class Past {
+  readonly #beginsAt = Date.now() + betweenMs - keptMs;
 
-/**
- * The clock for a server that publishes as much as is going to be published later, so that as much is removed then as
- * comes. Null where libfaketime is not installed.
- *
- * @param seconds of the load that comes later
- */
-export function pastEnvironment(seconds: number): Past | null {
-  if (library === undefined) return null;
-  const FAKETIME = `-${keptDays}d x${speed}`;
-  return { seconds, env: { LD_PRELOAD: library, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC: "1" } };
-}
-
-/** Publishes it at an even pace of that clock. */
-export async function publishPast(
-  load: SoakLoad,
-  server: ServerProcess,
-  { seconds }: Past,
-  say: (line: string) => void,
-): Promise<void> {
-  const total = Math.round(seconds * load.eventsPerSecond);
-  const takesMs = (seconds * 1_000) / speed;
-  say(`publishing ${total.toLocaleString("en-US")} events a week ago, in ${(takesMs / 1_000).toFixed(0)} s`);
-  const steps = Math.ceil(takesMs / 100);
-  const startedAt = performance.now();
-  let published = 0;
-  for (let step = 1; step <= steps; step++) {
-    const count = Math.round((total * step) / steps) - published;
-    if (count > 0) await load.publishMany(server, count);
-    published += count;
-    await Bun.sleep(Math.max(0, startedAt + step * 100 - performance.now()));
+  /**
+   * @param seconds of the load that comes later
+   * @param file tells the server's clock how far it is behind
+   */
+  constructor(
+    readonly seconds: number,
+    readonly file: string,
+  ) {
+    this.#moveTo(0);
   }
-  await load.allArrived();
+
+  /** Whether clocks can be set here. */
+  static readonly isPossible = library !== undefined;
+
+  get environment(): Readonly<Record<string, string>> {
+    return {
+      LD_PRELOAD: library ?? "",
+      FAKETIME_TIMESTAMP_FILE: this.file,
+      FAKETIME_NO_CACHE: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    };
+  }
+
+  #moveTo(second: number): void {
+    const behindMs = Date.now() - (this.#beginsAt + second * 1_000);
+    writeFileSync(this.file, `-${(behindMs / 1_000).toFixed(3)}`);
+  }
+
+  /** Publishes it at an even pace of that clock. */
+  async publish(load: SoakLoad, server: ServerProcess): Promise<void> {
+    for (let second = 0; second < this.seconds; second += stepSeconds) {
+      this.#moveTo(second);
+      await load.publishMany(server, Math.ceil(stepSeconds * load.eventsPerSecond));
+    }
+    await load.allArrived();
+  }
 }

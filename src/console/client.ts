@@ -47,9 +47,19 @@ async function observed(request: Request): Promise<Response> {
     return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
+    if (isConnected.value) setTimeout(tryAgain, againMs);
     isConnected.value = false;
     throw new Fault("The server cannot be reached.", "unreachable", 0);
   }
+}
+
+const againMs = 1_500;
+
+/** Looks whether the server is reached again, where nothing else asks. */
+async function tryAgain(): Promise<void> {
+  if (isConnected.value) return;
+  const request = new Request(`${location.origin}${base}/session`, { headers: pageHeaders });
+  await observed(request).catch(() => setTimeout(tryAgain, againMs));
 }
 
 const options = { baseUrl: location.origin + root, headers: pageHeaders, fetch: observed };

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
+import { consolePages } from "../support/console-pages.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -30,42 +31,11 @@ beforeAll(async () => {
   delivery = data[0]?.id ?? "";
 });
 
-const pages = {
-  portal: [
-    "",
-    "/deliveries",
-    "/deliveries/:delivery",
-    "/subscriptions",
-    "/test",
-    "/webhook",
-    "/event-types",
-    "/nowhere",
-  ],
-  console: [
-    "",
-    "/applications",
-    "/applications/:application",
-    "/deliveries",
-    "/deliveries/:delivery",
-    "/users?query=luna",
-    "/users/1001",
-    "/categories",
-    "/event-types",
-    "/publish?event=raid.started",
-    "/backups",
-    "/keys",
-    "/audit",
-    "/traffic?range=day",
-    "/settings",
-    "/subscriptions",
-  ],
-} as const;
-
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
   for (const theme of ["light", "dark"] as const) {
     test(`can be used by everybody, shows hostile text as text, and fits a phone: ${theme}`, async () => {
       await using tab = await signedIn(server, kind === "console" ? operator : app, { theme });
-      for (const path of pages[kind]) {
+      for (const path of consolePages[kind]) {
         await tab.page.setViewport({ width: 1280, height: 900 });
         await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
         await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
@@ -77,6 +47,11 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
           ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth,
         );
         expect([path, beyond]).toEqual([path, 0]);
+        // Nothing of a table is cut off.
+        const cut = await tab.page.$$eval("section.scroll", (tables) =>
+          tables.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute("aria-label")),
+        );
+        expect([path, cut]).toEqual([path, []]);
       }
     });
   }

@@ -21,6 +21,8 @@ export const operator: SignIn = { key: adminKey };
 interface Options {
   readonly width?: number;
   readonly theme?: "light" | "dark";
+  /** Of a proxy in front of the server. */
+  readonly port?: number;
   /** Another tab of this person, with the same session. */
   readonly besides?: Tab;
 }
@@ -144,9 +146,11 @@ export async function openPage(
   who: SignIn | "console" | "portal",
   options: Options = {},
 ) {
-  const { width = 1280, theme = "light", besides } = options;
+  const { width = 1280, theme = "light", besides, port } = options;
   const isConsole = who === "console" || (typeof who === "object" && "key" in who);
-  const base = isConsole ? `${server.app.adminUrl}/console` : `${server.app.publicUrl}/portal`;
+  const url = new URL(isConsole ? `${server.app.adminUrl}/console` : `${server.app.publicUrl}/portal`);
+  if (port !== undefined) url.port = String(port);
+  const base = url.href;
   const context = besides
     ? besides.page.browserContext()
     : await (await sharedBrowser()).createBrowserContext();

@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { afterTests } from "../support/after-tests.ts";
+import { chromium } from "../support/chromium.ts";
+import { consolePages } from "../support/console-pages.ts";
+import { openPage, operator, type SignIn, signedIn, signIn, type Tab } from "../support/pages.ts";
+import { event, subscribe } from "../support/publishing.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { isOnPostgres, json, type TestApplication, testServer } from "../support/server.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+
+/** What every page has to bear: lost connections, ended sessions, two people at once, roles, the way back. */
+
+const server = await testServer({ args: ["--portal"] });
+const receiver = testReceiver(() => new Response(null, { status: 204 }));
+const proxy = {
+  portal: await tcpProxy(Number(new URL(server.app.publicUrl).port)),
+  console: await tcpProxy(Number(new URL(server.app.adminUrl).port)),
+};
+afterTests(() => {
+  proxy.portal.stop();
+  proxy.console.stop();
+});
+let app: TestApplication;
+let delivery = "";
+
+beforeAll(async () => {
+  await server.load("users", [{ id: 1001, username: "luna_bytes", display_name: "Luna" }]);
+  await server.load("categories", [{ id: 1, name: "Chess", slug: "chess" }]);
+  app = await server.application({ name: "Night bot", webhook_url: receiver.url });
+  await subscribe(server, app, ["channel.followed"]);
+  const type = { version: 1, schema: { type: "object" }, example: {} };
+  await server.admin("PUT", "/admin/v1/event-types/raid.started", type);
+  await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+  await receiver.arrived(1);
+  const { data } = await json<{ data: { id: string }[] }>(await server.admin("GET", "/admin/v1/deliveries"));
+  delivery = data[0]?.id ?? "";
+});
+
+const placeOf = (path: string) => path.replace(":delivery", delivery).replace(":application", app.id);
+const heading = (tab: Tab) => tab.page.$eval("main h1", (h1) => h1.textContent);
+
+describe.skipIf(chromium === null).each(["portal", "console"] as const)("each page of the %s", (kind) => {
+  const who = (): SignIn => (kind === "console" ? operator : app);
+
+  test.each(consolePages[kind].map((path) => [path]))(
+    "'%s' says that the connection is lost and comes back by itself, and goes on after the session has ended",
+    async (path) => {
+      await using tab = await openPage(server, who(), { port: proxy[kind].port });
+      await tab.page.goto(tab.base + placeOf(path));
+      await signIn(tab, who());
+      await tab.page.waitForSelector(".shell main h1");
+      // All but the event stream is there.
+      await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 200 });
+      const before = [tab.page.url(), await heading(tab)];
+      proxy[kind].cut();
+      await tab.see("The connection is lost.");
+      // What was shown is still there to be read.
+      expect([tab.page.url(), await heading(tab)]).toEqual(before);
+      proxy[kind].release();
+      await tab.gone("The connection is lost.");
+      expect([tab.page.url(), await heading(tab)]).toEqual(before);
+      const ended = `fetch("/${kind}/session", { method: "DELETE", headers: { "onair-page": "http" } })`;
+      await tab.page.evaluate(`${ended}.then(({ status }) => status)`);
+      proxy[kind].cut();
+      proxy[kind].release();
+      await tab.see("Your session has ended.");
+      await signIn(tab, who());
+      await tab.page.waitForSelector(".shell main h1");
+      await tab.see(before[1] ?? "");
+      expect(tab.page.url()).toBe(before[0] ?? "");
+    },
+    300_000,
+  );
+
+  test("is found again by the button of the browser", async () => {
+    await using tab = await signedIn(server, who());
+    const names = await tab.page.$$eval("nav a", (links) => links.map((link) => link.textContent ?? ""));
+    const seen: [string, string | null][] = [];
+    for (const name of names) {
+      await tab.click(name, "link");
+      await tab.page.waitForFunction(
+        `document.querySelector("nav a[aria-current]")?.textContent === ${JSON.stringify(name)}`,
+      );
+      seen.push([tab.page.url(), await heading(tab)]);
+    }
+    for (const [url, title] of seen.reverse().slice(1)) {
+      await tab.page.goBack();
+      expect(tab.page.url()).toBe(url);
+      await tab.see(title ?? "");
+    }
+  }, 300_000);
+});
+
+describe.skipIf(chromium === null)("what one operator does, another sees without a click", () => {
+  test.each<[string, () => Promise<unknown>, string]>([
+    ["/applications", () => server.application({ name: "Made elsewhere" }), "Made elsewhere"],
+    [
+      "/applications/:application",
+      () => server.admin("PATCH", `/admin/v1/applications/${app.id}`, { disabled: true }),
+      "The application is disabled",
+    ],
+    [
+      "/keys",
+      () => server.admin("POST", "/admin/v1/keys", { name: "Ada elsewhere", role: "reader" }),
+      "Ada elsewhere",
+    ],
+    [
+      "/audit",
+      () => server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {}),
+      "rotateClientSecret",
+    ],
+    ...(isOnPostgres
+      ? []
+      : [["/backups", () => server.admin("POST", "/admin/v1/backups"), "done"] as [string, () => Promise<unknown>, string]]),
+    ["", () => server.application({ name: "One more" }), "Applications"],
+  ])("%s", async (path, act, shown) => {
+    await using tab = await signedIn(server, operator);
+    await tab.go(placeOf(path));
+    await tab.gone("Loading…");
+    if (path !== "") expect(await tab.text()).not.toContain(shown);
+    await act();
+    await tab.see(shown);
+  }, 300_000);
+});
+
+test.skipIf(chromium === null)(
+  "a reader sees every page, and on none anything that changes something",
+  async () => {
+    const name = "Only looks";
+    const made = await server.admin("POST", "/admin/v1/keys", { name, role: "reader" });
+    await using tab = await signedIn(server, { key: (await json<{ key: string }>(made)).key });
+    const verbs =
+      /^(?:New |Make |Save|Rotate|Revoke|Delete|Disable|Enable|Register|Correct|Replay|Send again|Publish)/;
+    for (const path of consolePages.console) {
+      if (path.startsWith("/publish")) continue;
+      await tab.go(placeOf(path));
+      await tab.gone("Loading…");
+      const buttons = await tab.page.$$eval("main button", (all) => all.map((one) => one.textContent ?? ""));
+      expect([path, buttons.filter((text) => verbs.test(text))]).toEqual([path, []]);
+      // Nothing that the page asks for is refused.
+      expect([path, await tab.page.$$eval("main .notice.bad [class=muted]", (all) => all.length)]).toEqual([
+        path,
+        0,
+      ]);
+      expect(await tab.text()).not.toContain("may not");
+    }
+  },
+  300_000,
+);

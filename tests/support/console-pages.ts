@@ -1,0 +1,31 @@
+/** Every page of portal and console; `:delivery` and `:application` stand for ids. */
+export const consolePages = {
+  portal: [
+    "",
+    "/deliveries",
+    "/deliveries/:delivery",
+    "/subscriptions",
+    "/test",
+    "/webhook",
+    "/event-types",
+    "/nowhere",
+  ],
+  console: [
+    "",
+    "/applications",
+    "/applications/:application",
+    "/deliveries",
+    "/deliveries/:delivery",
+    "/users?query=luna",
+    "/users/1001",
+    "/categories",
+    "/event-types",
+    "/publish?event=raid.started",
+    "/backups",
+    "/keys",
+    "/audit",
+    "/traffic?range=day",
+    "/settings",
+    "/subscriptions",
+  ],
+} as const;

@@ -111,16 +111,26 @@ describe.skipIf(chromium === null)("what one operator does, another sees without
     ],
     ...(isOnPostgres
       ? []
-      : [["/backups", () => server.admin("POST", "/admin/v1/backups"), "done"] as [string, () => Promise<unknown>, string]]),
+      : [
+          ["/backups", () => server.admin("POST", "/admin/v1/backups"), "done"] as [
+            string,
+            () => Promise<unknown>,
+            string,
+          ],
+        ]),
     ["", () => server.application({ name: "One more" }), "Applications"],
-  ])("%s", async (path, act, shown) => {
-    await using tab = await signedIn(server, operator);
-    await tab.go(placeOf(path));
-    await tab.gone("Loading…");
-    if (path !== "") expect(await tab.text()).not.toContain(shown);
-    await act();
-    await tab.see(shown);
-  }, 300_000);
+  ])(
+    "%s",
+    async (path, act, shown) => {
+      await using tab = await signedIn(server, operator);
+      await tab.go(placeOf(path));
+      await tab.gone("Loading…");
+      if (path !== "") expect(await tab.text()).not.toContain(shown);
+      await act();
+      await tab.see(shown);
+    },
+    300_000,
+  );
 });
 
 test.skipIf(chromium === null)(

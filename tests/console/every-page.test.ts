@@ -49,11 +49,13 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
         expect([path, beyond]).toEqual([path, 0]);
         // Nothing of a table is cut off.
         const cut = await tab.page.$$eval("section.scroll", (tables) =>
-          tables.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute("aria-label")),
+          tables
+            .filter((one) => one.scrollWidth > one.clientWidth)
+            .map((one) => one.getAttribute("aria-label")),
         );
         expect([path, cut]).toEqual([path, []]);
       }
-    });
+    }, 300_000);
   }
 
   test("has a palette and dialogs that can be used by everybody", async () => {

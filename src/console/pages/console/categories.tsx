@@ -61,6 +61,7 @@ export function Categories() {
                 { name: "Place", show: ({ id }) => <span class="muted">{places.get(id)}</span> },
                 {
                   name: "Category",
+                  isFilling: "narrow",
                   show: (one) => (
                     <button
                       type="button"

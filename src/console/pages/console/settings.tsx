@@ -63,7 +63,7 @@ export function Settings() {
                   is_secret && value !== null ? (
                     <Status word="set" tone="ok" />
                   ) : (
-                    <span class={value === initial ? "muted" : ""}>
+                    <span class={value === initial ? "breaks muted" : "breaks"}>
                       {value === null || value === "" ? "not set" : value}
                     </span>
                   ),

@@ -85,7 +85,11 @@ function Plots({ data: { deliveries, totals, requests, operations } }: { data: S
           rows={operations}
           keyOf={({ listener, operation }) => `${listener} ${operation}`}
           columns={[
-            { name: "Operation", show: ({ operation }) => <span class="cell">{operation}</span> },
+            {
+              name: "Operation",
+              isFilling: "narrow",
+              show: ({ operation }) => <span class="cell">{operation}</span>,
+            },
             { name: "Listener", hide: "narrow", show: ({ listener }) => listener },
             { name: "Requests", isNumber: true, show: ({ requests }) => number(requests) },
             {

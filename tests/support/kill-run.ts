@@ -181,12 +181,18 @@ interface StatusCount {
   readonly count: number;
 }
 
-const statusCounts = "SELECT status, count(*) AS count FROM deliveries GROUP BY status";
+const statusCounts = "SELECT status, CAST(count(*) AS int) AS count FROM deliveries GROUP BY status";
 
-/** Waits until nothing is pending; gives what is wrong then. */
+/** Waits until nothing is pending, or what is does not become less for long; gives what is wrong then. */
 async function drained(counts: () => Promise<readonly StatusCount[]>): Promise<string[]> {
-  const end = Date.now() + longestDrainMs;
-  while ((await counts()).some(({ status }) => status === "pending") && Date.now() < end) await Bun.sleep(50);
+  const pending = async () => (await counts()).find(({ status }) => status === "pending")?.count ?? 0;
+  let least = Number.POSITIVE_INFINITY;
+  let end = Date.now() + longestDrainMs;
+  for (let left = await pending(); left > 0 && Date.now() < end; left = await pending()) {
+    if (left < least) end = Date.now() + longestDrainMs;
+    least = Math.min(least, left);
+    await Bun.sleep(50);
+  }
   return (await counts())
     .filter(({ status }) => status !== "delivered")
     .map(({ status, count }) => `${count} deliveries are ${status} at the end`);

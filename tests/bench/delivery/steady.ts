@@ -1,4 +1,6 @@
+import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { cpuNanoseconds } from "../support/processes.ts";
 import { milliseconds } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
@@ -17,6 +19,23 @@ function written(pid: number) {
   const text = readFileSync(`/proc/${pid}/io`, "utf8");
   const of = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(text)?.[1]);
   return { calls: of("syscw"), bytes: of("wchar"), toDisk: of("write_bytes") };
+}
+
+/** What an event keeps in the database: the bytes of each table and index of the log for each event that is there. */
+function kept(data: string): { name: string; bytes: number }[] {
+  const db = new Database(join(data, "onair.db"), { readonly: true });
+  try {
+    return db
+      .query<{ name: string; bytes: number }, []>(
+        `SELECT d.name, sum(d.pgsize) * 1.0 / (SELECT count(*) FROM events) AS bytes
+         FROM dbstat d JOIN sqlite_schema s ON s.name = d.name
+         WHERE d.aggregate = TRUE AND s.tbl_name IN ('events', 'deliveries', 'attempts')
+         GROUP BY 1 HAVING bytes > 1 ORDER BY 2 DESC`,
+      )
+      .all();
+  } finally {
+    db.close();
+  }
 }
 
 export const steady: Section = {
@@ -44,21 +63,27 @@ export const steady: Section = {
       });
       const of = (figure: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[figure]));
       const [cpuMs, bytes, p99Ms] = [of("cpuMs"), of("bytes"), of("p99Ms")];
+      const stored = kept(scene.data);
+      const total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
+      bench.say(
+        stored.map(({ name, bytes }) => `${Math.round(bytes)} bytes of an event in ${name}`).join("\n"),
+      );
       const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
       return {
         rows: [
-          ["an event", "CPU", "writes", "written", "to the disk", "p50", "p99"],
+          ["an event", "CPU", "writes", "written", "to the disk", "kept", "p50", "p99"],
           [
             "On Air",
             milliseconds(cpuMs),
             of("calls").toFixed(1),
             kilobytes(bytes),
             kilobytes(of("toDisk")),
+            kilobytes(total),
             milliseconds(of("p50Ms")),
             milliseconds(p99Ms),
           ],
         ],
-        figures: { rounds },
+        figures: { rounds, kept: stored },
         goals: [
           { text: `CPU ${milliseconds(cpuMs)}, goal ${goal.cpuMs} ms`, met: cpuMs <= goal.cpuMs },
           {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -21,7 +21,7 @@ export async function startDebian(): Promise<DebianMachine | string> {
   const missing = tools.filter((tool) => Bun.which(tool) === null);
   if (missing.length > 0) return `${missing.join(", ")} is missing`;
   if (process.getuid?.() !== 0) return "that takes root";
-  const packed = await packedRoot();
+  const packed = await packedDebian();
   if (packed === undefined) return "mmdebstrap could not make a root, as without a mirror of Debian";
   const root = mkdtempSync(join(tmpdir(), "onair-debian-"));
   await Bun.$`tar --extract --file ${packed}`.cwd(root);
@@ -55,27 +55,20 @@ export async function startDebian(): Promise<DebianMachine | string> {
   return "systemd does not start in a container here";
 }
 
-/** A root of this machine's release of Debian, as an archive that is made once. Undefined where that fails. */
-async function packedRoot(): Promise<string | undefined> {
+/** A minimal root of Debian, in this machine's release, as an archive that is made once. Undefined where that fails. */
+export async function packedDebian(): Promise<string | undefined> {
+  if (Bun.which("mmdebstrap") === null || process.getuid?.() !== 0) return undefined;
   const release = readFileSync("/etc/os-release", "utf8");
-  const suite = /^ID=debian$/m.test(release)
-    ? (/^VERSION_CODENAME=(\w+)$/m.exec(release)?.[1] ?? "stable")
-    : "stable";
+  const own = /^ID=debian$/m.test(release) ? /^VERSION_CODENAME=(\w+)$/m.exec(release)?.[1] : undefined;
+  const suite = own ?? "stable";
   const file = join(tmpdir(), `onair-test-${suite}.tar`);
-  // Another user could have put one there.
-  if (existsSync(file) && statSync(file).uid === 0) return file;
   const options = ["man", "locale", "doc"].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`);
-  const made = `${file}.${process.pid}`;
-  const { exitCode } =
-    await Bun.$`mmdebstrap --quiet --variant=essential --include=systemd,adduser ${options} --format=tar ${suite} ${made}`
-      .quiet()
-      .nothrow();
-  if (exitCode !== 0) {
-    rmSync(made, { force: true });
-    return undefined;
-  }
-  renameSync(made, file);
-  return file;
+  const make = `[ -e ${file} ] || { mmdebstrap --quiet --variant=essential --include=systemd,adduser ${options.join(" ")} \
+    --format=tar ${suite} ${file}.part && mv ${file}.part ${file}; }`;
+  // One of several tests makes it, and the others wait.
+  const { exitCode } = await Bun.$`flock ${file}.lock sh -c ${make}`.quiet().nothrow();
+  // Another user could have put one there.
+  return exitCode === 0 && statSync(file).uid === 0 ? file : undefined;
 }
 
 /** The first process of a container, as this machine numbers it. */

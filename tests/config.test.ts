@@ -101,6 +101,29 @@ describe("settings", () => {
   });
 
   test.each([
+    ["--backup-every", "1 day", "must be a duration from 1m to 31d, like 30m, 6h or 24h"],
+    ["--backup-every", "30s", "must be a duration from 1m to 31d"],
+    ["--backup-to", "ftp://x/y", "must be a directory, or like s3://bucket/prefix"],
+    [
+      "--backup-recipients",
+      "age1short",
+      'must be public keys of age, like age1…, and "age1short" is not one',
+    ],
+    ["--keep-backups-days", "0", "must be an integer from 1 to 3650"],
+  ])("of backups that are wrong are refused: %s %s", (option, value, message) => {
+    expect(mistakes([option, value])).toEqual([expect.stringContaining(`${option} ${message}`)]);
+  });
+
+  test.each(["--backup-every=24h", "--backup-to=/mnt/other"])(
+    "of backups are refused with PostgreSQL, which makes its own: %s",
+    (given) => {
+      const [option] = given.split("=");
+      const sentence = `${option} is for a data directory. The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands`;
+      expect(mistakes([given, "--database", "postgres://db/onair"])).toEqual([sentence]);
+    },
+  );
+
+  test.each([
     ["[::1]", "::1"],
     ["::1", "::1"],
     ["[::]", "::"],

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Backups } from "../../src/backups/backups.ts";
 import { createLog } from "../../src/log.ts";
 import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
-import { json, ownServer, startServer, type TestServer } from "../support/server.ts";
+import { json, ownDirectory, ownServer, startServer, type TestServer } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
@@ -79,5 +80,20 @@ describe.skipIf(!probe)("on a full disk", () => {
     expect(backupFiles(disk.data)).toEqual([]);
     disk.free();
     await expectHealthy();
+  });
+
+  test("so it is where the disk of --backup-to is full: the server goes on, and the next one is whole", async () => {
+    const place = join(disk.data, "..", "elsewhere");
+    const data = ownDirectory();
+    const elsewhere = await ownServer({ isOnSqlite: true, data, args: ["--backup-to", place] });
+    const ask: Admin = (method, path) => elsewhere.admin(method, path);
+    expect((await madeBackup(ask)).status).toBe("done");
+    disk.fill();
+    const answer = await ask("POST", backupsPath);
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("0 MB are free")]);
+    expect((await elsewhere.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);
+    disk.free();
+    expect((await madeBackup(ask)).status).toBe("done");
+    expect(readdirSync(place)).toHaveLength(2);
   });
 });

@@ -60,6 +60,7 @@ export class Backups {
   #failed: Backup[] = [];
   #counts = { made: 0, failed: 0 };
   #isStopped = false;
+  readonly #stopped = Promise.withResolvers<void>();
 
   /** Removes the partial files of an earlier process. */
   constructor(options: BackupsOptions) {
@@ -87,18 +88,26 @@ export class Backups {
     return { isListed: known !== null, newestAt, everyMs, place: shown, ...this.#counts };
   }
 
-  /** Looks whether a backup is due, and begins it; says when the newest is too old. To be called again and again. */
+  /**
+   * Looks whether a backup is due, and begins it; says when the newest is too old. To be called again and again. A server
+   * that stops does not wait for a place that says nothing.
+   */
   async look(): Promise<void> {
+    await Promise.race([this.#look(), this.#stopped.promise]);
+  }
+
+  async #look(): Promise<void> {
     if (this.#isStopped || this.#running) return;
     if (this.#list.known === null && this.#schedule?.isDue(null) === false) return;
     try {
       await this.#list.list();
     } catch (error) {
+      if (this.#isStopped) return;
       this.#options.log.error("backup.not_listed", errorFields(error));
       if (this.#schedule && this.#list.known === null) this.#hasFailed(error, false);
     }
     const { known, newestAt } = this.#list;
-    if (known === null) return;
+    if (known === null || this.#isStopped) return;
     this.#watch.look(newestAt);
     // Begin says why it could not.
     if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
@@ -173,6 +182,7 @@ export class Backups {
   /** Cancels the running backup and removes its file. */
   stop(): void {
     this.#isStopped = true;
+    this.#stopped.resolve();
     if (!this.#running) return;
     this.#running.end();
     this.#running = null;

@@ -176,6 +176,16 @@ describe("to S3", () => {
     expect(settings).not.toContain("very secret");
   });
 
+  test("that says nothing does not keep the server from starting and stopping", async () => {
+    const s3 = await FakeS3.own();
+    s3.fault = () => ({ hang: true });
+    const server = await start(s3, ownDirectory(), "--backup-every", "1h");
+    await until(() => s3.calls.length > 0);
+    expect((await fetch(`${server.app.adminUrl}/readyz`)).status).toBe(200);
+    // Its requests have a limit of a minute each, and the test has one of a minute in all.
+    await server.stop();
+  });
+
   test("a list that cannot be had is 503 with what to do, and the server is ready", async () => {
     const s3 = await FakeS3.own();
     s3.fault = () => ({ status: 403, code: "InvalidAccessKeyId" });

@@ -11,7 +11,7 @@ import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
 import { isMissing, type KeptBackup, removePartials } from "./files.ts";
 import { KeptList } from "./kept-list.ts";
-import { type NewBackup, type PlaceSettings, shownBackupPlace, workDirectory } from "./place.ts";
+import { type NewBackup, type PlaceSettings, workDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
 import { BackupSchedule } from "./schedule.ts";
 
@@ -82,10 +82,9 @@ export class Backups {
 
   /** What is known without asking the place. */
   get state(): BackupState {
-    const { everyMs = null, place } = this.#options;
+    const { everyMs = null } = this.#options;
     const { known, newestAt } = this.#list;
-    const shown = shownBackupPlace(place);
-    return { isListed: known !== null, newestAt, everyMs, place: shown, ...this.#counts };
+    return { isListed: known !== null, newestAt, everyMs, ...this.#counts };
   }
 
   /**

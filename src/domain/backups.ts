@@ -28,8 +28,6 @@ export interface BackupState {
   readonly newestAt: number | null;
   /** Milliseconds between the backups of the schedule; null without one. */
   readonly everyMs: number | null;
-  /** Where they are kept, for people. */
-  readonly place: string;
   /** Since the start. */
   readonly made: number;
   readonly failed: number;

@@ -1,9 +1,12 @@
 /*
  * The budgets of the pages: bun tests/bench/pages.ts. Each page of portal and console is loaded with an empty cache and
- * with what the browser keeps; it fails where one is larger, or takes longer until it can be used.
+ * with what the browser keeps; it fails where one is larger, or takes longer until it can be used. Then ten thousand
+ * deliveries are scrolled through: how many elements the page has, and how long scrolling holds the browser up.
  */
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
+import { event, publishAll, subscribe } from "../support/publishing.ts";
+import { Receiver } from "../support/receiver.ts";
 import { startServer } from "../support/server.ts";
 
 const budget = { bytes: 150_000, readyMs: 300 };
@@ -71,9 +74,52 @@ for (const kind of ["portal", "console"] as const) {
   }
   await tab.page.close();
 }
+const list = await longList();
+console.log(
+  `${list.rows} rows: ${list.elements} elements; scrolling: ${list.frames} frames, the longest task ${list.longestMs} ms`,
+);
 console.log(
   `budget: ${budget.bytes / 1_000} kB with an empty cache, ${budget.readyMs} ms to the heading (median of ${loads})`,
 );
 process.exitCode = isWithin ? 0 : 1;
 await server.stop();
 process.exit();
+
+/** Loads a list of ten thousand, and scrolls through it from its end to its beginning. */
+async function longList() {
+  const rows = 10_000;
+  const applications = 50;
+  await using receiver = new Receiver();
+  await server.load("users", [{ id: 1001, username: "luna_bytes" }]);
+  for (let i = 0; i < applications; i++) {
+    const app = await server.application({ name: `Bot ${i}`, webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.followed"]);
+  }
+  await publishAll(
+    server,
+    Array.from({ length: rows / applications }, () => event("channel.followed")),
+  );
+  const { page, base } = await signedIn(server, operator);
+  await page.goto(`${base}/deliveries`);
+  await page.waitForSelector("tbody tr");
+  await page.bringToFront();
+  const counted = `Number(document.querySelector("table")?.ariaRowCount ?? 0) - 1`;
+  for (let shown = 0; shown < rows; shown = Number(await page.evaluate(counted))) {
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+    await page.waitForFunction(`${counted} > ${shown}`);
+  }
+  const scrolled = (await page.evaluate(`new Promise((resolve) => {
+    let [frames, longestMs] = [0, 0];
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) longestMs = Math.max(longestMs, Math.round(duration));
+    }).observe({ type: "longtask" });
+    const step = () => {
+      frames++;
+      scrollBy(0, -2_000);
+      if (scrollY > 0) requestAnimationFrame(step);
+      else setTimeout(() => resolve({ frames, longestMs, elements: document.querySelectorAll("*").length }), 500);
+    };
+    step();
+  })`)) as { frames: number; longestMs: number; elements: number };
+  return { rows, ...scrolled };
+}

@@ -77,7 +77,7 @@ export function Applications() {
           onChange={(state) => setQuery({ state })}
         />
       </div>
-      <Card isFlush title={counted(rows.length, list.more.hasMore)}>
+      <Card isFlush title={list.data ? counted(rows.length, list.more.hasMore) : "Applications"}>
         <ListState
           of={list}
           isEmpty={rows.length === 0}

@@ -3,7 +3,7 @@ import { useContext } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done } from "../../client.ts";
 import { type Loaded, useLoad } from "../../load.ts";
-import { FaultNotice } from "../../parts/basics.tsx";
+import { FaultNotice, Head } from "../../parts/basics.tsx";
 
 export type OwnApplication = components["schemas"]["OwnApplication"];
 export type EventType = components["schemas"]["EventType"];
@@ -22,7 +22,15 @@ export function PortalApplication({ children }: { children: ComponentChildren })
     [],
     ["deliveries"],
   );
-  if (!application.data) return <FaultNotice fault={application.fault} retry={application.reload} />;
+  if (!application.data) {
+    if (!application.fault) return null;
+    return (
+      <>
+        <Head title="Your application" />
+        <FaultNotice fault={application.fault} retry={application.reload} />
+      </>
+    );
+  }
   const known = { application: application.data, reload: application.reload };
   return <Context.Provider value={known}>{children}</Context.Provider>;
 }

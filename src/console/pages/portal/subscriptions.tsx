@@ -54,7 +54,14 @@ export function Subscriptions() {
           onInput={(find) => setQuery({ find })}
         />
       </div>
-      <Card isFlush title={`${number(rows.length)} ${rows.length === 1 ? "subscription" : "subscriptions"}`}>
+      <Card
+        isFlush
+        title={
+          loaded.data
+            ? `${number(rows.length)} ${rows.length === 1 ? "subscription" : "subscriptions"}`
+            : "Subscriptions"
+        }
+      >
         {loaded.data && !loaded.data.isAll && (
           <p class="sample muted">
             These are the first {number(pageSize * maxPages)}. The slug of a channel finds its others.

@@ -24,10 +24,9 @@ const help = `Usage: bun tests/bench/soak.ts [options]
 One server with its defaults, and at the same time: profiles, searches and categories are read, events published and
 delivered to endpoints that are prompt, slow, failing or gone, streams read and opened anew, applications and
 subscriptions made and deleted, users changed, livestreams reported, backups made. Before that as much is published under
-a clock of a week ago, by libfaketime, so that as much is removed as comes. Every 5 seconds, or a thousand
-times in all, is a sample. What rises over
-the run beyond a limit is not flat; then it exits with 1, as it does for an error in the log, an answer that was not
-expected, or an event that did not arrive.
+a clock of a week ago, by libfaketime, so that as much is removed as comes. Every 5 seconds, or a thousand times in all,
+is a sample. What rises over the run beyond a limit is not flat; then it exits with 1, as it does for a line of an error
+in the log, an answer that was not expected, or an event that did not arrive.
 `;
 
 function readOptions() {

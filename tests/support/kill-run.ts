@@ -30,7 +30,9 @@ export interface KillRunOptions {
   readonly failing?: number;
   /** The URL of an empty PostgreSQL database to run on instead of a data directory. */
   readonly database?: string;
-  /** What is done instead of killing the server. */
+  /** How the server is ended; `SIGTERM` is what a service manager sends for a restart. */
+  readonly signal?: "SIGKILL" | "SIGTERM";
+  /** What is done instead of ending the server. */
   readonly disturb?: () => Promise<void>;
   readonly run?: RunOptions;
   readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
@@ -47,11 +49,11 @@ export interface KillReport {
 }
 
 /**
- * Kills a server at random moments, also while it starts, under the load of publishers that publish again what was not
+ * Ends a server at random moments, a killed one also while it starts, under the load of publishers that publish again what was not
  * acknowledged, as the platform would; then lets it deliver the rest and compares what has arrived with the promises.
  */
 export async function killRun(options: KillRunOptions): Promise<KillReport> {
-  const { kills, random, failing = 0, database, progress } = options;
+  const { kills, random, failing = 0, database, progress, signal = "SIGKILL" } = options;
   const directory = temporaryDirectory();
   const ledger = new DeliveryLedger({ random, failing });
   const args = ["--allow-private-webhooks", "--rate-limit", "0"];
@@ -68,9 +70,10 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
       await Bun.sleep(random() * longestLifeMs);
       if (options.disturb) await options.disturb();
       else {
-        await running.server.end("SIGKILL");
+        const code = await running.server.end(signal);
         running.server = null;
-        if (random() < 0.2) await killWhileStarting(args, run, random);
+        if (signal === "SIGTERM" && code !== 0) throw new Error(`the server ended with ${code}`);
+        if (signal === "SIGKILL" && random() < 0.2) await killWhileStarting(args, run, random);
         running.server = await serve(args, run);
       }
       progress?.(killed + 1, publishing.acknowledged.size, ledger.requests);

@@ -23,6 +23,13 @@ test.skipIf(!hasPostgres)(
   300_000,
 );
 
+test("restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice", async () => {
+  const report = await killRun({ kills: 5, random: seededRandom(Date.now()), signal: "SIGTERM" });
+  expect(report.problems).toEqual([]);
+  expect(report.acknowledged).toBeGreaterThan(20);
+  expect(report.requests).toBe(report.deliveries);
+}, 300_000);
+
 async function survives(database?: string): Promise<void> {
   const random = seededRandom(Date.now());
   const report = await killRun({ kills: 8, random, ...(database !== undefined && { database }) });

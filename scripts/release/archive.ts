@@ -31,7 +31,7 @@ export function tar(entries: readonly Entry[], mtime: number): Uint8Array<ArrayB
 
 /** The same, compressed. */
 export const tarGz = (entries: readonly Entry[], mtime: number): Uint8Array =>
-  Bun.gzipSync(tar(entries, mtime), { level: 9, library: "libdeflate" });
+  Bun.gzipSync(tar(entries, mtime), { level: 6, library: "libdeflate" });
 
 /** An ar archive, which is the form of a package of Debian. */
 export function ar(entries: readonly Entry[], mtime: number): Uint8Array<ArrayBuffer> {

@@ -2,7 +2,7 @@
  * The engine's thread. `link/` has its other end.
  */
 
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import type { OnFault } from "../store/faults.ts";
 import type { ReplicaNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
@@ -26,7 +26,8 @@ export interface EngineThread extends ThreadContract {
 }
 
 // Linux counts this for the calling thread alone: where there is not enough processor for both, requests go first.
-if (process.platform === "linux") setPriority(0, 5);
+// Never higher than it was started with, which takes a privilege.
+if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
 
 /** Collects the applications of one turn of the event loop, which then share a message. */
 function collected(send: StreamedListener): StreamedListener {

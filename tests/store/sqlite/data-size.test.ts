@@ -135,6 +135,17 @@ describe("a largest size", () => {
     await trim(max);
     expect((await store.events.publish(event("one more"), () => true)).deliveries).toBe(1);
   });
+
+  test("what nobody receives goes, too: before anything was delivered, and when nothing of that is left", async () => {
+    await published("delivered", 100, "delivered");
+    for (const round of ["first", "second"]) {
+      await published(`unheard ${round}`, 600, "pending", { name: "livestream.status.updated" });
+      const before = pages().bytes;
+      await trim(before);
+      expect(await kept()).toEqual({});
+      expect(pages().bytes).toBeLessThan(before * 0.9);
+    }
+  });
 });
 
 test("by its type, an event is kept for a shorter or a longer time than others", async () => {

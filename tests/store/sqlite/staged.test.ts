@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { cpSync, statSync } from "node:fs";
 import { everything } from "../../../src/domain/delivery-log.ts";
+import { day, hour } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -193,4 +194,23 @@ test("what was undone is not known", async () => {
     ["refused", 4, "pending"],
     ["batch", 5, "pending"],
   ]);
+});
+
+test("a body is in no place any more once it is too old, by its type as well", async () => {
+  await publish("old", undefined, '{"text":"too old"}');
+  const [{ seq } = { seq: 0 }] = await loggedDeliveries(store);
+  const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
+  const result = { ...rest, seq, at: publishedAt, status: "delivered", attempt: null } as const;
+  await store.deliveries.record([result], []);
+  const retention = { deliveredMs: 30 * day, failedMs: 30 * day, bodiesMs: 30 * day };
+  const byType = { "channel.followed": hour };
+  const pruned = async (now: number) => {
+    while (!(await store.retention.prune({ ...retention, byType }, now)));
+    const db = new Database(`${path}/onair.db`, { readonly: true });
+    const found = db.query<{ body: string | null }, []>("SELECT body FROM staged_events").all();
+    db.close();
+    return found.map(({ body }) => body);
+  };
+  expect(await pruned(publishedAt + hour)).toEqual(['{"text":"too old"}']);
+  expect(await pruned(publishedAt + 2 * hour)).toEqual([]);
 });

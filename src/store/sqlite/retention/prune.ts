@@ -140,8 +140,8 @@ export function pruner(orm: BunSQLiteDatabase) {
         if (pruneEvents(eventRange, pass)) pass.eventRanges.shift();
         return false;
       }
-      // What was staged was moved before this commit.
-      removeStaged.run({ before: pass.bodies });
+      // What was staged was moved before this commit: no type needs these bodies, so the shortest time holds for all.
+      removeStaged.run({ before: Math.max(pass.bodies, ...Object.values(pass.bodyTypes)) });
       reached = pass.reached;
       pass = null;
       return true;

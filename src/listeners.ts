@@ -116,7 +116,7 @@ async function tracingOf(config: Config, log: Log) {
   return startRequestTracing(settings, log);
 }
 
-/** Starts the public listener, and hears from now on what other replicas change. */
+/** Starts the public listener, and listens to changes of other replicas. */
 export async function startPublic(core: Core, parts: Parts, welcome: WelcomeSource | undefined) {
   const { config, engine, log, now, place, certificates } = core;
   const { tracing, ...shared } = parts;

@@ -51,7 +51,7 @@ export function hourlyKinds(
     try {
       last = { kinds: await measure(), at: now() };
     } catch {
-      // The former one stands; that the storage is in trouble is noticed and told elsewhere.
+      // The former value stays; the watch of the storage reports the fault.
     } finally {
       measuring = null;
     }

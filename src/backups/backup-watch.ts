@@ -14,12 +14,12 @@ interface WatchOptions {
   readonly announce: Announce;
 }
 
-/** What goes on failing is told of again so often. */
+/** The time between two notices about the same ongoing failure. */
 const tellAgainMs = day;
 
 const advice = "Look into the log, mend it, and make a backup now: onair backup.";
 
-/** What the operator is told of backups: that they fail, that the newest is too old, and that there are new ones again. */
+/** Notices about backups for the operator: they fail, the newest is too old, they succeed again. */
 export class BackupWatch {
   readonly #options: WatchOptions;
   #failedToldAt: number | null = null;
@@ -29,7 +29,7 @@ export class BackupWatch {
     this.#options = options;
   }
 
-  /** What a person asked for is told of each time, the attempts of the schedule once a day. */
+  /** A failed backup that was requested is reported each time, a failed scheduled one once a day. */
   failed(reason: string, byHand: boolean): void {
     if (!byHand && this.#isTold(this.#failedToldAt)) return;
     if (!byHand) this.#failedToldAt = this.#options.steady();

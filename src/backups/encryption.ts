@@ -42,7 +42,7 @@ export async function* decrypted(
     isBegun = true;
     yield* chunks;
   } catch (error) {
-    // Of what cannot be read from its place, that place has told already.
+    // The place has already reported backups that it cannot read.
     if (error instanceof DomainError || error instanceof StoreError) throw error;
     const { message, code } = error as NodeJS.ErrnoException;
     if (code !== undefined) throw error;

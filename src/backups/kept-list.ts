@@ -39,7 +39,7 @@ export class KeptList {
     return newest === undefined ? null : idTime(newest);
   }
 
-  /** A directory is looked into each time, another place some times an hour. Rejects where it cannot be asked. */
+  /** A directory is read each time, another place a few times an hour. Rejects when the place cannot be reached. */
   async list(): Promise<readonly KeptBackup[]> {
     const at = this.#steady();
     if (this.#settings.kind === "directory") return this.#shared();
@@ -48,7 +48,7 @@ export class KeptList {
     return this.#shared();
   }
 
-  /** Asks the place in any case, from now on. */
+  /** The next call reads the place again. */
   async again(): Promise<readonly KeptBackup[]> {
     await this.#asking?.catch(() => {});
     return this.#shared();

@@ -41,7 +41,7 @@ export class BackupSchedule {
     return isPlausible && newestAt < now() - (now() % everyMs);
   }
 
-  /** A backup is complete, whoever asked for it. */
+  /** A backup is complete, scheduled or requested. */
   made(): void {
     this.#madeAt = this.#options.steady();
     this.#failures = 0;

@@ -55,7 +55,7 @@ async function observed(request: Request): Promise<Response> {
 
 const againMs = 1_500;
 
-/** Looks whether the server is reached again, where nothing else asks. */
+/** Polls until the server is reachable again. */
 async function tryAgain(): Promise<void> {
   if (isConnected.value) return;
   const request = new Request(`${location.origin}${base}/session`, { headers: pageHeaders });

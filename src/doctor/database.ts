@@ -73,10 +73,10 @@ export async function measuredSizes(program: string, data: string) {
   return started.then(() => remote.sizes()).finally(end);
 }
 
-/** So much of a database may be free without advice. */
+/** The free bytes of a database above which there is advice. */
 const muchFree = 64 * 1024 * 1024;
 
-/** What takes the room in a directory. */
+/** What uses the space of a data directory. */
 export async function sizeFinding(program: string, data: string): Promise<Finding> {
   const { ok, warning, skipped } = findingsOf("sizes");
   try {

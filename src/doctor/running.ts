@@ -18,7 +18,7 @@ interface RunningOptions {
   readonly now: () => number;
 }
 
-/** What is found is good for so long: the console asks often. */
+/** How long findings are cached: the console asks often. */
 const keptMs = minute / 2;
 
 /**

@@ -67,7 +67,7 @@ export function replyError(
       ...errorFields(error),
     });
   }
-  // A client of OAuth knows no wrong parameters beside RFC 6749's.
+  // Errors of OAuth have only the fields of RFC 6749, so no list of wrong parameters.
   const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);
   const common = {
     status: statusOf[code],

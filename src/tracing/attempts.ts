@@ -40,7 +40,7 @@ export class AttemptTraces {
     return parent ? this.#tracer.begin(parent) : this.#tracer.beginTrace(traceIdOf(event.id));
   }
 
-  /** Tells the receiver of the trace. */
+  /** Sends the trace to the receiver. */
   addHeader(headers: Record<string, string>, { context }: ActiveSpan): void {
     headers["traceparent"] = traceparentOf(context);
   }

@@ -24,8 +24,8 @@ const batchSize = 128;
 const gatherMs = second / 2;
 
 /**
- * Sends spans to a collector, one request at a time. It never makes anybody wait: while the collector is slow or away,
- * spans that find no room are dropped and counted, and so are those that it refuses; nothing is sent twice.
+ * Sends spans to a collector, one request at a time. No caller waits for it: while the collector is slow or away, spans
+ * above the size of the buffer are dropped and counted, and so are those that it refuses; nothing is sent twice.
  */
 export class SpanExporter {
   readonly #options: ExporterOptions;

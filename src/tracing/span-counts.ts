@@ -1,7 +1,7 @@
 /** What became of spans since the start. */
 export interface SpanCounts {
   readonly exported: number;
-  /** Those that the collector did not take, or for which there was no room. */
+  /** Spans that the collector refused, and those dropped by a full buffer. */
   readonly dropped: number;
 }
 

@@ -1,4 +1,4 @@
-import type { ByteRange } from "../../file-stream.ts";
+import { type ByteRange, streamOf } from "../../file-stream.ts";
 import { type KeptBackup, readName } from "../files.ts";
 import type { BackupPlace, CheckedFile, PlaceSettings } from "../place.ts";
 import { S3Fault } from "./s3-fault.ts";
@@ -54,20 +54,7 @@ export class S3Place implements BackupPlace {
   }
 
   read(name: string, range: ByteRange): ReadableStream<Uint8Array> {
-    const chunks = this.#chunks(name, range);
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          const { done, value } = await chunks.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        },
-        async cancel() {
-          await chunks.return(undefined);
-        },
-      },
-      { highWaterMark: 0 },
-    );
+    return streamOf(this.#chunks(name, range));
   }
 
   async remove(name: string): Promise<void> {
@@ -116,11 +103,11 @@ export class S3Place implements BackupPlace {
           body,
           timeoutMs,
         });
-        // S3 may find a fault after it has begun to answer 200.
+        // S3 may report an error in the body of a 200.
         if (answer.includes("<Error>")) throw new S3Fault("S3 could not put the parts together.", true);
       });
     } catch (error) {
-      // Of an upload that is complete already only the answer was lost: reading it again tells.
+      // The upload may be complete and only the answer lost: reading the object again shows which.
       if (error instanceof S3Fault && error.reason === "NoSuchUpload") return;
       await this.#abort(key, uploadId).catch(() => {});
       throw error;

@@ -9,7 +9,7 @@ const margin = 20;
 const step = 10;
 const likelyHeight = 40;
 
-/** Which rows of a long list are drawn, and the room that the others take. */
+/** Which rows of a long list are drawn, and the height of the others. */
 interface RowWindow {
   readonly body: RefObject<HTMLTableSectionElement | null>;
   readonly isPart: boolean;

@@ -79,7 +79,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
   );
 }
 
-/** The room of rows that are not drawn. */
+/** The height of rows that are not drawn. */
 function Spacer({ height, columns }: { height: number; columns: number }) {
   if (height <= 0) return null;
   return (

@@ -1,4 +1,4 @@
-/** What takes room in the database. */
+/** What uses the space of the database. */
 export const storedKinds = [
   "events",
   "deliveries",

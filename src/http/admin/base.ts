@@ -57,7 +57,7 @@ interface ServerFacts {
   storage(): StorageSizes | null;
   /** What the kinds of data take, measured within the last hour; null where it is not known. */
   kindSizes(): Promise<MeasuredKinds | null>;
-  /** null in a command, which serves nobody. */
+  /** null in a command, which has no listeners. */
   readonly watched: WatchedFacts | null;
 }
 

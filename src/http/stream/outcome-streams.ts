@@ -15,7 +15,7 @@ const opening = "retry: 1000\n";
 interface OutcomeStreamOptions {
   /** null: outcomes of all applications; "": of none. */
   readonly applicationId: string | null;
-  /** What else it tells of when it changes; by default nothing. `all`: everything. */
+  /** Further topics whose changes it sends; by default none. `all`: all topics. */
   readonly topics?: "all" | readonly string[];
   /** Whether the reader may still read; asked before each part. */
   isAllowed(): Promise<boolean>;
@@ -39,17 +39,17 @@ const encoder = new TextEncoder();
 type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "tell">;
 type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
 
-/** The topic of deliveries; applications are told of their own. */
+/** The topic of deliveries; its messages name the applications. */
 const deliveries = "deliveries";
-/** Others are told of what changes here at most so often. */
+/** The least time between two messages to other replicas. */
 const tellEveryMs = second;
-/** Of more applications than these the others are told that it may be any. */
+/** Above this number of applications a message to other replicas stands for all applications. */
 const mostApplications = 100;
 
 /**
  * Open streams of what becomes of deliveries while it happens, and of what else changes, for people who look on: a sample
- * where there is more than can be read. A reader that is slow loses outcomes and is told how many; nobody else does. While
- * somebody looks on at another replica, it is told that something has changed here, to be read from the store.
+ * where there is more than can be read. A slow reader alone loses outcomes, and its stream states how many. A replica with
+ * open streams gets a message when something changes on another one, and reads the change from the store.
  */
 export class OutcomeStreams {
   readonly #engine: WatchedEngine;
@@ -111,19 +111,19 @@ export class OutcomeStreams {
     );
   }
 
-  /** Tells whoever looks on, here and elsewhere, that something of a topic has changed. */
+  /** Sends a change of a topic to the open streams, here and on other replicas. */
   changed(topic: string): void {
     this.#note([topic], null);
     this.#tellOthers(topic, null);
   }
 
-  /** Takes in what another replica tells. */
+  /** Handles a message of another replica. */
   hear(news: Extract<ReplicaNews, { kind: "watching" | "changed" }>): void {
     if (news.kind === "changed") {
       this.#note(news.topics, news.applications);
       return;
     }
-    // So long that one lost message changes nothing.
+    // Long enough for one lost message to have no effect.
     this.#watchedElsewhereUntil = performance.now() + 2.5 * this.#remindMs;
     this.#collect();
   }
@@ -190,7 +190,7 @@ export class OutcomeStreams {
     return performance.now() < this.#watchedElsewhereUntil;
   }
 
-  /** Tells the other replicas soon, while somebody looks on there. @param application null: it may be any */
+  /** Schedules a message to the other replicas if they have open streams. @param application null: it may be any */
   #tellOthers(topic: string, application: string | null): void {
     if (!this.#isWatchedElsewhere) return;
     if (this.#untold === null) {
@@ -235,7 +235,7 @@ export class OutcomeStreams {
     if (this.#open.delete(stream)) this.#watch();
   }
 
-  /** Looks on at what is open here, and has the others tell of theirs. */
+  /** Announces the streams that are open here, so that other replicas send their changes. */
   #watch(): void {
     if (this.#open.size > 0) this.#engine.tell({ kind: "watching" });
     this.#collect();

@@ -53,7 +53,7 @@ export function userStore(db: Postgres): UserStore {
         .where(eq(applications.owner_user_id, id))
         .orderBy(applications.id)
         .for("update"); // a session that is begun meanwhile waits
-      // Applications, then users, then what is theirs: nobody that needs both locks them in another order.
+      // Applications, then users, then their rows: every transaction locks in this order.
       await orm.select({ id: users.id }).from(users).where(eq(users.id, id)).for("update");
       const gone = await orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id));
       const ended = await orm

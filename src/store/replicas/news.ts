@@ -11,7 +11,7 @@ export type ReplicaNews =
   | { readonly kind: "streamed"; readonly applications: readonly string[] }
   /** What was taken from rate limits elsewhere. */
   | { readonly kind: "taken"; readonly shares: readonly Share[] }
-  /** Somebody looks on elsewhere, for the next while: what changes is to be told. */
+  /** Another replica has open streams, and is to be sent changes for a while. */
   | { readonly kind: "watching" }
   /** Something of these topics has changed; of deliveries, those of these applications (null: of any). */
   | {

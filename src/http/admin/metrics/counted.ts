@@ -53,7 +53,11 @@ function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
   const sum = (became: keyof SpanCounts) => threads.reduce((all, counts) => all + counts[became], 0);
   return [
     counter("onair_spans_exported", "Spans that the collector of traces took.", sum("exported")),
-    counter("onair_spans_dropped", "Spans that it did not take, or that found no room.", sum("dropped")),
+    counter(
+      "onair_spans_dropped",
+      "Spans that the collector refused, or that a full buffer dropped.",
+      sum("dropped"),
+    ),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
 import { gauge } from "./metric.ts";
 
-/** Prometheus waits for an answer for 10 seconds, unless told otherwise. */
+/** The default scrape timeout of Prometheus is 10 seconds. */
 const longestReadMs = 3 * second;
 
 /** What is in the database and on the disk; a value that cannot be read is left out. */

@@ -8,7 +8,7 @@ import replicas from "../../../../drizzle/postgres/0006_replicas.sql" with { typ
 import replicaChanges from "../../../../drizzle/postgres/0007_replica_changes.sql" with { type: "text" };
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
-import { inMoments, isConcurrent, runConcurrently } from "./online.ts";
+import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /**
@@ -101,7 +101,7 @@ async function apply(connection: Postgres, number: number, step: SchemaStep): Pr
     return;
   }
   if (!isCompatible) await untilAlone(connection);
-  await inMoments(connection, name, async (transaction) => {
+  await withLockTimeout(connection, name, async (transaction) => {
     if (!isCompatible) await requireAlone(transaction, name);
     for (const statement of statements) if (statement.trim()) await transaction.run(statement);
     await note(transaction);

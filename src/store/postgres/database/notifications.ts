@@ -20,7 +20,7 @@ const awayAfterMs = (3 * second) / 5;
 const connectTimeoutMs = second;
 /** After that the connection is made anew: its other end may be gone without a word. */
 const renewAfterMs = 4 * second;
-/** One that has ended is made anew so soon, with some chance, so that not all replicas come at once. */
+/** The wait before a lost connection is made again, with jitter, so that not all replicas connect at once. */
 const connectAgainMs = second / 2;
 
 export function topic<Message>(name: string): Topic<Message> {

@@ -4,18 +4,18 @@ import { codeOf } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /*
- * How tables are changed while others read and write them.
+ * Changes of tables while other connections read and write them.
  */
 
-/** Who waits for the lock of a whole table has all others wait behind it: so for moments only, and then again. */
+/** All later statements queue behind one that waits for the lock of a whole table, so it gives up early and tries again. */
 const lockTimeoutMs = second / 2;
 const triedForMs = 5 * minute;
 
 /**
- * A transaction that changes tables. It ends where it waits for a lock for half a second, and is tried again, for five
- * minutes; then it throws a `StoreError`, as a transaction of somebody else must hold the table.
+ * Runs a transaction that changes tables. It ends when it waits for a lock for half a second, and is tried again for five
+ * minutes. Throws a `StoreError` after that: another transaction holds the table.
  */
-export async function inMoments(
+export async function withLockTimeout(
   connection: Postgres,
   name: string,
   work: (transaction: Queries) => Promise<unknown>,
@@ -48,8 +48,8 @@ export function isConcurrent(sql: string): boolean {
 const making = /^CREATE (UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"(\w+)" ON "(\w+)" (.+)$/s;
 
 /**
- * Runs a statement of such a migration; what was cut off before is begun anew. An index on a table in parts, which
- * PostgreSQL can only make while nobody writes, is made on each part, as those that come later have it.
+ * Runs a statement of such a migration; what an earlier run left unfinished is begun anew. PostgreSQL makes no index on a
+ * partitioned table concurrently, so it is made on each partition and attached.
  */
 export async function runConcurrently(connection: Postgres, statement: string): Promise<void> {
   const [, unique = "", name = "", table = "", columns = ""] = making.exec(statement) ?? [];
@@ -59,7 +59,7 @@ export async function runConcurrently(connection: Postgres, statement: string): 
     [table],
   );
   if (!found?.is_in_parts) return makeIndex(connection, unique, name, table, columns);
-  await inMoments(connection, name, ({ run }) =>
+  await withLockTimeout(connection, name, ({ run }) =>
     run(`CREATE ${unique}INDEX IF NOT EXISTS "${name}" ON ONLY "${table}" ${columns}`),
   );
   const parts = await connection.run<{ name: string }>(
@@ -70,9 +70,11 @@ export async function runConcurrently(connection: Postgres, statement: string): 
     [table, name],
   );
   for (const { name: part } of parts) {
-    const its = `${part}_${name}`;
-    await makeIndex(connection, unique, its, part, columns);
-    await inMoments(connection, name, ({ run }) => run(`ALTER INDEX "${name}" ATTACH PARTITION "${its}"`));
+    const index = `${part}_${name}`;
+    await makeIndex(connection, unique, index, part, columns);
+    await withLockTimeout(connection, name, ({ run }) =>
+      run(`ALTER INDEX "${name}" ATTACH PARTITION "${index}"`),
+    );
   }
 }
 

@@ -19,7 +19,7 @@ interface Compacted {
   readonly afterBytes: number;
 }
 
-/** Room that is left on the disk beside the copy. */
+/** Free space that a copy leaves on the disk. */
 const spareBytes = 16 * 1024 * 1024;
 
 /**

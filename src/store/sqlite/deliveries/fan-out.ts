@@ -130,7 +130,7 @@ export function eventFanOut(
     }
     const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
     if (few !== null) {
-      // What somebody else may look for, a claim or an event stream, is in its place at once.
+      // A claim or an event stream reads rows of deliveries, which a staged event does not have.
       const isOurs = taken.length === few.length && streamed.size === 0;
       const deliveries = rows.map(({ about }) => about);
       if (isOurs && staged.add(event, first, deliveries)) return stored;

@@ -19,7 +19,7 @@ interface KnownEvent {
  * deliveries.
  */
 export interface StagedEvents {
-  /** Keeps an event, within a commit. false where there is no room: then it is to be published without this. */
+  /** Keeps an event, within a commit. false when the table is full: then the event is published without staging. */
   add(event: NewEvent, firstDelivery: number, deliveries: readonly StagedDelivery[]): boolean;
   find(id: string): KnownEvent | undefined;
   /** To be called behind `move` when an event was added to `events` itself. */

@@ -53,7 +53,7 @@ async function observed(request: Request): Promise<Response> {
   }
 }
 
-const againMs = 1_500;
+const againMs = 750;
 
 /** Polls until the server is reachable again. */
 async function tryAgain(): Promise<void> {

@@ -21,7 +21,7 @@ export const turnOf = (topics: readonly Topic[]): number =>
 export const isLive = signal(false);
 
 const paceMs = 700;
-const firstWaitMs = 500;
+const firstWaitMs = 250;
 const longestWaitMs = 15_000;
 
 /** Keeps the stream open while the page can be seen. */

@@ -50,7 +50,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
       await signIn(tab, who());
       await tab.page.waitForSelector(".shell main h1");
       // All but the event stream is there.
-      await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 200 });
+      await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 100 });
       const before = [tab.page.url(), await heading(tab)];
       proxy[kind].cut();
       await tab.see("The connection is lost.");

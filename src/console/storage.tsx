@@ -1,5 +1,6 @@
 import type { components } from "./generated/admin.d.ts";
-import { Figure, size } from "./parts/basics.tsx";
+import { Bar, Card, Figure, size } from "./parts/basics.tsx";
+import { Table } from "./parts/table.tsx";
 import { fullTime, Time } from "./parts/time.tsx";
 
 type Storage = Omit<components["schemas"]["Storage"], "message">;
@@ -60,5 +61,60 @@ export function StorageFigures({ storage, backupAt }: { storage: Storage | null;
       {database_bytes !== null && <Figure value={size(database_bytes)} label="Database" />}
       <Figure value={backupAt ? <Time at={backupAt} /> : "none"} label="Last backup" />
     </>
+  );
+}
+
+const kindNames: Readonly<Record<string, string>> = {
+  events: "Events with their bodies",
+  deliveries: "Deliveries",
+  attempts: "Attempts and answers",
+  users: "Users",
+  search: "Index of the search",
+  subscriptions: "Subscriptions",
+  access: "Applications, tokens and consents",
+  other: "Everything else",
+  free: "Free, for new rows",
+};
+
+/** What takes the room in the database; nothing where it is not known yet. */
+export function StorageKinds({ storage }: { storage: Storage | null }) {
+  const { kinds = null, kinds_measured_at = null } = storage ?? {};
+  if (kinds === null) return null;
+  const rows = Object.entries(kinds)
+    .map(([kind, bytes]) => ({ kind, bytes }))
+    .sort((a, b) => b.bytes - a.bytes);
+  const all = Math.max(
+    1,
+    rows.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  return (
+    <Card
+      title="What takes the room"
+      actions={
+        <span class="muted">
+          {kinds_measured_at && (
+            <>
+              measured <Time at={kinds_measured_at} />
+            </>
+          )}
+        </span>
+      }
+      isFlush
+    >
+      <Table
+        label="What takes the room in the database"
+        rows={rows}
+        keyOf={({ kind }) => kind}
+        columns={[
+          { name: "Data", show: ({ kind }) => kindNames[kind] ?? kind },
+          {
+            name: "Share",
+            hide: "narrow",
+            show: ({ kind, bytes }) => <Bar isShare part={bytes / all} label={`Share of ${kind}`} />,
+          },
+          { name: "Size", isNumber: true, show: ({ bytes }) => size(bytes) },
+        ]}
+      />
+    </Card>
   );
 }

@@ -206,6 +206,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     const { free_bytes } = await json<{ free_bytes: number }>(await own.admin("GET", "/admin/v1/storage"));
     await using tab = await signedIn(own, operator);
     await tab.see("Last backup");
+    await tab.see("Applications, tokens and consents"); // what takes the room
     expect(await tab.text()).toMatch(/[0-9.]+ GB\s+free of [0-9.]+ GB\n/);
     expect(await tab.text()).not.toContain("The disk will be full");
     // Two days ago there was twice as much room: it lasts for two more.

@@ -246,10 +246,10 @@ export function Figure({ value, label }: { value: ComponentChildren; label: Comp
   );
 }
 
-/** How much of something is used. */
-export function Bar({ part, label }: { part: number; label: string }) {
+/** How much of something is used; with `isShare`, of which all may be used. */
+export function Bar({ part, label, isShare = false }: { part: number; label: string; isShare?: boolean }) {
   const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
-  const tone = part >= 0.95 ? "bad" : part >= 0.8 ? "warn" : "";
+  const tone = isShare || part < 0.8 ? "" : part < 0.95 ? "warn" : "bad";
   return (
     <div class={`bar ${tone}`} role="progressbar" aria-label={label} aria-valuenow={percent}>
       <div style={{ width: `${percent}%` }} />

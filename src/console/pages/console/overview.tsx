@@ -9,7 +9,7 @@ import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
-import { StorageFigures, type StorageProblem, storageProblem } from "../../storage.tsx";
+import { StorageFigures, StorageKinds, type StorageProblem, storageProblem } from "../../storage.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Endpoint = components["schemas"]["Endpoint"];
@@ -88,6 +88,7 @@ export function Overview() {
           <OutcomeCard read={statistics} />
           <NoticesCard read={notices} />
           {troubled.length > 0 && <Troubled endpoints={troubled} />}
+          <StorageKinds storage={known.storage} />
         </>
       )}
     </>

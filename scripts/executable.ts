@@ -7,10 +7,10 @@ import { makeSite, type SiteFiles } from "../src/site/make.ts";
 const root = resolve(import.meta.dir, "..");
 
 /** Puts made files in place of the module that makes them from a checkout, whose function has this name. */
-const inPlace = (room: string, name: string, { files, ...rest }: PageFiles | SiteFiles): Bun.BunPlugin => ({
+const inPlace = (folder: string, name: string, { files, ...rest }: PageFiles | SiteFiles): Bun.BunPlugin => ({
   name: `made ${name}`,
   setup(build) {
-    build.onLoad({ filter: new RegExp(`/src/${room}/bundle\\.ts$`) }, () => {
+    build.onLoad({ filter: new RegExp(`/src/${folder}/bundle\\.ts$`) }, () => {
       const texts = Object.fromEntries(
         Object.entries(files).map(([name, bytes]) => [name, bytes.toBase64()]),
       );

@@ -2,7 +2,8 @@ import type { BackupKeeper } from "./backups/elsewhere.ts";
 import type { AwsVariables } from "./backups/place.ts";
 import type { PlatformData } from "./batch/platform-data.ts";
 import type { Publisher } from "./batch/publisher.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
+import type { Environment } from "./config/read-config.ts";
 import type { WelcomeSource } from "./console/session.ts";
 import { second } from "./domain/time.ts";
 import { placeOf } from "./engine/data-place.ts";
@@ -12,8 +13,7 @@ import { startEngineThread } from "./engine/link/thread.ts";
 import type { ShowKey } from "./http/admin/first-key.ts";
 import type { Listening } from "./http/server.ts";
 import { type Core, partsOf, servicesOf, startAdmin, startPublic } from "./listeners.ts";
-import type { Log } from "./log.ts";
-import type { Environment } from "./read-config.ts";
+import type { Log } from "./log/log.ts";
 import { type CertificateWatch, watchCertificates } from "./serving/certificate-watch.ts";
 import {
   type Certificate,

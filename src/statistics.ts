@@ -1,6 +1,6 @@
 import type { StatisticCounter } from "./domain/operations/statistics.ts";
 import { second } from "./domain/time.ts";
-import { errorFields, type Log } from "./log.ts";
+import { errorFields, type Log } from "./log/log.ts";
 import type { Store } from "./store/store.ts";
 import { pause, type Service } from "./supervisor.ts";
 

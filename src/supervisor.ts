@@ -1,4 +1,4 @@
-import { errorFields, type Log } from "./log.ts";
+import { errorFields, type Log } from "./log/log.ts";
 
 /** A task that runs as long as the server. */
 export interface Service {

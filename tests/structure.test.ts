@@ -4,21 +4,24 @@ import { dirname, join, relative } from "node:path";
 const src = join(import.meta.dir, "../src");
 const files = [...new Bun.Glob("**/*.{ts,tsx}").scanSync(src)].filter((file) => !file.endsWith(".d.ts"));
 
-/** The rooms of `src` that each room may import from, besides itself; `*` stands for single files at the top. */
+/** The folders of `src` that each folder may import from, besides itself; `*` stands for single files at the top. */
 const allowed: Record<string, readonly string[]> = {
   domain: [],
+  log: [],
+  // Settings of a topic are in its folder, and use the parsers of this one.
+  config: ["domain", "log", "store", "webhooks", "backups", "serving", "tracing", "*"],
   ranking: ["domain"],
   store: ["domain"],
-  webhooks: ["domain", "store", "tracing", "*"],
-  threads: ["domain", "store", "*"],
-  tracing: ["domain", "*"],
-  engine: ["domain", "store", "webhooks", "threads", "tracing", "*"],
-  backups: ["domain", "store", "threads", "*"],
+  webhooks: ["domain", "store", "tracing", "log", "*"],
+  threads: ["domain", "store", "log", "*"],
+  tracing: ["domain", "config", "log", "*"],
+  engine: ["domain", "store", "webhooks", "threads", "tracing", "config", "log", "*"],
+  backups: ["domain", "store", "threads", "config", "log", "*"],
   batch: ["domain", "store", "ranking", "tracing"],
   console: [],
-  // What a browser runs of it is in the room of the pages.
+  // What a browser runs of it is in the folder of the pages.
   site: ["console"],
-  serving: ["domain", "*"],
+  serving: ["domain", "config", "log", "*"],
   http: [
     "console",
     "site",
@@ -32,10 +35,24 @@ const allowed: Record<string, readonly string[]> = {
     "batch",
     "serving",
     "tracing",
+    "config",
+    "log",
     "*",
   ],
-  doctor: ["domain", "store", "threads", "webhooks", "engine", "backups", "serving", "http", "*"],
-  dev: ["console", "domain", "store", "webhooks", "batch", "http", "*"],
+  doctor: [
+    "domain",
+    "store",
+    "threads",
+    "webhooks",
+    "engine",
+    "backups",
+    "serving",
+    "http",
+    "config",
+    "log",
+    "*",
+  ],
+  dev: ["console", "domain", "store", "webhooks", "batch", "http", "config", "log", "*"],
   client: [],
   cli: [
     "client",
@@ -50,11 +67,13 @@ const allowed: Record<string, readonly string[]> = {
     "dev",
     "doctor",
     "serving",
+    "config",
+    "log",
     "*",
   ],
 };
 
-const room = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");
+const folderOf = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");
 
 async function imports(file: string): Promise<string[]> {
   const text = await Bun.file(join(src, file)).text();
@@ -66,13 +85,13 @@ async function imports(file: string): Promise<string[]> {
   );
 }
 
-test("arrows between rooms point one way", async () => {
+test("arrows between folders point one way", async () => {
   const wrong: string[] = [];
   for (const file of files) {
-    const from = room(file);
+    const from = folderOf(file);
     if (from === "*") continue;
     for (const target of await imports(file)) {
-      const to = room(target);
+      const to = folderOf(target);
       if (to !== from && !allowed[from]?.includes(to)) wrong.push(`${file} → ${target}`);
     }
   }
@@ -112,7 +131,7 @@ test("no folder has more files than one can look over", async () => {
 test("no two exported types share a name", async () => {
   const places = new Map<string, string[]>();
   // The pages are a program of their own, whose types are those of the API.
-  for (const file of files.filter((file) => room(file) !== "console")) {
+  for (const file of files.filter((file) => folderOf(file) !== "console")) {
     const text = await Bun.file(join(src, file)).text();
     for (const [, name = ""] of text.matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)) {
       places.set(name, [...(places.get(name) ?? []), file]);
@@ -232,7 +251,7 @@ test.each([
 test("only the command line reads the environment, for read-config.ts", async () => {
   const readers = [];
   // Pages run in browsers, which have none.
-  for (const file of files.filter((file) => room(file) !== "console")) {
+  for (const file of files.filter((file) => folderOf(file) !== "console")) {
     if (/process\.env/.test(await Bun.file(join(src, file)).text())) readers.push(file);
   }
   expect(readers.sort()).toEqual(["http/production.ts", "main.ts"]);

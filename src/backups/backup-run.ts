@@ -1,6 +1,6 @@
 import type { Backup } from "../domain/backups.ts";
 import { idTime } from "../domain/ids.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import type { DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { startThread, type Thread } from "../threads/start.ts";
 import type { BackupThread } from "./backup-worker.ts";

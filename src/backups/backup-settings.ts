@@ -1,4 +1,4 @@
-import { baseUrl, duration, integer, nonEmpty, type Setting } from "../setting-values.ts";
+import { baseUrl, duration, integer, nonEmpty, type Setting } from "../config/setting-values.ts";
 import { readPlace } from "./place.ts";
 import { recipientList } from "./recipients.ts";
 

@@ -4,7 +4,7 @@ import { type Backup, type BackupState, backupLimits, noRoom } from "../domain/b
 import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
 import type { ByteRange } from "../file-stream.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import { StoreError } from "../store/faults.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { BackupRun } from "./backup-run.ts";

@@ -1,9 +1,9 @@
 import type { Static } from "@sinclair/typebox";
+import type { Environment } from "../config/read-config.ts";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import { openStorage } from "../engine/storage.ts";
 import type { Keys } from "../http/admin/keys.ts";
-import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { requireData } from "./client/require-data.ts";

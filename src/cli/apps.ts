@@ -1,6 +1,6 @@
+import type { Environment } from "../config/read-config.ts";
 import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
-import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";

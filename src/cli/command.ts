@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from "node:util";
-import { ConfigError, type Environment } from "../read-config.ts";
+import { ConfigError, type Environment } from "../config/read-config.ts";
 import { StoreError } from "../store/faults.ts";
 
 /** Exit codes. */

@@ -2,7 +2,14 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { checkArguments } from "../arguments.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import {
+  type Environment,
+  readConfig,
+  settingOptions,
+  settingsHelp,
+  unknownVariables,
+} from "../config/read-config.ts";
 import { banner, type Welcome } from "../dev/banner.ts";
 import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";
@@ -10,14 +17,7 @@ import { devLog } from "../dev/log.ts";
 import { type DevPlatform, sampleQuery, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
-import { logLevels } from "../log.ts";
-import {
-  type Environment,
-  readConfig,
-  settingOptions,
-  settingsHelp,
-  unknownVariables,
-} from "../read-config.ts";
+import { logLevels } from "../log/log.ts";
 import { onSignals, onTermination } from "../signals.ts";
 import { readNumber } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";

@@ -1,10 +1,10 @@
 import { databaseCheckProgram } from "../app.ts";
 import { checkArguments } from "../arguments.ts";
+import { checkConfig, type Environment, settingOptions, settingsHelp } from "../config/read-config.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../domain/operations/findings.ts";
 import { placeOf, shownDataPlace } from "../engine/data-place.ts";
-import { logLevels } from "../log.ts";
-import { checkConfig, type Environment, settingOptions, settingsHelp } from "../read-config.ts";
+import { logLevels } from "../log/log.ts";
 import { version } from "../version.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print, type Screen, screen } from "./output/print.ts";

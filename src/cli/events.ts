@@ -1,8 +1,8 @@
 import { checkArguments, didYouMean } from "../arguments.ts";
 import type { BatchReport } from "../batch/apply.ts";
+import type { Environment } from "../config/read-config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
-import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";

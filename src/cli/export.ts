@@ -1,5 +1,5 @@
 import { dataKinds } from "../batch/platform-data.ts";
-import type { Environment } from "../read-config.ts";
+import type { Environment } from "../config/read-config.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";

@@ -1,9 +1,9 @@
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
+import type { Environment } from "../config/read-config.ts";
 import { openStorage } from "../engine/storage.ts";
 import { Ranking } from "../ranking/ranking.ts";
-import type { Environment } from "../read-config.ts";
 import { onTermination } from "../signals.ts";
 import { noMore, readArguments, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
-import type { Environment } from "../read-config.ts";
+import type { Environment } from "../config/read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";

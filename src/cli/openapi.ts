@@ -1,11 +1,11 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { type Environment, readConfig } from "../config/read-config.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { openApiPath } from "../http/openapi/plugin.ts";
 import { publicApp } from "../http/public/app.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
-import { createLog } from "../log.ts";
-import { type Environment, readConfig } from "../read-config.ts";
+import { createLog } from "../log/log.ts";
 import { noMore, readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";

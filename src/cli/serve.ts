@@ -1,10 +1,6 @@
 import { type App, startApp } from "../app.ts";
 import { awsVariables } from "../backups/place.ts";
-import type { Config } from "../config.ts";
-import { createLog, errorFields, type Log, logFormats, logLevels } from "../log.ts";
-import { fileLines } from "../log-file.ts";
-import { LogOutput } from "../log-output.ts";
-import { isThisMachineAlone } from "../proxies.ts";
+import type { Config } from "../config/config.ts";
 import {
   checkConfig,
   type Environment,
@@ -13,7 +9,11 @@ import {
   settingsHelp,
   shownSettings,
   unknownVariables,
-} from "../read-config.ts";
+} from "../config/read-config.ts";
+import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/log.ts";
+import { fileLines } from "../log/log-file.ts";
+import { LogOutput } from "../log/log-output.ts";
+import { isThisMachineAlone } from "../proxies.ts";
 import { serviceManager } from "../serving/service-manager.ts";
 import { onSignals, onTermination } from "../signals.ts";
 import { version } from "../version.ts";

@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
+import type { Environment } from "../config/read-config.ts";
 import { scopes } from "../domain/tokens.ts";
 import type { Tokens } from "../http/admin/tokens.ts";
-import type { Environment } from "../read-config.ts";
 import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";

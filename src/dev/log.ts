@@ -1,4 +1,4 @@
-import { type Log, type LogLevel, logLevels, type RequestLine } from "../log.ts";
+import { type Log, type LogLevel, logLevels, type RequestLine } from "../log/log.ts";
 import { clockTime, printable, type Terminal } from "./terminal.ts";
 
 interface DevLogOptions {

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { isoTime } from "../domain/time.ts";
 import { urlOf } from "../http/server.ts";
 import type { Store } from "../store/store.ts";

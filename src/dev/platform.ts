@@ -1,10 +1,10 @@
 import { type App, startApp } from "../app.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { WelcomeFacts } from "../console/session.ts";
 import type { NewApplication } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { Store } from "../store/store.ts";
 import { supervise } from "../supervisor.ts";
 import { activity } from "./activity.ts";

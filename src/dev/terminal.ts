@@ -1,4 +1,4 @@
-import type { Environment } from "../read-config.ts";
+import type { Environment } from "../config/read-config.ts";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 

@@ -1,6 +1,6 @@
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
-import { createLog } from "../log.ts";
+import { createLog } from "../log/log.ts";
 import { type DatabaseFacts, databaseFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";

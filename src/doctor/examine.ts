@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { awsVariables } from "../backups/place.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../config/read-config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { type DatabaseSettings, placeOf } from "../engine/data-place.ts";
 import { urlOf } from "../http/server.ts";
-import type { Environment } from "../read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, isLoopback } from "./ask.ts";

@@ -1,8 +1,8 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../config/read-config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { day, minute } from "../domain/time.ts";
 import { placeOf } from "../engine/data-place.ts";
-import type { Environment } from "../read-config.ts";
 import { warnBeforeMs } from "../serving/certificate-watch.ts";
 import { certificateFiles, readCertificate } from "../serving/certificates.ts";
 import { clockFinding, factFindings, factsElsewhere } from "./database.ts";

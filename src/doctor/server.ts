@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { publicKeyForms } from "../webhooks/signature.ts";
 import { ask, fieldOf, type ServerAnswer } from "./ask.ts";

@@ -1,7 +1,7 @@
 import { nearest } from "../arguments.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { type Environment, knownVariables, unknownVariables } from "../config/read-config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
-import { type Environment, knownVariables, unknownVariables } from "../read-config.ts";
 import { isLoopback } from "./ask.ts";
 
 /** Findings of the settings: `mistakes` from `checkConfig`, and unknown variables. */

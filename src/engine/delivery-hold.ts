@@ -1,5 +1,5 @@
 import { isoTime, second } from "../domain/time.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { heldSetting } from "../store/settings.ts";
 import type { Store } from "../store/store.ts";
 import { pause, type Service } from "../supervisor.ts";

@@ -1,7 +1,7 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { keptMs } from "../config/setting-values.ts";
 import { descriptorLimit } from "../descriptors.ts";
 import { day } from "../domain/time.ts";
-import { keptMs } from "../setting-values.ts";
 import { collectorOf } from "../tracing/tracing-settings.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
 import { placeOf } from "./data-place.ts";

@@ -6,7 +6,7 @@ import { replacing } from "../domain/lazily.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
 import { type DeliveryOutcome, OutcomeCollector } from "../domain/operations/outcomes.ts";
 import { StatisticCounter } from "../domain/operations/statistics.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { storingStatistics } from "../statistics.ts";
 import type { ApplicationStore } from "../store/applications.ts";
 import type { OnFault } from "../store/faults.ts";

@@ -1,5 +1,5 @@
 import type { EventSink } from "../domain/deliveries.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { SpanCounts } from "../tracing/span-counts.ts";
 import type { TracingSettings } from "../tracing/start.ts";

@@ -1,5 +1,5 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
-import { errorFields } from "../log.ts";
+import { errorFields } from "../log/log.ts";
 import { ClientClosedRequest } from "./body.ts";
 import { clientGone, OAuthError, oauthCodeOf, oauthFields, speaksOAuth } from "./oauth/errors.ts";
 import { type ExtraHeaders, type RequestContext, reply, replyJson } from "./request-context.ts";

@@ -2,7 +2,7 @@ import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";

@@ -1,5 +1,5 @@
 import { day, second } from "../domain/time.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import {
   type Certificate,
   CertificateError,

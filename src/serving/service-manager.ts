@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 
 /**
  * Tells systemd the state of the service (`Type=notify`): a datagram to the socket that `NOTIFY_SOCKET` names. Bun and

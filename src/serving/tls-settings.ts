@@ -1,4 +1,4 @@
-import { integer, nonEmpty, type Setting } from "../setting-values.ts";
+import { integer, nonEmpty, type Setting } from "../config/setting-values.ts";
 
 /** Settings of TLS on the listeners themselves, without a proxy in front. */
 export interface TlsConfig {

@@ -14,7 +14,7 @@ export interface SiteFiles {
 }
 
 const root = join(import.meta.dir, "../..");
-const consoleRoom = join(root, "src/console");
+const consoleFolder = join(root, "src/console");
 
 /**
  * Renders the pages of `docs/`, in the order of the README. Their font and icon are those of the other pages, which have the files.
@@ -73,8 +73,8 @@ async function allGroups(): Promise<PageGroup[]> {
 
 /** The script and the style sheet. */
 async function bundled(keep: (file: string, content: string) => string, font: string) {
-  const options = { root: consoleRoom, target: "browser", minify: true } as const;
-  const entry = (file: string) => ({ ...options, entrypoints: [join(consoleRoom, file)] });
+  const options = { root: consoleFolder, target: "browser", minify: true } as const;
+  const entry = (file: string) => ({ ...options, entrypoints: [join(consoleFolder, file)] });
   const script = await Bun.build({ ...entry("docs.ts"), format: "iife" });
   const style = await Bun.build({ ...entry("style/docs.css"), external: ["inter.woff2"] });
   const text = async ({ outputs }: Bun.BuildOutput) => (await outputs[0]?.text()) ?? "";

@@ -1,5 +1,5 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
-import type { LogLevel } from "../log.ts";
+import type { LogLevel } from "../log/log.ts";
 import { BatchRefused, type BatchResult } from "../store/batch.ts";
 import { StoreError } from "../store/faults.ts";
 

@@ -1,4 +1,4 @@
-import { createLog, type Log } from "../log.ts";
+import { createLog, type Log } from "../log/log.ts";
 import type { ThreadContract } from "./contract.ts";
 import { Link } from "./link.ts";
 import { type FromThread, plainError, type ToThread } from "./messages.ts";

@@ -1,4 +1,4 @@
-import { errorFields, type Log, type LogLevel } from "../log.ts";
+import { errorFields, type Log, type LogLevel } from "../log/log.ts";
 import type { Remote, ThreadContract } from "./contract.ts";
 import { Link } from "./link.ts";
 import { type FromThread, type ToThread, thrownError } from "./messages.ts";

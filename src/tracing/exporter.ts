@@ -1,5 +1,5 @@
 import { second } from "../domain/time.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { otlpBody } from "./otlp.ts";
 import { noSpans, type SpanCounts } from "./span-counts.ts";
 import type { EndedSpan } from "./tracer.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { PublishTraces } from "./publishing.ts";
 import { startTracing, type TracingSettings } from "./start.ts";
 import { readTraceparent } from "./trace-context.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { SpanExporter } from "./exporter.ts";
 import type { SpanCounts } from "./span-counts.ts";
 import { Tracer } from "./tracer.ts";

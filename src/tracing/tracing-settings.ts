@@ -1,4 +1,4 @@
-import { baseUrl, type Setting } from "../setting-values.ts";
+import { baseUrl, type Setting } from "../config/setting-values.ts";
 
 /** Where a collector takes spans, below its address. */
 export const tracesPath = "/v1/traces";

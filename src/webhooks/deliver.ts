@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type Application, recipientOf } from "../domain/applications.ts";
 import { second } from "../domain/time.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";

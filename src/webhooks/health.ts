@@ -1,7 +1,7 @@
 import { afterAttempt, type Endpoint } from "../domain/endpoints.ts";
 import type { EndpointNotice } from "../domain/operations/notices.ts";
 import { second } from "../domain/time.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { SendResult } from "./client/sender.ts";
 import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";

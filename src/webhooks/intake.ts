@@ -1,6 +1,6 @@
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import type { Takes } from "../store/events.ts";
 import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";

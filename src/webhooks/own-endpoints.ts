@@ -1,5 +1,5 @@
 import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { Deliverer, EndpointNews, Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";

@@ -2,7 +2,7 @@ import type { AttemptResult } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { NewNotice } from "../domain/operations/notices.ts";
 import { second } from "../domain/time.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import type { Store } from "../store/store.ts";
 
 /**

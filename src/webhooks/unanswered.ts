@@ -1,5 +1,5 @@
 import { second } from "../domain/time.ts";
-import { errorFields, type Log } from "../log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 
 /** How often the store is looked through: for longer than a statement takes whose answer was lost. */
 const looks = 15;

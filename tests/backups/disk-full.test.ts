@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Backups } from "../../src/backups/backups.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
 import { json, ownDirectory, ownServer, startServer, type TestServer } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
 import { adminKey as command } from "../../src/cli/admin-key.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
-import { createLog } from "../../src/log.ts";
-import { readConfig } from "../../src/read-config.ts";
+import { createLog } from "../../src/log/log.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { inProcess } from "../support/command.ts";
 import { ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
 import { terminalOn } from "../../src/dev/terminal.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";
-import { createLog } from "../../src/log.ts";
-import { readConfig } from "../../src/read-config.ts";
+import { createLog } from "../../src/log/log.ts";
 import { find, type OpenApiDocument } from "../support/openapi.ts";
 import { temporaryDirectory } from "../support/server.ts";
 

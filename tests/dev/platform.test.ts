@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
 import { terminalOn } from "../../src/dev/terminal.ts";
-import { createLog } from "../../src/log.ts";
-import { readConfig } from "../../src/read-config.ts";
+import { createLog } from "../../src/log/log.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { startServer, temporaryDirectory } from "../support/server.ts";

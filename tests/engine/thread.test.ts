@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { day } from "../../src/domain/time.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { startEngineThread } from "../../src/engine/link/thread.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { signingKeySetting } from "../../src/stored-keys.ts";
 import { ownDirectory } from "../support/server.ts";

@@ -6,7 +6,7 @@ import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { Traffic } from "../../src/http/traffic.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { backupsPath, madeBackup } from "../support/backups.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   accept,

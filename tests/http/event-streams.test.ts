@@ -4,7 +4,7 @@ import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { EventStreams } from "../../src/http/stream/event-streams.ts";
 import { StreamPlaces } from "../../src/http/stream/stream-places.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 import { until } from "../support/until.ts";
 

@@ -7,7 +7,7 @@ import { openApiRoutes } from "../../src/http/openapi/plugin.ts";
 import { publicListener, withTokens } from "../../src/http/public/base.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { answerOtherMethods, type Listening, listen } from "../../src/http/server.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { startServer } from "../support/server.ts";
 
 const log = createLog("off");

@@ -7,7 +7,7 @@ import { describeRoute, errorCodes } from "../../src/http/openapi/declared.ts";
 import { openApiRoutes } from "../../src/http/openapi/plugin.ts";
 import { IntegerParameter, TextParameter } from "../../src/http/parameters.ts";
 import { listener } from "../../src/http/server.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { find, lint, type OpenApiDocument } from "../support/openapi.ts";
 
 // What the swagger plugin writes of routes, and what becomes of it.

@@ -5,7 +5,7 @@ import { authenticator } from "../../src/http/auth.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { publicApp } from "../../src/http/public/app.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
 import { testServer } from "../support/server.ts";

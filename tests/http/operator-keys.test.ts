@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type App, startApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import { minute } from "../../src/domain/time.ts";
-import { readConfig } from "../../src/read-config.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
 import {

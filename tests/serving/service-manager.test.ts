@@ -73,7 +73,7 @@ test.skipIf(analyze === null)("the unit has only options that systemd knows, and
 
 test("the unit starts the server with options that there are, and stops it later than the drain", async () => {
   const text = readFileSync(unit, "utf8");
-  const { checkConfig } = await import("../../src/read-config.ts");
+  const { checkConfig } = await import("../../src/config/read-config.ts");
   const [, words = ""] = /^ExecStart=\/usr\/bin\/onair serve (.*)$/m.exec(text) ?? [];
   const { mistakes } = checkConfig(words.split(" "), {});
   // The file is made where the unit is installed.

@@ -1,6 +1,6 @@
 import { spyOn } from "bun:test";
 import { type Command, runCommand } from "../../src/cli/command.ts";
-import type { Environment } from "../../src/read-config.ts";
+import type { Environment } from "../../src/config/read-config.ts";
 
 /** Runs a command in this process, one at a time, and catches what it writes: 0.3 s less than a process of its own. */
 export async function inProcess(command: Command, args: readonly string[], env: Environment = {}) {

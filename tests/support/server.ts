@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import type { AwsVariables } from "../../src/backups/place.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import type { WelcomeSource } from "../../src/console/session.ts";
-import { createLog, type Log } from "../../src/log.ts";
-import { readConfig } from "../../src/read-config.ts";
+import { createLog, type Log } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { updateEndpoint } from "../../src/webhooks/health.ts";
 import { noticesOf } from "../../src/webhooks/notices/notice.ts";
 import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { backupFiles, madeBackup } from "../support/backups.ts";
 import { metricsText } from "../support/metrics.ts";
 import { run } from "../support/process.ts";

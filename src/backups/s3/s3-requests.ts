@@ -1,6 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
+import { baseUrl } from "../../config/setting-values.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { baseUrl } from "../../setting-values.ts";
 import type { AwsVariables, PlaceSettings } from "../place.ts";
 import { readCredentials, type S3Credentials } from "./credentials.ts";
 import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";

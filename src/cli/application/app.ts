@@ -1,6 +1,6 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { deliveryModes } from "../../domain/applications.ts";
-import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { requestToken, type Session } from "../../client/tokens.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { html } from "../../dev/login-page.ts";
 import { printable } from "../../dev/terminal.ts";
 import { codeChallenge } from "../../domain/authorizations.ts";
 import { minute } from "../../domain/time.ts";
-import type { Environment } from "../../read-config.ts";
 import { request } from "../client/http.ts";
 import { throughRequest } from "../client/public-api.ts";
 import { note } from "../output/list.ts";

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { followStream, type Streamed } from "../../client/event-stream.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { verdictReasons } from "../../dev/receiver.ts";
 import { summaryOf } from "../../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
-import type { Environment } from "../../read-config.ts";
 import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
 import { noMore, readArguments, readHttpUrl } from "../arguments.ts";

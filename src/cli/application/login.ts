@@ -1,8 +1,8 @@
 import type { Session } from "../../client/tokens.ts";
 import { requestToken } from "../../client/tokens.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { isLoopback } from "../../doctor/ask.ts";
 import { scopes } from "../../domain/tokens.ts";
-import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "../client/profiles.ts";
 import { explained, throughRequest } from "../client/public-api.ts";

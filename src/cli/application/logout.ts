@@ -1,5 +1,5 @@
 import { didYouMean } from "../../arguments.ts";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { noMore, readArguments } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { request } from "../client/http.ts";

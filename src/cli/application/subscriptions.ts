@@ -1,6 +1,6 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";

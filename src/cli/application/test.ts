@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../client/create-client.ts";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { noMore, readArguments, readNumber } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";

@@ -8,10 +8,10 @@ import {
   shownBackupPlace,
 } from "../../backups/place.ts";
 import type { BackupSource } from "../../backups/restore.ts";
+import type { Environment } from "../../config/read-config.ts";
+import { baseUrl } from "../../config/setting-values.ts";
 import { idTime } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Environment } from "../../read-config.ts";
-import { baseUrl } from "../../setting-values.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../output/format.ts";
 import { type ListPage, printList } from "../output/list.ts";

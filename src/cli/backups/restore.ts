@@ -1,6 +1,6 @@
 import { backupsOfPostgres } from "../../backups/elsewhere.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
-import { type Environment, readConfig } from "../../read-config.ts";
+import { type Environment, readConfig } from "../../config/read-config.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
 import { noMore, readArguments } from "../arguments.ts";
 import { type Command, UsageError } from "../command.ts";

@@ -13,7 +13,7 @@ import { OperatorKeys } from "../../http/admin/operator-keys.ts";
 import { Cursors } from "../../http/cursors.ts";
 import { OutcomeStreams } from "../../http/stream/outcome-streams.ts";
 import { Traffic } from "../../http/traffic.ts";
-import { createLog, type Log } from "../../log.ts";
+import { createLog, type Log } from "../../log/log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { cursorKeyOf } from "../../stored-keys.ts";
 import { request } from "./http.ts";

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "../../client/tokens.ts";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { UsageError } from "../command.ts";
 
 /** A platform and who its user is there, as `onair login` keeps it. */

@@ -2,7 +2,7 @@ import { didYouMean } from "../../arguments.ts";
 import { type Client, createClient } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/tokens.ts";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { readHttpUrl } from "../arguments.ts";
 import { note } from "../output/list.ts";
 import { request } from "./http.ts";

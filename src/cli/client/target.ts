@@ -1,7 +1,7 @@
 import type { BackupConfig } from "../../backups/backup-settings.ts";
 import { type AwsVariables, awsVariables } from "../../backups/place.ts";
+import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
 import { type DataPlace, placeOf } from "../../engine/data-place.ts";
-import { type Environment, readConfig, readSecret } from "../../read-config.ts";
 
 /** The target of a command: a running server, or data that it opens itself. */
 export interface Target {

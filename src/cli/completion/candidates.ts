@@ -1,4 +1,4 @@
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import type { Candidates, Command } from "../command.ts";
 import { commands } from "../commands.ts";
 

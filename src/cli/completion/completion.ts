@@ -1,4 +1,4 @@
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { noMore, readArguments, readWord } from "../arguments.ts";
 import { type Command, UsageError } from "../command.ts";
 import { print, write } from "../output/print.ts";

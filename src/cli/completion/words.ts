@@ -1,5 +1,5 @@
+import type { Environment } from "../../config/read-config.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
-import type { Environment } from "../../read-config.ts";
 import { Profiles } from "../client/profiles.ts";
 
 /** The names of the built-in event types. */

@@ -1,6 +1,6 @@
+import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
-import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments, readWord, refuseMisplaced } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";

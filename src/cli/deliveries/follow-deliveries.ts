@@ -1,5 +1,5 @@
 import { sleep } from "../../client/sleep.ts";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { onTermination } from "../../signals.ts";
 import type { DeliveriesApi, Delivery, Fields } from "../client/deliveries-api.ts";
 import { Unreachable } from "../client/http.ts";

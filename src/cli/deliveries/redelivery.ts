@@ -1,4 +1,4 @@
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import type { DeliveriesApi, Fields, ReplayAnswer } from "../client/deliveries-api.ts";
 import { poll } from "../client/poll.ts";
 import { noteOutcome, printDelivery } from "../output/deliveries.ts";

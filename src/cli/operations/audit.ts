@@ -1,6 +1,6 @@
+import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Audit } from "../../http/admin/operations/audit.ts";
-import type { Environment } from "../../read-config.ts";
 import { noMore, readArguments } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";

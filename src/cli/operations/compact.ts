@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { compactDatabase } from "../../store/sqlite/database/compact.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";

@@ -5,7 +5,7 @@ import {
   settingOptions,
   settingsWithSources,
   unknownVariables,
-} from "../../read-config.ts";
+} from "../../config/read-config.ts";
 import { readWord } from "../arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "../command.ts";
 import { print } from "../output/print.ts";

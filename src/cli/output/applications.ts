@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
+import type { Environment } from "../../config/read-config.ts";
 import type { ApplicationSchema } from "../../http/admin/application-fields.ts";
 import type { EndpointSchema } from "../../http/admin/events/endpoints.ts";
-import type { Environment } from "../../read-config.ts";
 import type { AdminApi } from "../client/admin-api.ts";
 import { type ListPage, type Paging, pagesOf, printList } from "./list.ts";
 

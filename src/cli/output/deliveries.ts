@@ -1,4 +1,4 @@
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import type { Delivery } from "../client/deliveries-api.ts";
 import { note } from "./list.ts";
 import { print, recordLines, type Screen, screen, table } from "./print.ts";

@@ -1,4 +1,4 @@
-import type { Environment } from "../../read-config.ts";
+import type { Environment } from "../../config/read-config.ts";
 import { readNumber } from "../arguments.ts";
 import { print, screen, tableWriter, write } from "./print.ts";
 

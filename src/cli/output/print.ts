@@ -1,5 +1,5 @@
+import type { Environment } from "../../config/read-config.ts";
 import { cut, printable, type Style, terminalOn } from "../../dev/terminal.ts";
-import type { Environment } from "../../read-config.ts";
 
 /** The reader of standard output has closed it, as `head` does. */
 class OutputClosed extends Error {

@@ -1,6 +1,6 @@
+import type { Environment } from "../../config/read-config.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime, minute, second } from "../../domain/time.ts";
-import type { Environment } from "../../read-config.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";

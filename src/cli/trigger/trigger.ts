@@ -1,5 +1,5 @@
+import type { Environment } from "../../config/read-config.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
-import type { Environment } from "../../read-config.ts";
 import { isWebhookSecret } from "../../webhooks/signature.ts";
 import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";

@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import { clockTime, printable, type Terminal } from "../terminal.ts";
 import { startApiEdge } from "./api-edge.ts";
 import type { FaultPlan } from "./plan.ts";

@@ -1,4 +1,4 @@
-import type { Log, LogLevel } from "../../log.ts";
+import type { Log, LogLevel } from "../../log/log.ts";
 import type { OnFault } from "../../store/faults.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";

@@ -1,7 +1,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
 import type { Role } from "../../domain/operator-keys.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../log/log.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { rateLimiter } from "../rate-limit.ts";
 import { clientAddressOf, clientNetworkOf, type RequestContext } from "../request-context.ts";

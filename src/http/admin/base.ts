@@ -1,15 +1,15 @@
 import type { BackupKeeper } from "../../backups/elsewhere.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Publisher } from "../../batch/publisher.ts";
+import type { settingsInForce } from "../../config/read-config.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Finding } from "../../domain/operations/findings.ts";
 import type { Histogram } from "../../domain/operations/histogram.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../log/log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
-import type { settingsInForce } from "../../read-config.ts";
 import type { MeasuredKinds, StorageSizes } from "../../storage-sizes.ts";
 import type { Store } from "../../store/store.ts";
 import type { SpanCounts } from "../../tracing/span-counts.ts";

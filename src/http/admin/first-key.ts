@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { needsFirstKey, newOperatorKey } from "../../domain/operator-keys.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../log/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 

@@ -1,6 +1,6 @@
 import type { PlatformFollower } from "../../batch/platform-follower.ts";
 import { second } from "../../domain/time.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../log/log.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Changes } from "../changes.ts";

@@ -4,7 +4,7 @@ import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Notice } from "../../domain/operations/notices.ts";
 import { second } from "../../domain/time.ts";
-import { errorFields, type Log } from "../../log.ts";
+import { errorFields, type Log } from "../../log/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticator } from "../auth.ts";
 import type { Caller } from "../caller.ts";

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type NewNotice, type NoticeSending, noticeLimits } from "../../domain/operations/notices.ts";
 import { minute, second } from "../../domain/time.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../log/log.ts";
 import type { Ownership } from "../../store/replicas/ownership.ts";
 import type { Store } from "../../store/store.ts";
 import { pause, type Service } from "../../supervisor.ts";

@@ -2,7 +2,7 @@ import { ElysiaCustomStatusResponse } from "elysia";
 import { auditMergeKey, type NewAuditEntry } from "../../../domain/operations/audit.ts";
 import type { OperatorKey, Role } from "../../../domain/operator-keys.ts";
 import { second } from "../../../domain/time.ts";
-import { errorFields, type Log } from "../../../log.ts";
+import { errorFields, type Log } from "../../../log/log.ts";
 import type { Store } from "../../../store/store.ts";
 import { clientAddressOf, type RequestContext } from "../../request-context.ts";
 

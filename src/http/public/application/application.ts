@@ -4,7 +4,7 @@ import { lockableFields } from "../../../domain/applications.ts";
 import { newEndpoint } from "../../../domain/endpoints.ts";
 import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts";
 import type { Engine } from "../../../engine/engine.ts";
-import { errorFields } from "../../../log.ts";
+import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { answer } from "../../answers.ts";
 import { rateLimited } from "../../auth.ts";

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
-import { day, durationMs, hour, minute } from "./domain/time.ts";
-import { trustedProxies } from "./proxies.ts";
-import { readDatabaseUrl } from "./store/postgres/database/connection-url.ts";
-import { proxyOf } from "./webhooks/egress-proxy.ts";
+import { day, durationMs, hour, minute } from "../domain/time.ts";
+import { trustedProxies } from "../proxies.ts";
+import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { proxyOf } from "../webhooks/egress-proxy.ts";
 
 /** A setting: its help, and how its text becomes a value. */
 export interface Setting<T> {

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LineWriter, LogOutput } from "../src/log-output.ts";
-import { seededRandom } from "./bench/support/random.ts";
-import { client, serve } from "./support/process.ts";
-import { Clock, temporaryDirectory } from "./support/server.ts";
-import { SmallDisk } from "./support/small-disk.ts";
+import { type LineWriter, LogOutput } from "../../src/log/log-output.ts";
+import { seededRandom } from "../bench/support/random.ts";
+import { client, serve } from "../support/process.ts";
+import { Clock, temporaryDirectory } from "../support/server.ts";
+import { SmallDisk } from "../support/small-disk.ts";
 
 /** What becomes of a log whose reader is slow, stuck or gone, or whose disk is full: the server does not notice. */
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { configCommand } from "../src/cli/operations/config.ts";
-import { checkConfig, readConfig } from "../src/read-config.ts";
-import { inProcess } from "./support/command.ts";
-import { testDirectory } from "./support/server.ts";
+import { configCommand } from "../../src/cli/operations/config.ts";
+import { checkConfig, readConfig } from "../../src/config/read-config.ts";
+import { inProcess } from "../support/command.ts";
+import { testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 let files = 0;

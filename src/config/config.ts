@@ -1,34 +1,38 @@
-import { type BackupConfig, backupSettings } from "./backups/backup-settings.ts";
-import { maxWebhookConcurrency } from "./domain/applications.ts";
-import { type LogFormat, type LogLevel, logFormats, logLevels } from "./log.ts";
-import { type TlsConfig, tlsSettings } from "./serving/tls-settings.ts";
+import { type BackupConfig, backupSettings } from "../backups/backup-settings.ts";
+import { maxWebhookConcurrency } from "../domain/applications.ts";
+import { type TlsConfig, tlsSettings } from "../serving/tls-settings.ts";
+import { type TracingConfig, tracingSettings } from "../tracing/tracing-settings.ts";
+import { type LogConfig, logSettings } from "./log-settings.ts";
+import { type PortalConfig, portalSettings } from "./portal-settings.ts";
+import { type RetentionConfig, retentionSettings } from "./retention-settings.ts";
 import {
   adminKey,
   baseUrl,
   databaseUrl,
-  hexColor,
   hostName,
   hostNames,
   integer,
-  keptTime,
-  keptTimes,
   networks,
   nonEmpty,
-  oneOf,
   pageUrl,
-  pictureFile,
   proxyUrl,
   type Setting,
-  size,
   timesToLive,
   webhookSecret,
   withoutPassword,
   yesOrNo,
 } from "./setting-values.ts";
-import { type TracingConfig, tracingSettings } from "./tracing/tracing-settings.ts";
+import { type SignInConfig, signInSettings } from "./sign-in-settings.ts";
 
 /** The checked settings of a server. */
-export interface Config extends TlsConfig, BackupConfig, TracingConfig {
+export interface Config
+  extends TlsConfig,
+    SignInConfig,
+    PortalConfig,
+    RetentionConfig,
+    BackupConfig,
+    TracingConfig,
+    LogConfig {
   /** The file with settings; null for none. */
   readonly config: string | null;
   readonly data: string;
@@ -59,23 +63,6 @@ export interface Config extends TlsConfig, BackupConfig, TracingConfig {
   readonly streamLimit: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** The platform's login and consent page; null disables logins. */
-  readonly loginUrl: string | null;
-  /** The key set that signs the platform's own access tokens (JWTs); null refuses such tokens. */
-  readonly jwksUrl: string | null;
-  readonly jwtIssuer: string | null;
-  readonly jwtAudience: string | null;
-  /** Whether tokens without a subject belong to the application itself; else they are refused. */
-  readonly jwtAppWithoutSub: boolean;
-  /** Whether the public listener serves the portal for developers. */
-  readonly portal: boolean;
-  readonly portalName: string;
-  /** A CSS colour, like `#4353d8`; null for the default. */
-  readonly portalAccent: string | null;
-  /** A picture file; null for the default. */
-  readonly portalLogo: string | null;
-  /** The application by which owners of applications sign in to the portal; null: they cannot. */
-  readonly portalLogin: string | null;
   /** Seconds after which an undelivered event expires, by event type; 0 for never. */
   readonly timeToLive: Readonly<Record<string, number>>;
   /** Whether each start holds deliveries until they are released. */
@@ -84,21 +71,8 @@ export interface Config extends TlsConfig, BackupConfig, TracingConfig {
   readonly notifyUrl: string | null;
   /** Signs them; null: the platform's key alone does. */
   readonly notifySecret: string | null;
-  /** Days, or hours: `keptMs` reads them. */
-  readonly keepDeliveredDays: string;
-  readonly keepFailedDays: string;
-  readonly keepBodiesDays: string;
-  /** The same by event type, in place of all three. */
-  readonly keepByType: Readonly<Record<string, string>>;
-  /** How many bytes the database may take; null: as many as there are. */
-  readonly maxDataSize: number | null;
-  readonly keepAuditDays: number;
   /** Seconds between `/readyz` reporting the stop and the listeners closing. */
   readonly drainDelay: number;
-  /** The log file; null for standard error. */
-  readonly logFile: string | null;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
 }
 
 /** Settings that a running server takes from its file at SIGHUP; all others need a restart. */
@@ -210,59 +184,8 @@ export const settings: Settings = {
     help: "proxies whose X-Forwarded-For is believed: addresses and networks, separated by commas",
     read: networks,
   },
-  loginUrl: {
-    value: "URL",
-    default: null,
-    help: "the platform's login and consent page; without it users cannot authorize applications",
-    read: pageUrl,
-  },
-  jwksUrl: {
-    value: "URL",
-    default: null,
-    help: "keys of the platform's own access tokens (JWTs), which are then accepted",
-    read: pageUrl,
-  },
-  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: nonEmpty },
-  jwtAudience: {
-    value: "AUDIENCE",
-    default: null,
-    help: "the audience (aud) that they must name",
-    read: nonEmpty,
-  },
-  jwtAppWithoutSub: {
-    default: "false",
-    help: "take those without a subject (sub) as tokens of the application itself",
-    read: yesOrNo,
-  },
-  portal: {
-    default: "false",
-    help: "serve the portal for developers of applications at /portal of the public listener",
-    read: yesOrNo,
-  },
-  portalName: {
-    value: "NAME",
-    default: "On Air",
-    help: "what the portal calls the platform",
-    read: nonEmpty,
-  },
-  portalAccent: {
-    value: "COLOR",
-    default: null,
-    help: "accent colour of the portal, like #1a73e8",
-    read: hexColor,
-  },
-  portalLogo: {
-    value: "FILE",
-    default: null,
-    help: "logo of the portal: an SVG, PNG, JPEG or WebP file",
-    read: pictureFile,
-  },
-  portalLogin: {
-    value: "APP",
-    default: null,
-    help: "application as which the portal sends owners of applications to the login of --login-url",
-    read: nonEmpty,
-  },
+  ...signInSettings,
+  ...portalSettings,
   timeToLive: {
     value: "TYPE=SECONDS,…",
     default: "",
@@ -286,42 +209,7 @@ export const settings: Settings = {
     help: "signs them beside the platform's key: whsec_ and 24 to 64 bytes in base64",
     read: webhookSecret,
   },
-  keepDeliveredDays: {
-    value: "TIME",
-    default: "7",
-    help: "how long deliveries that arrived are kept: days, or hours like 36h",
-    read: keptTime,
-  },
-  keepFailedDays: {
-    value: "TIME",
-    default: "30",
-    help: "how long deliveries that failed, expired or were canceled are kept",
-    read: keptTime,
-  },
-  keepBodiesDays: {
-    value: "TIME",
-    default: "7",
-    help: "how long the bodies of events are kept once nothing of them is pending",
-    read: keptTime,
-  },
-  keepByType: {
-    value: "TYPE=TIME,…",
-    default: "",
-    help: "how long deliveries and bodies of these event types are kept, whatever became of them, like chat.message.sent=6h; for a data directory",
-    read: keptTimes,
-  },
-  maxDataSize: {
-    value: "SIZE",
-    default: null,
-    help: "how large the database of a data directory may become, like 20GB: from nine tenths on the oldest deliveries that have ended go, and events are refused where that does not do (default: no limit)",
-    read: size(10e6),
-  },
-  keepAuditDays: {
-    value: "DAYS",
-    default: "365",
-    help: "how long it is kept who changed what through the admin API",
-    read: integer(1, 3_650),
-  },
+  ...retentionSettings,
   ...backupSettings,
   drainDelay: {
     value: "SECONDS",
@@ -330,17 +218,5 @@ export const settings: Settings = {
     read: integer(0, 600),
   },
   ...tracingSettings,
-  logFile: {
-    value: "FILE",
-    default: null,
-    help: "where the log goes, opened again at SIGHUP (default: standard error)",
-    read: nonEmpty,
-  },
-  logFormat: {
-    value: "FORMAT",
-    default: "auto",
-    help: `${logFormats.join(", ")}: auto is text for people on a terminal, and JSON elsewhere`,
-    read: oneOf(...logFormats),
-  },
-  logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
+  ...logSettings,
 };

@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
-import { checkArguments } from "./arguments.ts";
-import { backupsOfPostgres } from "./backups/elsewhere.ts";
+import { checkArguments } from "../arguments.ts";
+import { backupsOfPostgres } from "../backups/elsewhere.ts";
+import { helpEntry } from "../help-text.ts";
+import { tlsMistakes } from "../serving/certificates.ts";
 import { type Config, settings } from "./config.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
-import { helpEntry } from "./help-text.ts";
-import { tlsMistakes } from "./serving/certificates.ts";
 import type { Setting } from "./setting-values.ts";
 
 /** Invalid settings. The message lists all problems. */

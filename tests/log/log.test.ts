@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { LogLevel, RequestLine } from "../src/log.ts";
-import { keptLog } from "./support/kept-log.ts";
-import { Clock } from "./support/server.ts";
+import type { LogLevel, RequestLine } from "../../src/log/log.ts";
+import { keptLog } from "../support/kept-log.ts";
+import { Clock } from "../support/server.ts";
 
 /** A log whose lines are kept, and its clock. */
 function keeping(level: LogLevel = "info") {

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { didYouMean } from "./arguments.ts";
+import { didYouMean } from "../arguments.ts";
 
 /** A file of settings as it was read. */
 export interface ConfigFile {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { day, hour } from "../src/domain/time.ts";
 import {
   ConfigError,
   readConfig,
   settingsHelp,
   shownSettings,
   unknownVariables,
-} from "../src/read-config.ts";
-import { keptMs } from "../src/setting-values.ts";
-import { expectFailure, run } from "./support/process.ts";
-import { temporaryDirectory } from "./support/server.ts";
+} from "../../src/config/read-config.ts";
+import { keptMs } from "../../src/config/setting-values.ts";
+import { day, hour } from "../../src/domain/time.ts";
+import { expectFailure, run } from "../support/process.ts";
+import { temporaryDirectory } from "../support/server.ts";
 
 const mistakes = (args: string[], env: Record<string, string> = {}) => {
   try {

@@ -1,0 +1,46 @@
+import { hexColor, nonEmpty, pictureFile, type Setting, yesOrNo } from "./setting-values.ts";
+
+/** Settings of the portal for developers of applications. */
+export interface PortalConfig {
+  /** Whether the public listener serves the portal for developers. */
+  readonly portal: boolean;
+  readonly portalName: string;
+  /** A CSS colour, like `#4353d8`; null for the default. */
+  readonly portalAccent: string | null;
+  /** A picture file; null for the default. */
+  readonly portalLogo: string | null;
+  /** The application by which owners of applications sign in to the portal; null: they cannot. */
+  readonly portalLogin: string | null;
+}
+
+export const portalSettings: { readonly [Key in keyof PortalConfig]: Setting<PortalConfig[Key]> } = {
+  portal: {
+    default: "false",
+    help: "serve the portal for developers of applications at /portal of the public listener",
+    read: yesOrNo,
+  },
+  portalName: {
+    value: "NAME",
+    default: "On Air",
+    help: "what the portal calls the platform",
+    read: nonEmpty,
+  },
+  portalAccent: {
+    value: "COLOR",
+    default: null,
+    help: "accent colour of the portal, like #1a73e8",
+    read: hexColor,
+  },
+  portalLogo: {
+    value: "FILE",
+    default: null,
+    help: "logo of the portal: an SVG, PNG, JPEG or WebP file",
+    read: pictureFile,
+  },
+  portalLogin: {
+    value: "APP",
+    default: null,
+    help: "application as which the portal sends owners of applications to the login of --login-url",
+    read: nonEmpty,
+  },
+};

@@ -1,0 +1,40 @@
+import { nonEmpty, pageUrl, type Setting, yesOrNo } from "./setting-values.ts";
+
+/** Settings of user logins and of the platform's own tokens. */
+export interface SignInConfig {
+  /** The platform's login and consent page; null disables logins. */
+  readonly loginUrl: string | null;
+  /** The key set that signs the platform's own access tokens (JWTs); null refuses such tokens. */
+  readonly jwksUrl: string | null;
+  readonly jwtIssuer: string | null;
+  readonly jwtAudience: string | null;
+  /** Whether tokens without a subject belong to the application itself; else they are refused. */
+  readonly jwtAppWithoutSub: boolean;
+}
+
+export const signInSettings: { readonly [Key in keyof SignInConfig]: Setting<SignInConfig[Key]> } = {
+  loginUrl: {
+    value: "URL",
+    default: null,
+    help: "the platform's login and consent page; without it users cannot authorize applications",
+    read: pageUrl,
+  },
+  jwksUrl: {
+    value: "URL",
+    default: null,
+    help: "keys of the platform's own access tokens (JWTs), which are then accepted",
+    read: pageUrl,
+  },
+  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: nonEmpty },
+  jwtAudience: {
+    value: "AUDIENCE",
+    default: null,
+    help: "the audience (aud) that they must name",
+    read: nonEmpty,
+  },
+  jwtAppWithoutSub: {
+    default: "false",
+    help: "take those without a subject (sub) as tokens of the application itself",
+    read: yesOrNo,
+  },
+};

@@ -25,6 +25,7 @@ import type { Certificate } from "./serving/certificates.ts";
 import { storingStatistics } from "./statistics.ts";
 import { hourlyKinds, logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
 import type { StorageWatch } from "./storage-watch.ts";
+import { heldSetting } from "./store/settings.ts";
 import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
 import { repeating, supervise } from "./supervisor.ts";
 import type { watchEventLoop } from "./threads/event-loop-delay.ts";
@@ -94,6 +95,7 @@ export async function partsOf({ config, engine, log, now, place, programs }: Cor
           log,
           aws: options.aws ?? {},
           announce: (type, data) => void engine.notify(type, data),
+          isHeld: async () => Boolean(await engine.store.settings.get(heldSetting)),
           changed: () => outcomes.changed("backups"),
         })
       : backupsElsewhere;

@@ -35,6 +35,8 @@ export interface BackupsOptions {
   readonly log: Log;
   /** Announces a notice to the operator. */
   readonly announce?: Announce | undefined;
+  /** Whether this may be a copy of a server that has its backups at the same place: then the schedule makes none. */
+  readonly isHeld?: () => Promise<boolean>;
   /** Called when the list of backups has changed, and some times a second while one is being made. */
   readonly changed?: () => void;
 }
@@ -108,6 +110,7 @@ export class Backups {
     const { known, newestAt } = this.#list;
     if (known === null || this.#isStopped) return;
     this.#watch.look(newestAt);
+    if (this.#schedule && (await this.#options.isHeld?.())) return;
     // Begin says why it could not.
     if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
   }

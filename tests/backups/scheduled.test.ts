@@ -98,6 +98,16 @@ describe("on a schedule", () => {
     await until(async () => (await notices(server)).includes("backup.recovered"));
   });
 
+  test("none is made of a copy that is held: the server of which it is a copy may have its own there", async () => {
+    const server = await ownServer({
+      isOnSqlite: true,
+      args: ["--backup-every", "24h", "--hold-deliveries"],
+    });
+    expect(await looked(server)).toEqual([]);
+    expect((await server.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
+    expect(await looked(server)).toMatchObject([{ status: "done" }]);
+  });
+
   test("without one, a backup that is made by hand has an age, too", async () => {
     const server = await ownServer({ isOnSqlite: true });
     await madeBackup(adminOf(server));

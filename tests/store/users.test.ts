@@ -23,6 +23,17 @@ describe.each(stores)("$name", ({ empty }) => {
     for (const name of ["nobody", "", "ada", "ada_l%", "ÁDA_L"]) expect(await find(name)).toBeNull();
   });
 
+  test("users who are looked for at once are each found, whatever the other names are", async () => {
+    const names = ["null", "NULL_", "ada", "x-1"];
+    await store.users.upsert(
+      names.map((username, i) => userFrom({ id: i + 1, username })),
+      at,
+    );
+    const strange = ["", '"', "\\", "{", "}", ",", "{null}", "'", "undefined", "\ud800"];
+    const found = await Promise.all([...names, ...strange].map(find));
+    expect(found.map((user) => user?.username)).toEqual([...names, ...strange.map(() => undefined)]);
+  });
+
   test("a renamed user is found by the new name only, a removed one not at all", async () => {
     const named = (username: string) => store.users.upsert([userFrom({ id: 3, username })], at);
     await named("first");

@@ -42,7 +42,8 @@ describe("with --hold-deliveries", () => {
       linesLeftOut: 0,
     });
     const server = await ownServer({ data, args: [...args, "--log-level", "warn"], log });
-    expect(lines.join("")).toContain("onair deliveries release lets this one begin");
+    // Lines are gathered for a moment.
+    await until(() => lines.join("").includes("onair deliveries release lets this one begin"));
     expect([await isHeld(server), await heldSince(server)]).toEqual([true, expect.stringMatching(/Z$/)]);
     await published(server, "one");
     // A server that stops waits for what is under way.

@@ -168,7 +168,11 @@ function Users({ users }: { users: WelcomeFacts["users"] }) {
         rows={users}
         keyOf={({ id }) => String(id)}
         columns={[
-          { name: "Name", show: ({ display_name }) => <span class="cell">{display_name}</span> },
+          {
+            name: "Name",
+            isFilling: "narrow",
+            show: ({ display_name }) => <span class="cell">{display_name}</span>,
+          },
           { name: "Username", show: ({ username }) => <code>{username}</code> },
           { name: "Id", isNumber: true, show: ({ id }) => <code>{id}</code> },
           { name: "", show: ({ is_live }) => is_live && <Status word="live" /> },

@@ -249,7 +249,7 @@ function failed(error: Error, { log, headers }: ListenerContext): Response {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program has it",
+  EADDRINUSE: "another program has it; stop that, or choose another port",
   EADDRNOTAVAIL: "this machine has no such address",
   EACCES: "this user may not listen on this port",
 };

@@ -47,10 +47,13 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
     }
     case "enabled":
       if (last_success_at !== null) {
-        const summary = `It takes what is sent to it, the last time at ${isoTime(last_success_at)}.`;
+        const summary = `The endpoint takes what is sent to it, the last time at ${isoTime(last_success_at)}.`;
         return { summary, advice: null };
       }
-      return { summary: "Nothing was sent to it yet.", advice: "Send a test to see that it answers." };
+      return {
+        summary: "Nothing was sent to the endpoint yet.",
+        advice: "Send a test to see that it answers.",
+      };
   }
 }
 

@@ -126,6 +126,7 @@ describe("onair login with client id and secret", () => {
     expect(code).toBe(2);
     for (const word of ["--url", "--client-id", "--secret-file"])
       expect(stderr).toContain(`${word} is missing`);
+    expect(stderr).toContain("without a terminal nothing can be asked for");
   });
 });
 

@@ -158,6 +158,7 @@ test("never into one that is served", async () => {
 
 test.each<[string[], string]>([
   [[], "the file is missing"],
+  [["--from", "backup.db"], "backup.db is a file: leave out --from"],
   [["a", "b"], '"b" is not expected here'],
   [["backup.db", "--url", "http://x"], "--url"],
 ])("%j is wrong usage", async (words, message) => {

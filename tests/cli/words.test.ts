@@ -168,7 +168,7 @@ describe("servers", () => {
     expectFailure(
       await run(["serve", "--data", path("taken"), "--port", "0", "--admin-port", port]),
       1,
-      `onair: 127.0.0.1, port ${port}: another program has it\n`,
+      `onair: 127.0.0.1, port ${port}: another program has it; stop that, or choose another port\n`,
     );
   });
 });

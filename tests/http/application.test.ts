@@ -95,7 +95,7 @@ describe("Get Application", () => {
           failures: 0,
           last_success_at: null,
           last_failure: null,
-          summary: "Nothing was sent to it yet.",
+          summary: "Nothing was sent to the endpoint yet.",
           advice: "Send a test to see that it answers.",
         },
         notices: [],
@@ -422,7 +422,9 @@ describe("Enable Endpoint", () => {
     expect(answer.status).toBe(200);
     expect((await json<{ data: Shown }>(answer)).data.endpoint.status).toBe("enabled");
     await target.arrived(2);
-    await until(async () => (await own(app)).endpoint.summary.startsWith("It takes what is sent to it"));
+    await until(async () =>
+      (await own(app)).endpoint.summary.startsWith("The endpoint takes what is sent to it"),
+    );
   });
 
   test("a failing one says what the last failure means", async () => {

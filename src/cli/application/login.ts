@@ -65,8 +65,8 @@ export const login: Command = {
     if (values.port !== undefined && !browser) mistakes.push("--port is for --browser");
     const port = readNumber("port", values.port, mistakes) ?? 0;
     const canAsk = process.stdin.isTTY === true;
-    if (values["client-id"] === undefined && !canAsk) mistakes.push("--client-id is missing");
-    if (file === undefined && !browser && !canAsk) mistakes.push("--secret-file is missing");
+    if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${unasked}`);
+    if (file === undefined && !browser && !canAsk) mistakes.push(`--secret-file is missing, ${unasked}`);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const { protocol, hostname } = new URL(url);
     if (protocol === "http:" && !isLoopback(hostname))
@@ -86,6 +86,8 @@ export const login: Command = {
     return 0;
   },
 };
+
+const unasked = "and without a terminal nothing can be asked for";
 
 interface Application {
   readonly url: string;

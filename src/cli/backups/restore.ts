@@ -46,6 +46,8 @@ export const restore: Command = {
     const mistakes: string[] = [];
     const place = readNamedPlace(values, env, mistakes);
     if (named === undefined && values.from === undefined) mistakes.push("the file is missing, or --from");
+    if (values.from !== undefined && sizeOf(values.from) !== null)
+      mistakes.push(`--from names a place with backups, and ${values.from} is a file: leave out --from`);
     noMore(more, mistakes);
     if (values.data === undefined && (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined)
       mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);

@@ -39,7 +39,7 @@ export function LatestDeliveries({
             { name: "State", show: ({ status }) => <Status word={status} /> },
             {
               name: "Event",
-              isFilling: "narrow",
+              isFilling: true,
               show: ({ id, type }) => (
                 <a class="cell" href={to(`/deliveries/${id}`)}>
                   {type}

@@ -21,6 +21,8 @@ interface PlotProps {
 }
 
 const height = 190;
+/** Bars are counts, which have no halves. */
+const wholeSteps = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
@@ -118,7 +120,13 @@ function optionsOf(
         size: 28,
         values: (_, splits) => splits.map((seconds) => clock.format(seconds * 1_000)),
       },
-      { ...axis, grid, size: 46, values: (_, splits) => splits.map((value) => format(value)) },
+      {
+        ...axis,
+        ...(bars && { incrs: wholeSteps }),
+        grid,
+        size: 46,
+        values: (_, splits) => splits.map((value) => format(value)),
+      },
     ],
     series: [
       {},

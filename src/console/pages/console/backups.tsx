@@ -57,7 +57,9 @@ export function Backups() {
       <FaultNotice fault={make.fault} />
       {plan.data && (
         <p class="muted">
-          {plan.data.every ? `One every ${plan.data.every}, ` : "None by themselves (--backup-every), "}
+          {plan.data.every
+            ? `One every ${plan.data.every}, `
+            : "None on a schedule, which --backup-every sets; those made here are "}
           kept in {plan.data.to ?? "the data directory"}
           {plan.data.isEncrypted ? ", encrypted." : "."}
         </p>
@@ -68,7 +70,10 @@ export function Backups() {
           isEmpty={rows.length === 0}
           empty={
             <Empty title="There is no backup yet">
-              <p>Make one now, and have onair backup make one every night onto another machine.</p>
+              <p>
+                Make one now. With --backup-every and --backup-to the server makes them on a schedule,
+                elsewhere.
+              </p>
             </Empty>
           }
         >

@@ -10,7 +10,7 @@ import { useOperator } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
 
-/** Publishes one event by a form. Whoever follows the channel gets it for real. */
+/** Publishes one event by a form. Whoever is subscribed to it gets it for real. */
 export function Publish() {
   const [query, setQuery] = useQuery();
   const loaded = useLoad(
@@ -24,7 +24,7 @@ export function Publish() {
   return (
     <>
       <Head title="Publish an event">
-        It is sent for real, to every application that follows the channel.
+        It is sent for real, to every application that is subscribed to it on that channel.
       </Head>
       <FaultNotice fault={loaded.data ? null : loaded.fault} retry={loaded.reload} />
       <div class="filters">

@@ -71,7 +71,7 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
     disabled_at: null,
     failing_since: null,
     failures: 0,
-    summary: "It takes what is sent to it, the last time at 2026-01-14T16:01:12.000Z.",
+    summary: "The endpoint takes what is sent to it, the last time at 2026-01-14T16:01:12.000Z.",
     advice: null,
   },
 });

@@ -10,14 +10,17 @@ const told = topic<{ readonly from: number; readonly news: ToldNews }>("told");
 const entriesAtOnce = 150;
 const againAfterMs = 250;
 
+type ShownNews = Extract<ToldNews, { kind: "watching" | "changed" }>;
+type ChangedNews = Extract<ShownNews, { kind: "changed" }>;
+
 /** News of the others over notifications. What is told gathers while something else is being sent. */
 export class ReplicaNewsExchange implements ReplicaNewsLink {
   #listener: (news: ReplicaNews) => void = () => {};
   #hasHeard = false;
   #streamed = new Set<string>();
   #taken: Share[] = [];
-  /** For people who look on; one of each kind is enough. */
-  #shown = new Map<ToldNews["kind"], ToldNews>();
+  /** For people who look on: one of each kind, with all that was told of it. */
+  #shown = new Map<ShownNews["kind"], ShownNews>();
   #isSending = false;
   #isClosed = false;
 
@@ -45,7 +48,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
 
   tell(news: ToldNews): void {
     if (news.kind === "taken") this.#taken.push(...news.shares);
-    else if (news.kind !== "streamed") this.#shown.set(news.kind, news);
+    else if (news.kind !== "streamed") this.#show(news);
     else for (const id of news.applications) this.#streamed.add(id);
     if (!this.#isSending) void this.#sendAll();
   }
@@ -55,13 +58,20 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     this.#isClosed = true;
   }
 
+  #show(news: ShownNews): void {
+    const earlier = this.#shown.get(news.kind);
+    const isMore = news.kind === "changed" && earlier?.kind === "changed";
+    this.#shown.set(news.kind, isMore ? bothChanged(earlier, news) : news);
+  }
+
   async #sendAll(): Promise<void> {
     this.#isSending = true;
     while (!this.#isClosed && (this.#streamed.size > 0 || this.#taken.length > 0 || this.#shown.size > 0)) {
       const applications = [...this.#streamed].slice(0, entriesAtOnce);
       for (const id of applications) this.#streamed.delete(id);
       const shares = this.#taken.splice(0, entriesAtOnce);
-      const all: ToldNews[] = [...this.#shown.values()];
+      const shown = [...this.#shown.values()];
+      const all: ToldNews[] = [...shown];
       this.#shown.clear();
       if (applications.length > 0) all.push({ kind: "streamed", applications });
       if (shares.length > 0) all.push({ kind: "taken", shares });
@@ -70,10 +80,18 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
       } catch {
         // The storage reports by itself that it cannot be used. Shares are worth nothing later.
         for (const id of applications) this.#streamed.add(id);
+        for (const news of shown) this.#show(news);
         this.#taken = [];
         await Bun.sleep(againAfterMs);
       }
     }
     this.#isSending = false;
   }
+}
+
+function bothChanged(one: ChangedNews, other: ChangedNews): ChangedNews {
+  const topics = [...new Set([...one.topics, ...other.topics])];
+  if (one.applications === null || other.applications === null) return { ...one, topics, applications: null };
+  const applications = [...new Set([...one.applications, ...other.applications])];
+  return { ...one, topics, applications: applications.length > entriesAtOnce ? null : applications };
 }

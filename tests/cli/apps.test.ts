@@ -85,6 +85,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expect(await answered<object>("apps", "show", id)).toMatchObject(changed);
     expect((await answered<{ data: object[] }>("apps", "list")).data).toContainEqual({
       ...changed,
+      state: "disabled_by_operator",
       endpoint: { status: "enabled", disabled_reason: null },
     });
     const listed = await onair("apps", "list");

@@ -21,11 +21,11 @@ describe("what is offered", () => {
     [["help", "se"], ["serve"]],
     [
       ["deliveries", ""],
-      ["list", "show", "retry", "replay"],
+      ["list", "show", "retry", "replay", "release"],
     ],
     [
       ["deliveries", "re"],
-      ["retry", "replay"],
+      ["retry", "replay", "release"],
     ],
     [["deliveries", "list", "--st"], ["--status"]],
     [["deliveries", "list", "--status", "f"], ["failed"]],
@@ -89,7 +89,7 @@ describe("in the shell itself", () => {
     expect(stderr).toBe("");
     return stdout.trimEnd().split("\n").sort();
   };
-  const offered = ["replay", "retry"];
+  const offered = ["release", "replay", "retry"];
 
   test("bash", async () => {
     const script = `source <(onair completion bash); COMP_WORDS=(onair deliveries re); COMP_CWORD=2; _onair

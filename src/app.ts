@@ -51,7 +51,7 @@ interface AppOptions {
   /** The clock; by default the system's. */
   readonly now?: (() => number) | undefined;
   /** A monotonic clock to go with `now`; by default `now` itself. */
-  readonly steady?: (() => number) | undefined;
+  readonly monotonic?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
   /** The time limit of a delivery attempt; by default 15 seconds. */
   readonly attemptTimeoutMs?: number;
@@ -222,11 +222,11 @@ function watchedListener(
 
 /** Starts the engine in a thread of its own, or in this one when a clock is injected. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
-  const { config, log, now, steady, random = Math.random, attemptTimeoutMs } = options;
+  const { config, log, now, monotonic, random = Math.random, attemptTimeoutMs } = options;
   const settings = engineSettings(config, attemptTimeoutMs);
   if (now) {
     const { startEngine } = await import("./engine/start.ts");
-    return startEngine({ settings, log, now, steady: steady ?? now, random, onFault });
+    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault });
   }
   return startEngineThread({
     program: engineProgram,

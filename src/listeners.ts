@@ -69,7 +69,7 @@ interface AdminOptions {
 interface BackupOptions {
   /** The clocks that are injected. */
   readonly now?: (() => number) | undefined;
-  readonly steady?: (() => number) | undefined;
+  readonly monotonic?: (() => number) | undefined;
   /** The credentials of S3, for backups that go there. */
   readonly aws?: AwsVariables;
 }
@@ -91,7 +91,7 @@ export async function partsOf({ config, engine, log, now, place, programs }: Cor
       ? await openBackups(place.directory, config, {
           program: programs.backup,
           now,
-          steady: options.now && (options.steady ?? options.now),
+          monotonic: options.now && (options.monotonic ?? options.now),
           log,
           aws: options.aws ?? {},
           announce: (type, data) => void engine.notify(type, data),

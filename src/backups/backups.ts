@@ -31,7 +31,7 @@ export interface BackupsOptions {
   readonly program: string;
   readonly now: () => number;
   /** A clock that is never set. */
-  readonly steady?: (() => number) | undefined;
+  readonly monotonic?: (() => number) | undefined;
   readonly log: Log;
   /** Announces a notice to the operator. */
   readonly announce?: Announce | undefined;
@@ -66,19 +66,19 @@ export class Backups {
 
   /** Removes the partial files of an earlier process. */
   constructor(options: BackupsOptions) {
-    const { everyMs = null, now, steady = () => performance.now(), announce = () => {} } = options;
+    const { everyMs = null, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
-    this.#list = new KeptList(options.place, steady);
+    this.#list = new KeptList(options.place, monotonic);
     // Never below a known one: the newest is that which was made last, whatever the clock says.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
-    this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, steady });
-    this.#watch = new BackupWatch({ schedule: this.#schedule, steady, announce });
+    this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
+    this.#watch = new BackupWatch({ schedule: this.#schedule, monotonic, announce });
     this.#removePartials();
   }
 
   /** Takes note of the backups of a directory; a place that is asked over the network has time until the first look. */
   async begun(): Promise<this> {
-    if (this.#options.place.kind === "directory") await this.#list.again().catch(() => {});
+    if (this.#options.place.kind === "directory") await this.#list.refresh().catch(() => {});
     return this;
   }
 
@@ -238,7 +238,7 @@ export class Backups {
       const counts = await running.make();
       this.#counts.made++;
       this.#schedule?.made();
-      const made = (await this.#list.again()).find((one) => one.id === id);
+      const made = (await this.#list.refresh()).find((one) => one.id === id);
       const durationMs = Math.round(performance.now() - startedAt);
       log.info("backup.done", { id, size_bytes: made?.size, duration_ms: durationMs, ...counts });
       this.#watch.made();

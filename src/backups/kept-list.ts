@@ -3,15 +3,15 @@ import { minute } from "../domain/time.ts";
 import type { KeptBackup } from "./files.ts";
 import { type BackupPlace, openPlace, type PlaceSettings } from "./place.ts";
 
-/** The list of a place that is asked over the network is asked for so often. */
+/** The list of a place on the network is read again after this time. */
 const listAgainMs = 10 * minute;
-/** A place that could not be asked is asked again so soon, however many want to know. */
+/** The time after a failure in which callers get the same error, without another request. */
 const askAgainMs = minute;
 
 /** The complete backups at a place, as far as they are known. */
 export class KeptList {
   readonly #settings: PlaceSettings;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   #place: Promise<BackupPlace> | null = null;
   #known: readonly KeptBackup[] | null = null;
   #listedAt = 0;
@@ -19,10 +19,10 @@ export class KeptList {
   /** Why the place could not be asked last. */
   #unlisted: { readonly error: unknown; readonly at: number } | null = null;
 
-  /** @param steady a clock that is never set */
-  constructor(settings: PlaceSettings, steady: () => number) {
+  /** @param monotonic a clock that is never set */
+  constructor(settings: PlaceSettings, monotonic: () => number) {
     this.#settings = settings;
-    this.#steady = steady;
+    this.#monotonic = monotonic;
   }
 
   /** null before the place was asked. */
@@ -41,15 +41,15 @@ export class KeptList {
 
   /** A directory is read each time, another place a few times an hour. Rejects when the place cannot be reached. */
   async list(): Promise<readonly KeptBackup[]> {
-    const at = this.#steady();
+    const at = this.#monotonic();
     if (this.#settings.kind === "directory") return this.#shared();
     if (this.#known !== null && at - this.#listedAt < listAgainMs) return this.#known;
     if (this.#unlisted && at - this.#unlisted.at < askAgainMs) throw this.#unlisted.error;
     return this.#shared();
   }
 
-  /** The next call reads the place again. */
-  async again(): Promise<readonly KeptBackup[]> {
+  /** Reads the place now, whatever is known. */
+  async refresh(): Promise<readonly KeptBackup[]> {
     await this.#asking?.catch(() => {});
     return this.#shared();
   }
@@ -74,11 +74,11 @@ export class KeptList {
   async #ask(): Promise<readonly KeptBackup[]> {
     try {
       this.#known = await (await this.open()).list();
-      this.#listedAt = this.#steady();
+      this.#listedAt = this.#monotonic();
       this.#unlisted = null;
       return this.#known;
     } catch (error) {
-      this.#unlisted = { error, at: this.#steady() };
+      this.#unlisted = { error, at: this.#monotonic() };
       throw error;
     }
   }

@@ -45,7 +45,7 @@ export async function openBackups(
   {
     aws,
     ...options
-  }: Pick<BackupsOptions, "program" | "now" | "steady" | "log" | "announce" | "isHeld" | "changed"> & {
+  }: Pick<BackupsOptions, "program" | "now" | "monotonic" | "log" | "announce" | "isHeld" | "changed"> & {
     readonly aws: AwsVariables;
   },
 ): Promise<Backups> {

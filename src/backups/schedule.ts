@@ -4,7 +4,7 @@ interface ScheduleOptions {
   readonly everyMs: number;
   readonly now: () => number;
   /** A clock that is never set. */
-  readonly steady: () => number;
+  readonly monotonic: () => number;
 }
 
 /** A newest backup that is later than this was made while the clock was ahead. */
@@ -19,20 +19,20 @@ const longestRetryMs = hour;
 export class BackupSchedule {
   readonly #options: ScheduleOptions;
   readonly #startedAt: number;
-  /** Of the steady clock. */
+  /** Of the monotonic clock. */
   #madeAt: number | null = null;
   #retryAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
-    this.#startedAt = options.steady();
+    this.#startedAt = options.monotonic();
   }
 
   /** @param newestAt when the newest backup began; null without one */
   isDue(newestAt: number | null): boolean {
-    const { everyMs, now, steady } = this.#options;
-    const at = steady();
+    const { everyMs, now, monotonic } = this.#options;
+    const at = monotonic();
     if (at < this.#retryAt) return false;
     if (this.#madeAt !== null && at - this.#madeAt < everyMs / 2) return false;
     if (newestAt === null) return true;
@@ -43,7 +43,7 @@ export class BackupSchedule {
 
   /** A backup is complete, scheduled or requested. */
   made(): void {
-    this.#madeAt = this.#options.steady();
+    this.#madeAt = this.#options.monotonic();
     this.#failures = 0;
     this.#retryAt = Number.NEGATIVE_INFINITY;
   }
@@ -52,7 +52,7 @@ export class BackupSchedule {
   failed(): void {
     const pauseMs = Math.min(this.#options.everyMs, longestRetryMs, minute * 2 ** this.#failures);
     this.#failures = Math.min(this.#failures + 1, 10);
-    this.#retryAt = this.#options.steady() + pauseMs;
+    this.#retryAt = this.#options.monotonic() + pauseMs;
   }
 
   /** Whether there is no backup within two periods. */
@@ -62,19 +62,19 @@ export class BackupSchedule {
 
   /** The age of the newest backup in milliseconds, or for how long none is known. */
   ageOf(newestAt: number | null): number {
-    const { now, steady } = this.#options;
+    const { now, monotonic } = this.#options;
     // What this process made itself has an age that no clock can change.
-    if (this.#madeAt !== null) return steady() - this.#madeAt;
-    const elapsedMs = steady() - this.#startedAt;
+    if (this.#madeAt !== null) return monotonic() - this.#madeAt;
+    const elapsedMs = monotonic() - this.#startedAt;
     return newestAt === null ? elapsedMs : Math.max(now() - newestAt, elapsedMs);
   }
 
-  /** The latest moment of the steady clock for the next backup. */
+  /** The latest moment of the monotonic clock for the next backup. */
   #latest(newestAt: number): number {
-    const { everyMs, now, steady } = this.#options;
+    const { everyMs, now, monotonic } = this.#options;
     if (this.#madeAt !== null) return this.#madeAt + everyMs;
     // The age of a backup of the future is not known.
     if (newestAt > now() + toleranceMs) return this.#startedAt + Math.min(everyMs, longestRetryMs);
-    return steady() + everyMs - Math.max(0, now() - newestAt);
+    return monotonic() + everyMs - Math.max(0, now() - newestAt);
   }
 }

@@ -39,7 +39,7 @@ interface EngineOptions {
   readonly log: Log;
   readonly now: () => number;
   /** A clock that is never set. */
-  readonly steady: () => number;
+  readonly monotonic: () => number;
   readonly random: () => number;
   /** The lock of the data directory, where it is locked already; closed with the engine. */
   readonly lock?: DirectoryLock;
@@ -52,7 +52,7 @@ const checkedSetting = "storage_checked_at";
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const { settings, log, now, steady, random, lock, onFault } = options;
+  const { settings, log, now, monotonic, random, lock, onFault } = options;
   const { store, ownership, replicas, look, faultOf } = await openStorage(settings.place, onFault, lock);
   try {
     const signingKey = readSigningKey(await signingKeyOf(store));
@@ -99,7 +99,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     let streamed: StreamedListener = () => {};
     const streamedHere: StreamedListener = (applications) => {
       streamed(applications);
-      replicas.tell({ kind: "streamed", applications });
+      replicas.broadcast({ kind: "streamed", applications });
     };
     const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({
@@ -109,7 +109,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       signingKey,
       log,
       now,
-      steady,
+      monotonic,
       random,
       concurrency: settings.webhookConcurrency,
       connections: settings.webhookConnections,
@@ -157,7 +157,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         streamed = listener;
       },
       onNews: replicas.onNews.bind(replicas),
-      tell: replicas.tell.bind(replicas),
+      broadcast: replicas.broadcast.bind(replicas),
       watchOutcomes: async (wanted) => watched.watch(wanted),
       onOutcomes(listener) {
         outcomes = listener;

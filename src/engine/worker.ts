@@ -50,7 +50,7 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
     settings: start,
     log,
     now: Date.now,
-    steady: performance.now.bind(performance),
+    monotonic: performance.now.bind(performance),
     random: Math.random,
     // The main thread has locked the directory.
     lock: { close() {} },

@@ -26,7 +26,7 @@ interface LogOutputOptions {
 export class LogOutput {
   /** The number of dropped lines since the start. */
   linesLeftOut = 0;
-  #untold = 0;
+  #unreported = 0;
   /** Whether to open a new writer for the next lines. */
   #isStale = false;
   /** Whether the last write may have ended within a line. */
@@ -93,7 +93,7 @@ export class LogOutput {
 
   /** @returns null when the lines are written; else a promise, which never rejects */
   #hand(lines: Uint8Array): Promise<void> | null {
-    const told = this.#untold;
+    const reported = this.#unreported;
     // The written part of a failed write is unknown: all of its lines count as dropped.
     const failed = () => {
       this.#close();
@@ -102,7 +102,7 @@ export class LogOutput {
     };
     const taken = () => {
       this.#isCut = false;
-      this.#untold -= told;
+      this.#unreported -= reported;
     };
     try {
       if (this.#isStale) this.#close();
@@ -128,21 +128,21 @@ export class LogOutput {
   }
 
   #withNotice(lines: Uint8Array): Uint8Array {
-    if (this.#untold === 0) return lines;
+    if (this.#unreported === 0) return lines;
     const notice = {
       time: new Date(this.#now()).toISOString(),
       level: "warn",
       event: "log_lines_left_out",
-      lines: this.#untold,
+      lines: this.#unreported,
     };
-    const told = this.#render(Buffer.from(`${JSON.stringify(notice)}\n`));
-    return Buffer.concat([Buffer.from(this.#isCut ? "\n" : ""), told, lines]);
+    const rendered = this.#render(Buffer.from(`${JSON.stringify(notice)}\n`));
+    return Buffer.concat([Buffer.from(this.#isCut ? "\n" : ""), rendered, lines]);
   }
 
   #leaveOut(lines: Uint8Array): void {
     let count = 0;
     for (let at = lines.indexOf(newline); at !== -1; at = lines.indexOf(newline, at + 1)) count++;
-    this.#untold += count;
+    this.#unreported += count;
     this.linesLeftOut += count;
   }
 }

@@ -79,7 +79,7 @@ export class SpanExporter {
       this.#waiting = this.#waiting.slice(batchSize);
       const problem = await this.#post(batch);
       this.#counts[problem === null ? "exported" : "dropped"] += batch.length;
-      this.#tell(problem);
+      this.#logChange(problem);
     }
   }
 
@@ -103,7 +103,7 @@ export class SpanExporter {
   }
 
   /** One line when the collector begins to fail, one when it takes spans again. */
-  #tell(problem: string | null): void {
+  #logChange(problem: string | null): void {
     if (this.#isFailing === (problem !== null)) return;
     this.#isFailing = problem !== null;
     const { log, endpoint } = this.#options;

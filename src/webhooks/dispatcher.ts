@@ -30,7 +30,7 @@ interface DispatcherOptions {
   readonly log: Log;
   readonly now: () => number;
   /** A clock that is never set, to notice when the other one is. */
-  readonly steady: () => number;
+  readonly monotonic: () => number;
   /** From 0 to 1, for the jitter of retries. */
   readonly random: () => number;
   /** How many attempts may run at once for an endpoint, unless its application sets it. */
@@ -93,11 +93,11 @@ const lookUpAgainAfterMs = second;
  * same id. `deliver.ts` has the way of one delivery.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, log, now, steady, concurrency = 128, connections = 1_024 } = options;
+  const { store, log, now, monotonic, concurrency = 128, connections = 1_024 } = options;
   const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
   const { notices = noticesOf(false), ended = () => {}, isHeld = () => false } = options;
   const counter = new DeliveryCounter();
-  const clock = new ClockWatch(now, steady);
+  const clock = new ClockWatch(now, monotonic);
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));

@@ -31,7 +31,7 @@ interface DeliveryIntakeOptions {
   readonly scheduler: Scheduler<EndpointQueue>;
   readonly unload: Unload;
   readonly unanswered: Unanswered;
-  readonly ownership: Pick<Ownership, "holds" | "tell">;
+  readonly ownership: Pick<Ownership, "holds" | "notify">;
   /** Whether what is pending of some endpoints is still being looked up in the store. */
   readonly isGaining: () => boolean;
 }
@@ -92,7 +92,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
   const giveUp = ({ seq, application_id }: DueDelivery): void => {
     capacity.free(1);
     void store.deliveries.release([seq]);
-    ownership.tell({ kind: "published", applications: [application_id] });
+    ownership.notify({ kind: "published", applications: [application_id] });
   };
 
   return {
@@ -135,7 +135,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
             queue.hasBacklog = true;
             scheduler.add(queue);
           }
-          if (elsewhere.size > 0) ownership.tell({ kind: "published", applications: [...elsewhere] });
+          if (elsewhere.size > 0) ownership.notify({ kind: "published", applications: [...elsewhere] });
         },
       };
     },

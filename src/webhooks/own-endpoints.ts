@@ -92,7 +92,7 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
   /** Does what concerns an endpoint of this process, or has its owner do it. */
   const atOwner = (applicationId: string, work: () => void, news: EndpointNews): void => {
     if (ownership.holds(applicationId)) work();
-    else ownership.tell(news);
+    else ownership.notify(news);
   };
 
   return {

@@ -14,7 +14,7 @@ const shown = (ms: number) => new Date(ms).toISOString().slice(0, 16);
 /** A server with a schedule that looks every ten seconds; backups take no time. */
 class Server {
   readonly wall = new Clock(noon);
-  readonly steady = new Clock(0);
+  readonly monotonic = new Clock(0);
   /** The times of its backups, as the clock said, ascending. */
   readonly made: number[] = [];
   /** When they were really made. */
@@ -30,10 +30,10 @@ class Server {
   }
 
   #started(): [BackupSchedule, BackupWatch] {
-    const { everyMs, wall, steady } = this;
-    const schedule = new BackupSchedule({ everyMs, now: wall.now, steady: steady.now });
+    const { everyMs, wall, monotonic } = this;
+    const schedule = new BackupSchedule({ everyMs, now: wall.now, monotonic: monotonic.now });
     const announce = (type: string) => void this.told.push(type);
-    return [schedule, new BackupWatch({ schedule, steady: steady.now, announce })];
+    return [schedule, new BackupWatch({ schedule, monotonic: monotonic.now, announce })];
   }
 
   restart(): void {
@@ -55,7 +55,7 @@ class Server {
     }
     // As ids are: never below the newest.
     this.made.push(Math.max(this.wall.ms, (this.newestAt ?? 0) + 1));
-    this.real.push(this.steady.ms);
+    this.real.push(this.monotonic.ms);
     this.schedule.made();
     this.watch.made();
   }
@@ -65,7 +65,7 @@ class Server {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.look();
       this.wall.advance(stepMs);
-      this.steady.advance(stepMs);
+      this.monotonic.advance(stepMs);
     }
   }
 }
@@ -100,7 +100,7 @@ describe("a schedule of 24 hours", () => {
     );
     expect(server.made).toHaveLength(3);
     server.wall.advance(5 * day + hour);
-    server.steady.advance(5 * day + hour);
+    server.monotonic.advance(5 * day + hour);
     server.restart();
     server.look();
     expect(server.made).toHaveLength(4);

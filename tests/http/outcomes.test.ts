@@ -6,7 +6,7 @@ import {
 } from "../../src/domain/operations/outcomes.ts";
 import type { OutcomeListener } from "../../src/engine/engine.ts";
 import { OutcomeStreams } from "../../src/http/stream/outcome-streams.ts";
-import type { ToldNews } from "../../src/store/replicas/news.ts";
+import type { SentNews } from "../../src/store/replicas/news.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -194,7 +194,7 @@ test("operators are told what else has changed, and an application is not", asyn
 
 /** Two processes that tell each other everything. */
 function twoReplicas() {
-  const told: ToldNews[] = [];
+  const told: SentNews[] = [];
   const hands: OutcomeListener[] = [];
   const watched: WatchedOutcomes[] = [];
   const replicas: OutcomeStreams[] = [];
@@ -206,9 +206,9 @@ function twoReplicas() {
       onOutcomes(listener: OutcomeListener) {
         hands[n] = listener;
       },
-      tell(news: ToldNews) {
+      broadcast(news: SentNews) {
         told.push(news);
-        if (news.kind === "watching" || news.kind === "changed") replicas[1 - n]?.hear(news);
+        if (news.kind === "watching" || news.kind === "changed") replicas[1 - n]?.receive(news);
       },
     };
     replicas.push(new OutcomeStreams(engine, 60_000));
@@ -248,7 +248,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
     onOutcomes: (listener: OutcomeListener) => {
       hand = listener;
     },
-    tell() {},
+    broadcast() {},
   };
   const streams = new OutcomeStreams(engine, 50);
   let cuts = 0;

@@ -67,7 +67,7 @@ export function dispatching(
     signingKey: readSigningKey(newSigningKey()),
     log: createLog("off"),
     now,
-    steady: now,
+    monotonic: now,
     random: () => 0.5,
     ...(connections !== undefined && { connections }),
     ...(ownership !== undefined && { ownership }),

@@ -56,7 +56,7 @@ export interface TestServerOptions {
   readonly isOnSqlite?: boolean;
   readonly clock?: Clock;
   /** With `clock`, where the two are to move apart. */
-  readonly steady?: Clock;
+  readonly monotonic?: Clock;
   /** Instead of none. */
   readonly log?: Log;
   /** undefined unsets a variable that tests have by default. */
@@ -103,7 +103,7 @@ export async function startServer({
   data,
   isOnSqlite = !isOnPostgres,
   clock,
-  steady,
+  monotonic,
   log = createLog("off"),
   env,
   aws = {},
@@ -131,7 +131,7 @@ export async function startServer({
       wrongKeyLimit,
       prepare,
       welcome,
-      ...(clock && { now: clock.now, steady: steady?.now, random: () => 0.5 }),
+      ...(clock && { now: clock.now, monotonic: monotonic?.now, random: () => 0.5 }),
     });
     const server = new TestServer(app, directory.remove, directory.path);
     if (users)

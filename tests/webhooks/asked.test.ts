@@ -11,7 +11,7 @@ import { Clock, json, type TestApplication, testServer } from "../support/server
  */
 
 const clock = new Clock();
-const steady = new Clock(0);
+const monotonic = new Clock(0);
 let app: TestApplication;
 let broadcaster = 0;
 let tests = 0;
@@ -23,13 +23,13 @@ const receivers = [1, 2].map(() =>
     return new Response(null, { status: isPoor ? failing : 204 });
   }),
 );
-const server = await testServer({ clock, steady, users });
+const server = await testServer({ clock, monotonic, users });
 
 const kick = (id: string) => event("kicks.gifted", { id, broadcaster_user_id: broadcaster });
 
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
-  steady.advance(ms);
+  monotonic.advance(ms);
   await sendDue(server, app);
 }
 

@@ -16,10 +16,10 @@ import { ownReceiver, type Received, type Receiver, testReceiver } from "../supp
 import { Clock, json, startServer, type TestApplication, testDirectory } from "../support/server.ts";
 
 const clock = new Clock();
-const steady = new Clock(0);
+const monotonic = new Clock(0);
 const data = testDirectory();
 const receiver = testReceiver(() => new Response("no", { status }));
-let server = await startServer({ clock, steady, data, users });
+let server = await startServer({ clock, monotonic, data, users });
 afterTests(() => server.stop());
 let app: TestApplication;
 let status = 204;
@@ -31,7 +31,7 @@ const kick = (more: object = {}) => event("kicks.gifted", { broadcaster_user_id:
 /** Time goes by: both clocks move, and what is due by then is sent. */
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
-  steady.advance(ms);
+  monotonic.advance(ms);
   await sendDue(server, app);
 }
 const endpoint = () => server.app.store.endpoints.find(app.id);
@@ -58,7 +58,7 @@ async function failForADay(): Promise<void> {
   await settled(server);
   await pass(5 * minute);
   await server.stop();
-  server = await startServer({ clock, steady, data });
+  server = await startServer({ clock, monotonic, data });
   for (let passed = 0; passed < 24; passed++) {
     await publish(server, kick());
     await pass(hour);
@@ -230,7 +230,7 @@ describe("while an attempt is under way", () => {
     held.resolve(new Response(null, { status: 500 }));
     await settled(server);
     clock.advance(10 * second);
-    steady.advance(10 * second);
+    monotonic.advance(10 * second);
     await sendDue(server, other);
     const [first, next] = await slow.arrived(2);
     const verdict = ({ headers, body }: Received, secret: string) =>

@@ -20,7 +20,7 @@ async function owning() {
       },
       holds: () => state.holds,
       hasLease: () => state.hasLease,
-      tell: (news) => void told.push(news),
+      notify: (news) => void told.push(news),
     },
   });
   await until(() => state.deliverer !== null);

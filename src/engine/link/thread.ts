@@ -75,7 +75,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       hear = listener;
     },
     // Without the thread the process ends.
-    tell: (news) => void remote.tell(news).catch(() => {}),
+    broadcast: (news) => void remote.broadcast(news).catch(() => {}),
     watchOutcomes: remote.watchOutcomes,
     onOutcomes(listener) {
       outcomes = listener;

@@ -40,12 +40,12 @@ interface PublicServerOptions {
   readonly cursorKey: string;
   /** The platform's Ed25519 key, in PEM. */
   readonly signingKey: string;
-  readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed" | "tell">;
+  readonly engine: Pick<Engine, "store" | "test" | "enable" | "onStreamed" | "broadcast">;
   /** Whether other processes may serve the same data. */
   readonly isReplica: boolean;
   readonly catalogue: Catalogue;
   readonly log: Log;
-  readonly outcomes: Pick<OutcomeStreams, "open" | "changed" | "hear">;
+  readonly outcomes: Pick<OutcomeStreams, "open" | "changed" | "receive">;
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
   /** By default nothing is traced. */
@@ -92,7 +92,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
     limiter: rateLimiter(
       now,
-      options.isReplica ? new RateShares((shares) => engine.tell({ kind: "taken", shares })) : null,
+      options.isReplica ? new RateShares((shares) => engine.broadcast({ kind: "taken", shares })) : null,
     ),
     get defaultRateLimit() {
       return config.rateLimit;

@@ -14,7 +14,7 @@ export class RateShares {
   readonly #taken = new Map<string, { readonly limit: number; count: number }>();
   #due: Share[] = [];
 
-  constructor(readonly tell: (shares: readonly Share[]) => void) {}
+  constructor(readonly broadcast: (shares: readonly Share[]) => void) {}
 
   /** Counts a request; -1: one that was given back. */
   count(key: string, limit: number, requests: 1 | -1): void {
@@ -37,6 +37,6 @@ export class RateShares {
       byKey.set(key, [key, limit, count + (byKey.get(key)?.[2] ?? 0)]);
     }
     this.#due = [];
-    this.tell([...byKey.values()]);
+    this.broadcast([...byKey.values()]);
   }
 }

@@ -18,7 +18,7 @@ interface Kept {
   readonly follower: PlatformFollower | null;
   readonly streams: EventStreams;
   readonly log: Log;
-  readonly outcomes: Pick<OutcomeStreams, "hear">;
+  readonly outcomes: Pick<OutcomeStreams, "receive">;
 }
 
 /** What becomes of news for what the public listener has in memory. */
@@ -65,7 +65,7 @@ export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
         break;
       case "watching":
       case "changed":
-        outcomes.hear(news);
+        outcomes.receive(news);
         break;
       case "event_types":
       case "operator_keys":

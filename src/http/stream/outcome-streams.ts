@@ -36,13 +36,13 @@ interface OpenStream extends OutcomeStreamOptions {
 
 const encoder = new TextEncoder();
 
-type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "tell">;
+type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "broadcast">;
 type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
 
 /** The topic of deliveries; its messages name the applications. */
 const deliveries = "deliveries";
 /** The least time between two messages to other replicas. */
-const tellEveryMs = second;
+const notifyEveryMs = second;
 /** Above this number of applications a message to other replicas stands for all applications. */
 const mostApplications = 100;
 
@@ -59,7 +59,7 @@ export class OutcomeStreams {
   #isClosed = false;
   /** By `performance.now()`. */
   #watchedElsewhereUntil = Number.NEGATIVE_INFINITY;
-  #untold: { readonly topics: Set<string>; applications: Set<string> | null } | null = null;
+  #pending: { readonly topics: Set<string>; applications: Set<string> | null } | null = null;
 
   /** @param remindMs the time between heartbeats; a reader that takes nothing in that time is cut off */
   constructor(engine: WatchedEngine, remindMs = heartbeatMs) {
@@ -114,11 +114,11 @@ export class OutcomeStreams {
   /** Sends a change of a topic to the open streams, here and on other replicas. */
   changed(topic: string): void {
     this.#note([topic], null);
-    this.#tellOthers(topic, null);
+    this.#notifyReplicas(topic, null);
   }
 
   /** Handles a message of another replica. */
-  hear(news: Extract<ReplicaNews, { kind: "watching" | "changed" }>): void {
+  receive(news: Extract<ReplicaNews, { kind: "watching" | "changed" }>): void {
     if (news.kind === "changed") {
       this.#note(news.topics, news.applications);
       return;
@@ -163,26 +163,26 @@ export class OutcomeStreams {
     for (const { application_id, outcomes, left_out } of batches) {
       for (const stream of this.#open) {
         if (stream.applicationId !== application_id) continue;
-        const room = mostWaiting - stream.waiting.length;
-        stream.waiting.push(...outcomes.slice(0, room));
-        stream.leftOut += left_out + Math.max(0, outcomes.length - room);
+        const capacity = mostWaiting - stream.waiting.length;
+        stream.waiting.push(...outcomes.slice(0, capacity));
+        stream.leftOut += left_out + Math.max(0, outcomes.length - capacity);
         stream.wake();
       }
       if (application_id !== null) continue;
-      if (left_out > 0) this.#tellOthers(deliveries, null);
-      else for (const one of outcomes) this.#tellOthers(deliveries, one.application_id);
+      if (left_out > 0) this.#notifyReplicas(deliveries, null);
+      else for (const one of outcomes) this.#notifyReplicas(deliveries, one.application_id);
     }
   }
 
   #note(topics: readonly string[], applications: ChangedNews["applications"]): void {
     for (const stream of this.#open) {
-      const { applicationId, topics: heard = [] } = stream;
+      const { applicationId, topics: subscribed = [] } = stream;
       const isOwn = applicationId === null || applications === null || applications.includes(applicationId);
-      const told = topics.filter((one) =>
-        one === deliveries ? isOwn && applicationId !== "" : heard === "all" || heard.includes(one),
+      const matching = topics.filter((one) =>
+        one === deliveries ? isOwn && applicationId !== "" : subscribed === "all" || subscribed.includes(one),
       );
-      for (const one of told) stream.changed.add(one);
-      if (told.length > 0) stream.wake();
+      for (const one of matching) stream.changed.add(one);
+      if (matching.length > 0) stream.wake();
     }
   }
 
@@ -191,24 +191,24 @@ export class OutcomeStreams {
   }
 
   /** Schedules a message to the other replicas if they have open streams. @param application null: it may be any */
-  #tellOthers(topic: string, application: string | null): void {
+  #notifyReplicas(topic: string, application: string | null): void {
     if (!this.#isWatchedElsewhere) return;
-    if (this.#untold === null) {
-      this.#untold = { topics: new Set(), applications: new Set() };
-      setTimeout(() => this.#tell(), tellEveryMs).unref();
+    if (this.#pending === null) {
+      this.#pending = { topics: new Set(), applications: new Set() };
+      setTimeout(() => this.#sendPending(), notifyEveryMs).unref();
     }
-    const { topics, applications } = this.#untold;
+    const { topics, applications } = this.#pending;
     topics.add(topic);
-    if (application === null && topic === deliveries) this.#untold.applications = null;
+    if (application === null && topic === deliveries) this.#pending.applications = null;
     else if (application !== null) applications?.add(application);
-    if (applications && applications.size > mostApplications) this.#untold.applications = null;
+    if (applications && applications.size > mostApplications) this.#pending.applications = null;
   }
 
-  #tell(): void {
-    if (this.#untold === null || this.#isClosed) return;
-    const { topics, applications } = this.#untold;
-    this.#untold = null;
-    this.#engine.tell({
+  #sendPending(): void {
+    if (this.#pending === null || this.#isClosed) return;
+    const { topics, applications } = this.#pending;
+    this.#pending = null;
+    this.#engine.broadcast({
       kind: "changed",
       topics: [...topics],
       applications: applications && [...applications],
@@ -219,7 +219,7 @@ export class OutcomeStreams {
     this.#watch();
     for (const stream of this.#open) {
       if (stream.isReminded) {
-        // Nobody has read since the last time.
+        // The reader has taken nothing since the last heartbeat.
         this.#end(stream);
         stream.cut();
         continue;
@@ -237,7 +237,7 @@ export class OutcomeStreams {
 
   /** Announces the streams that are open here, so that other replicas send their changes. */
   #watch(): void {
-    if (this.#open.size > 0) this.#engine.tell({ kind: "watching" });
+    if (this.#open.size > 0) this.#engine.broadcast({ kind: "watching" });
     this.#collect();
   }
 

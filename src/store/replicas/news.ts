@@ -29,15 +29,15 @@ export type ReplicaNews =
 /** Requests that were taken from the bucket of a key with this limit. */
 export type Share = readonly [key: string, limit: number, count: number];
 
-/** What replicas tell each other by themselves; the store tells of all other changes. */
-export type ToldNews = Extract<ReplicaNews, { kind: "streamed" | "taken" | "watching" | "changed" }>;
+/** Messages that replicas send themselves; triggers of the store send all others. */
+export type SentNews = Extract<ReplicaNews, { kind: "streamed" | "taken" | "watching" | "changed" }>;
 
 /** The connection to the other replicas. A process that is alone hears nothing. */
 export interface ReplicaNewsLink {
   /** Calls `listener` from now on; once with `missed` as soon as news are heard. */
   onNews(listener: (news: ReplicaNews) => void): void;
-  /** Tells all others, soon. What could not be told is tried again, but for shares. */
-  tell(news: ToldNews): void;
+  /** Sends a message to all other replicas soon. It is tried again when that fails, except for shares. */
+  broadcast(news: SentNews): void;
 }
 
-export const noReplicas: ReplicaNewsLink = { onNews() {}, tell() {} };
+export const noReplicas: ReplicaNewsLink = { onNews() {}, broadcast() {} };

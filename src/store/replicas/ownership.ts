@@ -14,7 +14,7 @@ export interface Ownership {
   /** Whether this process does what one alone does, such as cleaning. */
   leads(): boolean;
   /** Tells the owners of endpoints. What is lost on the way, they find in the store within a second or so. */
-  tell(news: EndpointNews): void;
+  notify(news: EndpointNews): void;
 }
 
 /** What was done in one process, for the one that delivers. */
@@ -56,6 +56,6 @@ export function soleOwnership(begin: () => Promise<void>): Ownership {
     holds: () => true,
     hasLease: () => true,
     leads: () => true,
-    tell() {},
+    notify() {},
   };
 }

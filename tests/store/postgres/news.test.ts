@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import type { Notifications } from "../../../src/store/postgres/database/notifications.ts";
 import type { Queries } from "../../../src/store/postgres/database/pool.ts";
 import { ReplicaNewsExchange } from "../../../src/store/postgres/replicas/news.ts";
-import type { ToldNews } from "../../../src/store/replicas/news.ts";
+import type { SentNews } from "../../../src/store/replicas/news.ts";
 import { until } from "../../support/until.ts";
 
 /** What is told to a database that does not answer the first statement before `answer` is called. */
 function telling() {
-  const sent: ToldNews[] = [];
+  const sent: SentNews[] = [];
   const first = Promise.withResolvers<void>();
   let isFirst = true;
   const run = async (_: string, [, message]: readonly unknown[] = []) => {
@@ -24,22 +24,22 @@ function telling() {
     1,
     listening as unknown as Notifications,
   );
-  return { tell: (news: ToldNews) => exchange.tell(news), answer: first, sent };
+  return { broadcast: (news: SentNews) => exchange.broadcast(news), answer: first, sent };
 }
 
-const changed = (topics: string[], applications: string[] | null): ToldNews => ({
+const changed = (topics: string[], applications: string[] | null): SentNews => ({
   kind: "changed",
   topics,
   applications,
 });
 
 test("what has changed while the database was slow is told together, and nothing of it is left out", async () => {
-  const { tell, answer, sent } = telling();
-  tell(changed(["keys"], []));
-  tell(changed(["audit"], []));
-  tell(changed(["deliveries"], ["a"]));
-  tell({ kind: "watching" });
-  tell(changed(["deliveries", "audit"], ["b"]));
+  const { broadcast, answer, sent } = telling();
+  broadcast(changed(["keys"], []));
+  broadcast(changed(["audit"], []));
+  broadcast(changed(["deliveries"], ["a"]));
+  broadcast({ kind: "watching" });
+  broadcast(changed(["deliveries", "audit"], ["b"]));
   answer.resolve();
   await until(() => sent.length === 3);
   expect(sent).toEqual([
@@ -50,20 +50,20 @@ test("what has changed while the database was slow is told together, and nothing
 });
 
 test("together with a change of any application it is any", async () => {
-  const { tell, answer, sent } = telling();
-  tell({ kind: "watching" });
-  tell(changed(["deliveries"], ["a"]));
-  tell(changed(["deliveries"], null));
-  tell(changed(["deliveries"], ["b"]));
+  const { broadcast, answer, sent } = telling();
+  broadcast({ kind: "watching" });
+  broadcast(changed(["deliveries"], ["a"]));
+  broadcast(changed(["deliveries"], null));
+  broadcast(changed(["deliveries"], ["b"]));
   answer.resolve();
   await until(() => sent.length === 2);
   expect(sent[1]).toEqual(changed(["deliveries"], null));
 });
 
 test("what could not be told is tried again, with what has changed since", async () => {
-  const { tell, answer, sent } = telling();
-  tell(changed(["keys"], []));
-  tell(changed(["audit"], []));
+  const { broadcast, answer, sent } = telling();
+  broadcast(changed(["keys"], []));
+  broadcast(changed(["audit"], []));
   answer.reject(new Error("the database is away"));
   await until(() => sent.length === 1);
   expect(sent).toEqual([changed(["audit", "keys"], [])]);

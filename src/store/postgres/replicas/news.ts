@@ -1,16 +1,16 @@
-import type { ReplicaNews, ReplicaNewsLink, Share, ToldNews } from "../../replicas/news.ts";
+import type { ReplicaNews, ReplicaNewsLink, SentNews, Share } from "../../replicas/news.ts";
 import { type Notifications, notify, topic } from "../database/notifications.ts";
 import type { Queries } from "../database/pool.ts";
 
 /** What triggers of the database tell, with the commit of a change. */
 const changes = topic<ReplicaNews>("changes");
-const told = topic<{ readonly from: number; readonly news: ToldNews }>("told");
+const told = topic<{ readonly from: number; readonly news: SentNews }>("told");
 
 /** Entries of one notification, which has 8,000 bytes. */
 const entriesAtOnce = 150;
 const againAfterMs = 250;
 
-type ShownNews = Extract<ToldNews, { kind: "watching" | "changed" }>;
+type ShownNews = Extract<SentNews, { kind: "watching" | "changed" }>;
 type ChangedNews = Extract<ShownNews, { kind: "changed" }>;
 
 /** News of the others over notifications. What is told gathers while something else is being sent. */
@@ -19,7 +19,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
   #hasHeard = false;
   #streamed = new Set<string>();
   #taken: Share[] = [];
-  /** For people who look on: one of each kind, with all that was told of it. */
+  /** For open streams: one message of each kind, with everything that was reported of it. */
   #shown = new Map<ShownNews["kind"], ShownNews>();
   #isSending = false;
   #isClosed = false;
@@ -46,7 +46,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     this.#hasHeard = false;
   }
 
-  tell(news: ToldNews): void {
+  broadcast(news: SentNews): void {
     if (news.kind === "taken") this.#taken.push(...news.shares);
     else if (news.kind !== "streamed") this.#show(news);
     else for (const id of news.applications) this.#streamed.add(id);
@@ -71,7 +71,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
       for (const id of applications) this.#streamed.delete(id);
       const shares = this.#taken.splice(0, entriesAtOnce);
       const shown = [...this.#shown.values()];
-      const all: ToldNews[] = [...shown];
+      const all: SentNews[] = [...shown];
       this.#shown.clear();
       if (applications.length > 0) all.push({ kind: "streamed", applications });
       if (shares.length > 0) all.push({ kind: "taken", shares });

@@ -106,7 +106,7 @@ export class Replica implements Ownership {
     return this.#isMine(0) && this.hasLease();
   }
 
-  tell(news: EndpointNews): void {
+  notify(news: EndpointNews): void {
     this.#outbox.add(news);
   }
 

@@ -97,7 +97,7 @@ describe("an endpoint that fails everything", () => {
     await publish(server, kick());
     clock.advance(73 * hour);
     const retention = { deliveredMs: 1e12, failedMs: 1e12, bodiesMs: 1e12 };
-    expect(await server.app.store.retention.prune(retention, clock.ms)).toBe(true);
+    while (!(await server.app.store.retention.prune(retention, clock.ms))) {}
     expect(await waiting()).toEqual([]);
   });
 

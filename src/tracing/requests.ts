@@ -29,6 +29,9 @@ interface AnsweredRequest {
 /** What only watches the server is not traced. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
+/** Characters of a path that a span keeps: anybody may ask for long ones. */
+const maxPathLength = 1_024;
+
 /** The spans of the requests of one listener. */
 export class RequestTraces {
   /** @param isTrusted whether its callers decide what is exported */
@@ -52,7 +55,7 @@ export class RequestTraces {
       kind: "server",
       attributes: {
         "http.request.method": method,
-        "url.path": path,
+        "url.path": path.slice(0, maxPathLength),
         "http.response.status_code": status,
         "onair.operation": operation,
         "onair.request_id": requestId,

@@ -136,6 +136,15 @@ test("what the caller does not sample is not exported, and the receiver is told 
   expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
 });
 
+test("of a long path a span keeps the beginning", async () => {
+  const { collector, server } = await traced();
+  const path = `/public/v1/${"x".repeat(3_000)}`;
+  expect((await server.get(path)).status).toBe(404);
+  const span = await collector.span(({ attributes }) => attributes["http.response.status_code"] === 404);
+  expect(span.attributes["url.path"]).toBe(path.slice(0, 1_024));
+  await server.stop();
+});
+
 test("with a share of 0 only the platform decides what is exported, not a stranger; probes never are", async () => {
   const { collector, server } = await traced({ args: ["--otlp-sample", "0"] });
   await server.get("/public/v1/categories", undefined, { headers: given() });

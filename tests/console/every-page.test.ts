@@ -58,6 +58,15 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     }, 300_000);
   }
 
+  test("leads to the documentation at its listener", async () => {
+    await using tab = await signedIn(server, kind === "console" ? operator : app);
+    await tab.see("Docs");
+    const links = await tab.page.$$eval("header a", (found) => found.map(({ href }) => href));
+    const { publicUrl, adminUrl } = server.app;
+    expect(links).toContain(`${kind === "console" ? adminUrl : publicUrl}/docs`);
+    for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
+  });
+
   test("has a palette and dialogs that can be used by everybody", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.click("Go to… Ctrl K");

@@ -150,8 +150,7 @@ export const deliveries: Command = {
   },
 };
 
-const withoutKey =
-  'For those of an application of yours no operator key is needed: "onair login --url URL" keeps who you are';
+const withoutKey = 'Those of your own application need no operator key: begin with "onair login --url URL"';
 
 function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
   const mistakes: string[] = [];

@@ -123,6 +123,9 @@ function Frame({ kind, groups, who, search, onSignOut, stream, children }: Shell
             <kbd>Ctrl K</kbd>
           </button>
           <span class="grow" />
+          <a class="button quiet" href={base.replace(/[^/]*$/, "docs")} target="_blank" rel="noopener">
+            Docs
+          </a>
           <ThemeButton />
         </header>
         <ConnectionBanner />

@@ -95,7 +95,11 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
     });
     const reader = child.stdout.getReader();
     let text = "";
-    while (!text.includes("\n")) text += new TextDecoder().decode((await reader.read()).value);
+    while (!text.includes("\n")) {
+      const { done, value } = await reader.read();
+      if (done) throw new Error(`${words.join(" ")} dev ended before it was ready`);
+      text += new TextDecoder().decode(value);
+    }
     const { public_url, access_token } = JSON.parse(text.split("\n")[0] ?? "");
     const headers = { authorization: `Bearer ${access_token}` };
     const user = () => fetch(`${public_url}/public/v1/users/lunabytes`, { headers });

@@ -127,7 +127,7 @@ describe("an empty value of a parameter", () => {
         }
       }
     }
-    const all = ["admin cursor", "admin name", "public cursor", "public name", "public q"];
+    const all = ["admin cursor", "admin find", "admin name", "public cursor", "public name", "public q"];
     expect([...new Set(allowed)].sort()).toEqual(all);
     expect(refused).toBeGreaterThan(20);
   });

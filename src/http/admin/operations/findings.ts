@@ -29,7 +29,7 @@ const example: Static<typeof FindingSchema> = {
 };
 
 const Findings = answer(
-  { data: Type.Array(FindingSchema), message: Message },
+  { data: Type.Array(FindingSchema, { description: "One for each check." }), message: Message },
   { name: "Findings", description: "What was found.", example: { data: [example], message: "OK" } },
 );
 

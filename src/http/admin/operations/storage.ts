@@ -1,10 +1,10 @@
-import { type Static, Type } from "@sinclair/typebox";
-import { storedKinds } from "../../../domain/operations/kind-sizes.ts";
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import type { KindSizes } from "../../../domain/operations/kind-sizes.ts";
 import { allSubjects, type StatisticRow } from "../../../domain/operations/statistics.ts";
 import { day, hour, isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
 import { answer } from "../../answers.ts";
-import { IsoTimestamp } from "../../fields.ts";
+import { IsoTimestamp, noOtherFields } from "../../fields.ts";
 import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
@@ -13,17 +13,32 @@ const bytes = (description: string) =>
     description: `${description} null: the database is on another server.`,
   });
 
+const kind = (description: string) => Type.Integer({ minimum: 0, description });
+
+const KindSizesSchema = Type.Object(
+  {
+    events: kind("Events with their bodies."),
+    deliveries: kind("Deliveries."),
+    attempts: kind("Attempts with the beginnings of their answers."),
+    users: kind("Users."),
+    search: kind("The index of the search."),
+    subscriptions: kind("Subscriptions."),
+    access: kind("Applications, tokens and consents."),
+    other: kind("Everything else."),
+    free: kind("What new rows take first."),
+  } satisfies Record<keyof KindSizes, TSchema>,
+  {
+    $id: "KindSizes",
+    description: "What the kinds of data take in the database, in bytes, with their indexes.",
+    ...noOtherFields,
+  },
+);
+
 const fields = {
   total_bytes: bytes("The size of the disk of the data directory."),
   free_bytes: bytes("What is free there."),
   database_bytes: bytes("The size of the database."),
-  kinds: nullable(
-    Type.Object(Object.fromEntries(storedKinds.map((kind) => [kind, Type.Integer({ minimum: 0 })]))),
-    {
-      description:
-        "What the kinds of data take in the database, in bytes, with their indexes; `access` are applications, tokens and consents, `free` is what new rows take first. null: not known yet.",
-    },
-  ),
+  kinds: nullable(KindSizesSchema, { description: "What the kinds of data take. null: not known yet." }),
   kinds_measured_at: nullable(IsoTimestamp, {
     description: "When that was measured, at most an hour ago.",
   }),

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { backupsOfPostgres } from "../../backups/elsewhere.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
 import { type Environment, readConfig } from "../../config/read-config.ts";
@@ -46,7 +47,7 @@ export const restore: Command = {
     const mistakes: string[] = [];
     const place = readNamedPlace(values, env, mistakes);
     if (named === undefined && values.from === undefined) mistakes.push("the file is missing, or --from");
-    if (values.from !== undefined && sizeOf(values.from) !== null)
+    if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
       mistakes.push(`--from names a place with backups, and ${values.from} is a file: leave out --from`);
     noMore(more, mistakes);
     if (values.data === undefined && (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined)

@@ -30,7 +30,7 @@ interface HistogramMetric {
 export type AnyMetric = Gauge | HistogramMetric;
 
 /** A format of Prometheus. */
-export interface Format {
+interface Format {
   readonly mediaType: string;
   /** Whether it has exemplars, and an end that shows that nothing is missing. */
   readonly isOpenMetrics: boolean;

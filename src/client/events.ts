@@ -30,7 +30,7 @@ export interface DeliveryInfo {
   readonly sequence: number;
   /** Counts from 1. */
   readonly attempt: number;
-  /** Whether it is a sample that somebody asked for. */
+  /** Whether it is a sample that was asked for. */
   readonly isTest: boolean;
 }
 

@@ -17,7 +17,7 @@ interface SignedInProps<Session> {
   readonly children: (session: Session, signOut: () => Promise<void>) => ComponentChildren;
 }
 
-/** Shows its children to whoever has a session, and the form that begins one to everybody else. */
+/** Shows its children where there is a session, and else the form that begins one. */
 export function SignedIn<Session>({ kind, intro, fields, besides, begin, children }: SignedInProps<Session>) {
   const [current, setCurrent] = useState<Session | null | undefined>(undefined);
   const [fault, setFault] = useState<Fault | null>(null);

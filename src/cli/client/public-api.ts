@@ -9,7 +9,7 @@ import { request } from "./http.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";
 
-/** The public API, and as whom a command uses it. */
+/** The public API, and the credentials with which a command uses it. */
 export interface PublicTarget {
   /** The public listener, without a trailing slash. */
   readonly url: string;
@@ -43,7 +43,7 @@ const noCredentials =
   'nothing says who you are: make a profile with "onair login --url URL", or set ONAIR_TOKEN to an access token';
 
 /**
- * Reads as whom to use the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the default
+ * Reads the credentials for the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the default
  * profile. Adds problems to `mistakes`.
  */
 export function readPublicTarget(given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {

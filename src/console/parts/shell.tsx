@@ -183,7 +183,7 @@ export function ThemeButton() {
 /** The theme in force, for what is drawn and does not follow style sheets by itself. */
 export const currentTheme = theme;
 
-/** The page of somebody who is not signed in, or not any more. */
+/** The page that is shown without a session. */
 export function SignInPage({ kind, children }: { kind: string; children: ComponentChildren }) {
   return (
     <main class="signin">

@@ -10,7 +10,7 @@ import { useOperator } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
 
-/** Publishes one event by a form. Whoever is subscribed to it gets it for real. */
+/** Publishes one event by a form. All its subscribers get it. */
 export function Publish() {
   const [query, setQuery] = useQuery();
   const loaded = useLoad(

@@ -48,7 +48,7 @@ function answerOfLogin(): { readonly code: string | null; readonly error: string
   return { code: query.get("code"), error: query.get("error") };
 }
 
-/** What the other server said is not shown: anybody can make a link with a text in it. */
+/** What the other server said is not shown: a link can carry any text. */
 function refusalOf(error: string | null): Fault {
   return error === "access_denied"
     ? new Fault("The sign-in was refused.", "access_denied", 0)

@@ -111,10 +111,11 @@ export function textProblem(schema: TextOptions, text: string): string | null {
 
 /** The problem of a text's length or form, or null. */
 function formProblem(schema: TextOptions, text: string): string | null {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = schema;
-  const length = codePoints(text);
-  if (length < minLength) return `must be at least ${minLength} characters`;
-  if (length > maxLength) return `must be at most ${maxLength} characters`;
+  const { minLength, maxLength, pattern } = schema;
+  if (minLength !== undefined && codePoints(text) < minLength)
+    return `must be at least ${minLength} characters`;
+  if (maxLength !== undefined && codePoints(text) > maxLength)
+    return `must be at most ${maxLength} characters`;
   const fits =
     (pattern === undefined || compiled(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
   return fits ? null : (schema.errorMessage ?? "does not have the right form");

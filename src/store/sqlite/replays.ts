@@ -3,8 +3,8 @@ import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sq
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type DeliveryScope, everything } from "../../domain/delivery-log.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
-import { afterStep, type Candidate, type ReplayRow, shownReplay } from "../replay-rows.ts";
 import type { ReplayStore } from "../replays.ts";
+import { afterStep, type Candidate, type ReplayRow, shownReplay } from "../rows/replay-rows.ts";
 import type { Commit } from "./database/commit.ts";
 import { deliveryIndexes } from "./deliveries/indexes.ts";
 import { deliveryLog } from "./deliveries/log.ts";

@@ -4,6 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
+import { gathered } from "../rows/gathered.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { isUniqueViolation } from "./database/faults.ts";
@@ -19,6 +20,15 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   const cancel = once(() => deliveryCanceler(orm));
   const byName = db.prepare<KeptUser, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
+  const inSnapshot = db.transaction((usernames: readonly string[]) => {
+    const rows = new Map<string, KeptUser>();
+    for (const username of usernames) {
+      const row = byName.get(username);
+      if (row) rows.set(username, row);
+    }
+    return rows;
+  });
+  const found = gathered(async (usernames) => inSnapshot.deferred(usernames));
   const idOf = orm.select({ id: users.id }).from(users).where(isIt).limit(1).prepare();
   const put = orm
     .insert(users)
@@ -86,7 +96,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   return {
     upsert: (batch, now, mode = {}) => commitBatch(commit, mode, () => keepAll(batch, now)),
     async find(username) {
-      const row = byName.get(username);
+      const row = await found(username);
       return row && { ...row, is_verified: row.is_verified === 1 };
     },
     page: async (after, limit) =>

@@ -1,4 +1,4 @@
-/** Rows that one statement looks up at most. */
+/** Rows that are looked up together at most. */
 const mostKeys = 256;
 
 interface Waiting<Row> {
@@ -7,8 +7,9 @@ interface Waiting<Row> {
 }
 
 /**
- * Looks up rows by their keys. What is asked for in one turn of the event loop goes to the database with one statement,
- * because a statement costs more than the rows that it gives. `find` gives those that there are, by key.
+ * Looks up rows by their keys. What is asked for in one turn of the event loop is looked up together: with PostgreSQL by
+ * one statement, with SQLite in one transaction, which takes and gives back the locks once. `find` gives the rows that
+ * there are, by key.
  */
 export function gathered<Row>(
   find: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,

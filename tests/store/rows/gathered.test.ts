@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { gathered } from "../../../src/store/postgres/database/gathered.ts";
+import { gathered } from "../../../src/store/rows/gathered.ts";
 
 /** Finds the length of each key that is not empty, and notes what it was asked for. */
 function lengths() {

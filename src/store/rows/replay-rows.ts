@@ -1,4 +1,4 @@
-import type { NewReplay, Replay, ReplaySkips } from "../domain/replays.ts";
+import type { NewReplay, Replay, ReplaySkips } from "../../domain/replays.ts";
 
 /** A replay as a row: with the numbers of its range, of which `position` is the first that was not looked at yet. */
 export interface ReplayRow

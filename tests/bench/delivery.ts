@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { unusedPort } from "../support/ports.ts";
 import { backlog } from "./delivery/backlog.ts";
 import { fanOut } from "./delivery/fan-out.ts";
 import { hanging, latency } from "./delivery/latency.ts";
@@ -92,14 +93,6 @@ function chosen(only: string | undefined): readonly Section[] {
   return sections.filter(({ name }) => names.includes(name));
 }
 
-/** A port that the receiver takes whenever it is started. */
-async function freePort(): Promise<number> {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
-}
-
 /** Where others take more of the machine than this, a section is disturbed. */
 const undisturbed = 0.03;
 
@@ -126,7 +119,7 @@ async function main(): Promise<void> {
   const bench: Bench = {
     executable: executable === undefined ? await builtExecutable() : resolve(executable),
     directory: benchDirectory(),
-    receiverPort: await freePort(),
+    receiverPort: await unusedPort(),
     serverCpus: options["both-cores"] ? "0,1" : String(serverCore),
     rounds,
     seconds,

@@ -4,8 +4,9 @@
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { unusedPort } from "../support/ports.ts";
 import { type Contender, makeContenders } from "./startup/contenders.ts";
-import { firstRightAnswer, freePort, type Question } from "./startup/first-answer.ts";
+import { firstRightAnswer, type Question } from "./startup/first-answer.ts";
 import { forgetPages } from "./startup/page-cache.ts";
 import { installFrameworks } from "./support/frameworks.ts";
 import { memoryLimits } from "./support/judge.ts";
@@ -71,7 +72,7 @@ async function start(
   directory: string,
   rest: number,
 ): Promise<Start> {
-  const port = freePort();
+  const port = await unusedPort();
   const startedAt = performance.now();
   const since = () => performance.now() - startedAt;
   const options = { cwd: directory, env: contender.env };

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
+import { unusedPort } from "../support/ports.ts";
 import { program, run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -123,7 +124,7 @@ test("--json: a line for each event with the answer of the local program, and it
 
 test("goes on where it was when the server was away for a while", async () => {
   const data = ownDirectory();
-  const free = String(await freePort());
+  const free = String(await unusedPort());
   const first = await startServer({ data, args: ["--port", free] });
   await first.load("users", users);
   const mine = await first.application({ delivery: "stream" });
@@ -140,13 +141,6 @@ test("goes on where it was when the server was away for a while", async () => {
   expect(listener.output.match(/"before"/g)).toHaveLength(1);
   expect(await listener.end()).toBe(0);
 });
-
-async function freePort(): Promise<number> {
-  const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const { port = 0 } = probe;
-  await probe.stop(true);
-  return port;
-}
 
 test("a refusal ends it with what the server says", async () => {
   const webhookOnly = await server.application();

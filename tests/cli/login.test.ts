@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { accept, Browser, challengeFor, loginUrl } from "../support/oauth.ts";
+import { unusedPort } from "../support/ports.ts";
 import { fromSource, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { json, testDirectory, testServer } from "../support/server.ts";
@@ -176,7 +177,7 @@ describe("onair login --browser", () => {
   });
 
   test("a client with a secret has a redirect URI with a port", async () => {
-    const port = freePort();
+    const port = await unusedPort();
     const mine = await server.application({ redirect_uris: [`http://127.0.0.1:${port}/callback`] });
     writeFileSync(join(directory, "mine"), mine.client_secret);
     const args = [
@@ -318,10 +319,3 @@ describe("who a command is", () => {
     expect(stderr).not.toContain(mine.client_secret);
   });
 });
-
-function freePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const { port = 0 } = probe;
-  void probe.stop(true);
-  return port;
-}

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { unusedPort } from "../support/ports.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
@@ -68,15 +69,6 @@ const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
   .concat("  access_log off;\n")
   .join("");
 
-function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0));
-  });
-  return promise;
-}
-
 for (const { program, configure } of proxies) {
   const isThere = Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin` }) !== null;
   if (!isThere) console.warn(`${program} is not installed: the tests of its configuration are skipped`);
@@ -89,7 +81,7 @@ for (const { program, configure } of proxies) {
 
     beforeAll(async () => {
       server = await startServer({ args: ["--trusted-proxies", "127.0.0.1", "--rate-limit", "600"] });
-      const port = await freePort();
+      const port = await unusedPort();
       const command = configure(directory.path, port, new URL(server.app.publicUrl).host);
       child = Bun.spawn(command, {
         env: { PATH: `${process.env["PATH"]}:/usr/sbin`, HOME: directory.path },

@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answers, asUser, freePort, type PostgresServer, serverDirectory } from "./postgres-server.ts";
+import { unusedPort } from "./ports.ts";
+import { answers, asUser, type PostgresServer, serverDirectory } from "./postgres-server.ts";
 import { until } from "./until.ts";
 
 const program = Bun.which("pgbouncer") ?? (existsSync("/usr/sbin/pgbouncer") ? "/usr/sbin/pgbouncer" : null);
@@ -23,7 +24,7 @@ export interface Bouncer {
 
 export async function startBouncer(server: PostgresServer): Promise<Bouncer> {
   const directory = serverDirectory(tmpdir());
-  const port = freePort();
+  const port = await unusedPort();
   const settings = join(directory.path, "pgbouncer.ini");
   // Few connections, so that transactions of replicas take turns on them.
   writeFileSync(

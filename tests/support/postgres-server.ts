@@ -2,6 +2,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { unusedPort } from "./ports.ts";
 import { until } from "./until.ts";
 
 /** A PostgreSQL server of which tests may do what they want. */
@@ -129,7 +130,7 @@ async function started(
   settings: readonly string[],
 ): Promise<PostgresServer> {
   const { command } = asUser();
-  const port = freePort();
+  const port = await unusedPort();
   const all = [`port=${port}`, "listen_addresses=127.0.0.1", `unix_socket_directories=${directory.path}`];
   all.push("fsync=off", "shared_buffers=32MB", "max_connections=300", ...settings);
   const url = (database: string) => `postgres://postgres:test@127.0.0.1:${port}/${database}`;
@@ -193,13 +194,6 @@ function killed(pid: number): void {
   } catch {
     // It has ended by itself.
   }
-}
-
-export function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
 }
 
 export async function answers(url: string): Promise<boolean> {

@@ -21,9 +21,6 @@ if (!hasPostgres) {
   console.warn("PostgreSQL is not installed here: ITS TESTS ARE SKIPPED. Install the package postgresql.");
 }
 
-/** Whether the servers of tests are on PostgreSQL. */
-export const serversOnPostgres = given !== undefined;
-
 let shared: Promise<(database: string) => string> | null = null;
 
 /** The server that all tests of this process share: gives the URLs of its databases. */

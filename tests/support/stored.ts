@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { databaseFor, serversOnPostgres } from "./postgres.ts";
+import { databaseFor } from "./postgres.ts";
+import { isOnPostgres } from "./server.ts";
 
 /** Changes what the store of a server has, behind its back; `?` stands for the values. */
 export async function changeStored(
@@ -9,7 +10,7 @@ export async function changeStored(
   sql: string,
   values: (string | number)[] = [],
 ): Promise<void> {
-  if (serversOnPostgres) {
+  if (isOnPostgres) {
     const db = new SQL(await databaseFor(data), { max: 1 });
     let n = 0;
     await db.unsafe(
@@ -27,7 +28,7 @@ export async function changeStored(
 
 /** Removes the body of a delivery's event, as retention does when it is old. */
 export function forgetBody(data: string, deliveryId: string): Promise<void> {
-  const remove = serversOnPostgres ? "DELETE FROM events" : "UPDATE events SET body = NULL";
+  const remove = isOnPostgres ? "DELETE FROM events" : "UPDATE events SET body = NULL";
   const isIt = "seq = (SELECT event_seq FROM deliveries WHERE id = ?)";
   return changeStored(data, `${remove} WHERE ${isIt}`, [deliveryId]);
 }

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { pick, seededRandom } from "../bench/support/random.ts";
 import { afterThisTest } from "../support/after-tests.ts";
-import { serversOnPostgres } from "../support/postgres.ts";
 import { settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { Clock, ownServer } from "../support/server.ts";
+import { Clock, isOnPostgres, ownServer } from "../support/server.ts";
 import { Rivals } from "../support/tenants/rivals.ts";
 import { broadcasters, eventNames, type Published, publishSome, Victim } from "../support/tenants/victims.ts";
 import { until } from "../support/until.ts";
@@ -115,7 +114,7 @@ describe("tenants are apart", () => {
   );
 
   // On PostgreSQL the two are never one commit: what is committed first may have been sent before the removal.
-  const sharing = test.skipIf(serversOnPostgres);
+  const sharing = test.skipIf(isOnPostgres);
   sharing(
     "a delivery that is committed together with the removal of its own subscription is not sent",
     async () => {

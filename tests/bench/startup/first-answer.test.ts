@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { firstRightAnswer, freePort } from "./first-answer.ts";
+import { unusedPort } from "../../support/ports.ts";
+import { firstRightAnswer } from "./first-answer.ts";
 
 const question = { path: "/users/ada", headers: { authorization: "Bearer token" }, body: '{"user":"Ada"}' };
 
@@ -20,7 +21,7 @@ function serve(port: number, answers: (() => Response)[]) {
 }
 
 test("it asks before anybody listens, and until the right answer has come", async () => {
-  const port = freePort();
+  const port = await unusedPort();
   const answered = firstRightAnswer(port, question, 10_000);
   await Bun.sleep(20);
   const { server, asked } = serve(port, [
@@ -34,7 +35,7 @@ test("it asks before anybody listens, and until the right answer has come", asyn
 });
 
 test("an answer that stays wrong is no answer", async () => {
-  const port = freePort();
+  const port = await unusedPort();
   const { server } = serve(port, [() => new Response(`${question.body} `)]);
   const answered = firstRightAnswer(port, question, 100);
   expect(await answered.catch(String)).toContain("No right answer to /users/ada within 100 ms");
@@ -42,5 +43,5 @@ test("an answer that stays wrong is no answer", async () => {
 });
 
 test("without a server it gives up", async () => {
-  expect(await firstRightAnswer(freePort(), question, 50).catch(String)).toContain("no connection");
+  expect(await firstRightAnswer(await unusedPort(), question, 50).catch(String)).toContain("no connection");
 });

@@ -58,11 +58,3 @@ async function exchange(port: number, request: string, withinMs: number): Promis
     clearTimeout(timer);
   }
 }
-
-/** A port that is free now. */
-export function freePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
-}

@@ -37,8 +37,9 @@ export interface DeliveryStore {
   /** Ends the claim of these deliveries: they can be claimed again. */
   release(seqs: readonly number[]): Promise<void>;
   /**
-   * A delivery that was canceled meanwhile stays canceled; its attempt is kept. What is to be tried again and belongs
-   * to an earlier generation of its endpoint is due at once. Endpoints are kept with it, unless their generation is
+   * A delivery that was canceled while its attempt was under way is `delivered` where the receiver took it, else stays
+   * canceled; its attempt is kept. What is to be tried again and belongs to an earlier generation of its endpoint is due
+   * at once. Endpoints are kept with it, unless their generation is
    * over; so are the notices about them, of which one that is kept already changes nothing.
    */
   record(

@@ -10,7 +10,8 @@ import type { Fence, OwnedShards } from "./owned-shards.ts";
  *
  * A result that is recorded already changes nothing: the answer to it may have been lost. What is to be tried again may
  * have changed while the attempt was under way: its subscription may be gone; or its endpoint was enabled or has another
- * URL, then it is asked for now, as the others that wait.
+ * URL, then it is asked for now, as the others that wait. What was canceled meanwhile is `delivered` where the receiver
+ * took it.
  */
 const statement = `
 WITH held AS MATERIALIZED (
@@ -19,7 +20,8 @@ WITH held AS MATERIALIZED (
   ORDER BY s.shard FOR SHARE OF s
 ),
 given AS MATERIALIZED (
-  SELECT g.*, a.endpoint_generation <> g.generation AND g.next_attempt_at > 0 AS is_asked,
+  SELECT g.*, g.status = 'delivered' AND g.attempt IS NOT NULL AS is_taken,
+    a.endpoint_generation <> g.generation AND g.next_attempt_at > 0 AS is_asked,
     CASE WHEN g.status = 'pending' THEN (
       SELECT count(*) = 0 FROM deliveries o JOIN subscriptions s ON s.id = o.subscription_id WHERE o.seq = g.seq
     ) ELSE false END AS is_over
@@ -53,12 +55,13 @@ UPDATE deliveries d SET
   attempts = g.attempts,
   extra_attempts = g.extra_attempts,
   attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
-  status = CASE WHEN d.status <> 'pending' THEN d.status WHEN g.is_over THEN 'canceled' ELSE g.status END,
+  status = CASE WHEN g.is_taken AND d.status = 'canceled' THEN 'delivered' WHEN d.status <> 'pending' THEN d.status
+    WHEN g.is_over THEN 'canceled' ELSE g.status END,
   next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
     WHEN g.is_asked THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
   resume_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
     WHEN g.is_asked THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
-  finished_at = CASE WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
+  finished_at = CASE WHEN g.is_taken AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
 FROM given g
 WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
 

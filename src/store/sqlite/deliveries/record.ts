@@ -15,6 +15,13 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
        finished_at = ?
      WHERE seq = ? AND status = 'pending'`,
   );
+  /** Attempts, of these the extra ones, when it ended, the delivery, whether the receiver took it. */
+  const settleEnded = db.prepare<null, [number, number, number, number, boolean]>(
+    `UPDATE deliveries SET attempts = ?1, extra_attempts = ?2,
+       status = iif(status = 'canceled' AND ?5, 'delivered', status),
+       finished_at = iif(status = 'canceled' AND ?5, ?3, finished_at)
+     WHERE seq = ?4 AND attempts < ?1`,
+  );
   const current = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
     `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted,
             (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
@@ -47,8 +54,19 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
       const { seq, at, attempt, attempts, extra_attempts } = result;
       const { status, next_attempt_at, resume_at } = result.status === "pending" ? pendingAs(result) : result;
       const finishedAt = status === "pending" ? null : at;
-      settle.run(status, attempts, extra_attempts, next_attempt_at, resume_at, finishedAt, seq);
-      if (attempt) made.push(attemptRow(seq, attempts, attempt));
+      const { changes } = settle.run(
+        status,
+        attempts,
+        extra_attempts,
+        next_attempt_at,
+        resume_at,
+        finishedAt,
+        seq,
+      );
+      if (!attempt) continue;
+      made.push(attemptRow(seq, attempts, attempt));
+      // It was ended while the attempt was under way, which may have succeeded.
+      if (changes === 0) settleEnded.run(attempts, extra_attempts, at, seq, status === "delivered");
     }
     addAttempts(made);
   };

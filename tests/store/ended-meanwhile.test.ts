@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
+import { userFrom } from "../../src/domain/users.ts";
+import type { Store } from "../../src/store/store.ts";
+import { loggedDeliveries, storedApplication, stores } from "../support/store.ts";
+
+/*
+ * A subscription or an application may be removed while an attempt of it is under way. What is pending of it is canceled;
+ * what the receiver took all the same was delivered, and the log says so.
+ */
+
+const at = "2026-01-14T16:00:00.000Z";
+const now = Date.parse(at);
+const event = { event: "channel.followed", version: 1, broadcaster_user_id: 1 };
+
+describe.each(stores)("$name: an attempt is under way while", ({ empty }) => {
+  let store: Store;
+  let application: string;
+  let other: string;
+  let subscription: string;
+  beforeEach(async () => {
+    ({ store } = await empty());
+    await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
+    await store.deliveries.releaseAll();
+    application = await storedApplication(store);
+    other = await storedApplication(store);
+    for (const app_id of [application, other]) {
+      await store.subscriptions.subscribe([{ app_id, ...event }], 1, now);
+    }
+    subscription = (await store.subscriptions.ofApplication(application))[0]?.id ?? "";
+  });
+
+  const publish = (id: string, takes = false) =>
+    store.events.publish(
+      {
+        id,
+        name: event.event,
+        version: 1,
+        broadcaster_user_id: 1,
+        body: "{}",
+        fingerprint: Buffer.from(id),
+        published_at: now,
+        expires_at: null,
+      },
+      (applicationId) => takes && applicationId === application,
+    );
+  const logged = async (application_id = application) =>
+    (await loggedDeliveries(store, { application_id })).map(({ status, attempts, finished_at }) => [
+      status,
+      attempts.length,
+      finished_at,
+    ]);
+  const changes: Readonly<Record<string, () => Promise<unknown>>> = {
+    "its subscription is removed": () => store.subscriptions.remove(application, [subscription], now + 1),
+    "its application is removed": () => store.applications.remove(application, now + 1),
+    "its application is disabled": () => store.applications.update(application, { disabled: true }, now + 1),
+    "its broadcaster is removed": () => store.users.remove(1, now + 1),
+  };
+
+  describe.each(Object.keys(changes))("%s", (name) => {
+    const change = () => changes[name]?.();
+
+    test.each([true, false])(
+      "what is delivered is not canceled; claimed from the store: %p",
+      async (isClaimed) => {
+        const taken = [...(await publish("a", !isClaimed)).taken];
+        await publish("b");
+        const due = isClaimed ? (await store.deliveries.claim(application, now, 1)).due : taken;
+        expect(due).toHaveLength(1);
+        await change();
+        await store.deliveries.record([ended(due[0], "delivered")], []);
+        expect(await logged()).toEqual([
+          ["delivered", 1, now + 2],
+          ["canceled", 0, expect.any(Number)],
+        ]);
+        expect((await logged(other)).map(([, attempts]) => attempts)).toEqual([0, 0]);
+      },
+    );
+
+    test("what is not delivered stays canceled, and keeps the attempt", async () => {
+      for (const id of ["a", "b"]) await publish(id);
+      const { due } = await store.deliveries.claim(application, now, 8);
+      await change();
+      await store.deliveries.record([ended(due[0], "pending"), ended(due[1], "failed")], []);
+      expect((await logged()).map(([status, attempts]) => [status, attempts])).toEqual([
+        ["canceled", 1],
+        ["canceled", 1],
+      ]);
+      expect((await store.deliveries.pending()).map(({ application_id }) => application_id)).not.toContain(
+        application,
+      );
+    });
+
+    test("what ended without an attempt, or was recorded for an earlier claim, stays canceled", async () => {
+      for (const id of ["a", "b"]) await publish(id);
+      const { due } = await store.deliveries.claim(application, now, 8);
+      await store.deliveries.record([ended(due[1], "pending")], []);
+      await change();
+      await store.deliveries.record(
+        [{ ...ended(due[0], "delivered"), attempts: 0, attempt: null }, ended(due[1], "delivered")],
+        [],
+      );
+      expect((await logged()).map(([status]) => status)).toEqual(["canceled", "canceled"]);
+    });
+  });
+});
+
+function ended(due: DueDelivery | undefined, status: "delivered" | "pending" | "failed"): AttemptResult {
+  const isTaken = status === "delivered";
+  return {
+    seq: due?.seq ?? 0,
+    at: now + 2,
+    attempts: (due?.attempts ?? 0) + 1,
+    extra_attempts: 0,
+    generation: 0,
+    resume_at: null,
+    next_attempt_at: status === "pending" ? now + 5_000 : null,
+    status,
+    attempt: {
+      at: now,
+      outcome: isTaken ? "ok" : "status",
+      status: isTaken ? 204 : 500,
+      duration_ms: 2,
+      timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 1 },
+      error: null,
+      response: "",
+    },
+  };
+}

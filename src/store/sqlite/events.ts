@@ -16,18 +16,19 @@ export function eventStore(
   commit: Commit,
   modes: DeliveryModes,
   staged: StagedEvents,
-  size: Pick<DataSize, "requireRoom">,
+  size: Pick<DataSize, "noRoom">,
 ): EventStore {
   const publish = eventFanOut(db, orm, modes, staged);
 
   const publishAll = (all: readonly NewEvent[], takes: (applicationId: string) => boolean) => {
     const published: StoredEvent[] = [];
+    const transaction = { together: all.length, noRoom: size.noRoom() };
     const refusals = all.map((event) => {
       try {
-        published.push(publish(event, takes, all.length));
+        published.push(publish(event, takes, transaction));
         return null;
       } catch (error) {
-        if (!(error instanceof DomainError)) throw error;
+        if (!(error instanceof DomainError) || error.code === "unavailable") throw error;
         return inOneLine(error);
       }
     });
@@ -41,14 +42,7 @@ export function eventStore(
 
   return {
     publish: (event, takes) =>
-      commit((together) => {
-        size.requireRoom();
-        return publish(event, takes, together);
-      }),
-    publishAll: (all, takes) =>
-      commit(() => {
-        size.requireRoom();
-        return publishAll(all, takes);
-      }),
+      commit((together) => publish(event, takes, { together, noRoom: size.noRoom() })),
+    publishAll: (all, takes) => commit(() => publishAll(all, takes)),
   };
 }

@@ -15,8 +15,8 @@ const stepPages = 32;
 export interface DataSize {
   /** Sets the largest size in bytes; null: none. */
   limit(maxBytes: number | null): void;
-  /** Throws `unavailable` where the data has its largest size. */
-  requireRoom(): void;
+  /** `unavailable` where the data has its largest size, else null. */
+  noRoom(): DomainError | null;
   /** Whether old data is to go before its time. */
   isLarge(): boolean;
   /** Whether there are free pages to give back, and the database can do that. */
@@ -40,10 +40,10 @@ export function dataSize(db: Database): DataSize {
     limit(most) {
       maxBytes = most ?? Number.POSITIVE_INFINITY;
     },
-    requireRoom() {
-      if (used() < maxBytes) return;
+    noRoom() {
+      if (used() < maxBytes) return null;
       const size = `${Math.round(maxBytes / 1e6)} MB`;
-      throw new DomainError(
+      return new DomainError(
         "unavailable",
         `The data has its largest size (--max-data-size, ${size}), and nothing more of it has ended and can be removed. Set a larger size, or have what is pending delivered or canceled`,
         { isNothingKept: true },

@@ -12,8 +12,19 @@ import { deliveryPositions } from "./positions.ts";
 import { rowInserter } from "./rows.ts";
 import type { StagedEvents } from "./staged.ts";
 
-/** Keeps an event and its deliveries, inside a transaction that so many pieces of work share; see `EventStore`. */
-type Publish = (event: NewEvent, takes: (applicationId: string) => boolean, together: number) => StoredEvent;
+interface Transaction {
+  /** So many pieces of work share it. */
+  readonly together: number;
+  /** Why nothing new is kept; null where it is. */
+  readonly noRoom: DomainError | null;
+}
+
+/** Keeps an event and its deliveries, inside a transaction; see `EventStore`. */
+type Publish = (
+  event: NewEvent,
+  takes: (applicationId: string) => boolean,
+  transaction: Transaction,
+) => StoredEvent;
 
 /** An event with no more receivers than that, in a transaction that fewer share than that, is staged. */
 const fewReceivers = 16;
@@ -83,7 +94,7 @@ export function eventFanOut(
     return few.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
   };
 
-  return (event, takes, together) => {
+  return (event, takes, { together, noRoom }) => {
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
     const earlier = byId.get(id) ?? staged.find(id);
     if (earlier) {
@@ -92,6 +103,7 @@ export function eventFanOut(
       }
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
+    if (noRoom) throw noRoom;
     if (!userExists.get(broadcaster_user_id)) {
       const message = "is not a known user";
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);

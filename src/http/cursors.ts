@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../domain/errors.ts";
+import { named } from "./fields.ts";
 import { TextParameter } from "./parameters.ts";
 
 /** The longest accepted cursor, in characters. */
@@ -87,16 +88,13 @@ export function cursorParameter(cursors: Cursors) {
 }
 
 /** The pagination part of an answer. */
-export const Pagination = Type.Object(
-  {
-    cursor: Type.String({
-      maxLength,
-      description: 'Pass it as `cursor` for the next page. It is `""` on the last one.',
-    }),
-    has_more: Type.Boolean({ description: "Whether there is a next page." }),
-  },
-  { $id: "Pagination", description: "Where a page ends.", additionalProperties: false },
-);
+export const Pagination = named("Pagination", "Where a page ends.", {
+  cursor: Type.String({
+    maxLength,
+    description: 'Pass it as `cursor` for the next page. It is `""` on the last one.',
+  }),
+  has_more: Type.Boolean({ description: "Whether there is a next page." }),
+});
 
 /**
  * The position in a cursor of `cursorParameter` that was made with this filter; null without a cursor. Throws

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type TProperties, Type } from "@sinclair/typebox";
 import { ulidPattern } from "../domain/ids.ts";
 
 export const Message = Type.String({ description: "A human-readable status.", examples: ["OK"] });
@@ -10,3 +10,8 @@ export const WebUrl = Type.String({ format: "uri", description: "A web address."
 export const noOtherFields = { additionalProperties: false };
 /** An option of an object schema: unknown fields are ignored. */
 export const otherFieldsIgnored = { additionalProperties: true };
+
+/** An object that the documents have under a name. It has no other fields than these. */
+export function named<Fields extends TProperties>($id: string, description: string, fields: Fields) {
+  return Type.Object(fields, { $id, description, ...noOtherFields });
+}

@@ -11,7 +11,7 @@ import { DomainError, type FieldProblem, invalidFields } from "../../domain/erro
 import { ulidPattern } from "../../domain/ids.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { addressProblems, receivingFields } from "../public/application/receiving-fields.ts";
 
@@ -95,21 +95,14 @@ const shownFields = {
   created_at: about(IsoTimestamp, "When it was made."),
   updated_at: about(IsoTimestamp, "When it was last changed."),
 };
-export const ApplicationSchema = Type.Object(shownFields, {
-  $id: "Application",
-  description: "A program of a third party.",
-  ...noOtherFields,
+export const ApplicationSchema = named("Application", "A program of a third party.", shownFields);
+export const NewApplicationSchema = named("NewApplication", "An application with its secrets.", {
+  ...shownFields,
+  client_secret: nullable(Type.String(), {
+    description: "Shown only here; null for a public client.",
+  }),
+  webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
 });
-export const NewApplicationSchema = Type.Object(
-  {
-    ...shownFields,
-    client_secret: nullable(Type.String(), {
-      description: "Shown only here; null for a public client.",
-    }),
-    webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
-  },
-  { $id: "NewApplication", description: "An application with its secrets.", ...noOtherFields },
-);
 
 /** The id of an application in a path. */
 export const ApplicationIdParameter = TextParameter({ pattern: ulidPattern, description: "A ULID." });

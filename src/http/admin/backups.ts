@@ -4,7 +4,7 @@ import type { Backup } from "../../domain/backups.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { answerOf, file, linksTo, noContent, pageOf } from "../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named } from "../fields.ts";
 import { rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
@@ -16,26 +16,23 @@ import type { AdminDeps, AdminListener } from "./base.ts";
 
 const mediaType = "application/vnd.sqlite3";
 
-export const BackupSchema = Type.Object(
-  {
-    id: Type.String({ description: "Id of the backup." }),
-    status: oneOf(["running", "done", "failed"], { description: "How far it is." }),
-    progress: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: "The part of the database that is copied; what is copied is then checked.",
-    }),
-    size_bytes: Type.Integer({ minimum: 0, description: "What is written so far." }),
-    sha256: nullable(Type.String(), {
-      description: "The hash of its content in hexadecimal digits, once it is done.",
-    }),
-    is_encrypted: Type.Boolean({ description: "Whether it is encrypted, for `--backup-recipients`." }),
-    error: nullable(Type.String(), { description: "Why it failed." }),
-    created_at: about(IsoTimestamp, "When it began."),
-    finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
-  },
-  { $id: "Backup", description: "A copy of the database.", ...noOtherFields },
-);
+export const BackupSchema = named("Backup", "A copy of the database.", {
+  id: Type.String({ description: "Id of the backup." }),
+  status: oneOf(["running", "done", "failed"], { description: "How far it is." }),
+  progress: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: "The part of the database that is copied; what is copied is then checked.",
+  }),
+  size_bytes: Type.Integer({ minimum: 0, description: "What is written so far." }),
+  sha256: nullable(Type.String(), {
+    description: "The hash of its content in hexadecimal digits, once it is done.",
+  }),
+  is_encrypted: Type.Boolean({ description: "Whether it is encrypted, for `--backup-recipients`." }),
+  error: nullable(Type.String(), { description: "Why it failed." }),
+  created_at: about(IsoTimestamp, "When it began."),
+  finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
+});
 
 const BackupParams = Type.Object({
   id: TextParameter({

@@ -2,22 +2,19 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { listOf, noContent } from "../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named } from "../fields.ts";
 import { IdParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationIdParameter, exampleApplication } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
-const ConsentSchema = Type.Object(
-  {
-    application_id: Type.String({ description: "Id of the application." }),
-    application_name: Type.String({ description: "Its name." }),
-    scopes: Type.Array(Type.String(), { description: "What the user allowed." }),
-    created_at: IsoTimestamp,
-    updated_at: IsoTimestamp,
-  },
-  { $id: "Consent", description: "What a user allowed an application.", ...noOtherFields },
-);
+const ConsentSchema = named("Consent", "What a user allowed an application.", {
+  application_id: Type.String({ description: "Id of the application." }),
+  application_name: Type.String({ description: "Its name." }),
+  scopes: Type.Array(Type.String(), { description: "What the user allowed." }),
+  created_at: IsoTimestamp,
+  updated_at: IsoTimestamp,
+});
 
 const exampleConsent = {
   application_id: exampleApplication.id,

@@ -10,7 +10,7 @@ import {
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import { answerOf, listOf, noContent } from "../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named, noOtherFields } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
@@ -54,15 +54,11 @@ const fields = {
     description: "The hour of its last use; null: it was not used yet.",
   }),
 };
-const KeySchema = Type.Object(fields, {
-  $id: "OperatorKey",
-  description: "A key of an operator, without itself.",
-  ...noOtherFields,
+const KeySchema = named("OperatorKey", "A key of an operator, without itself.", fields);
+const NewKeySchema = named("NewOperatorKey", "A key of an operator.", {
+  ...fields,
+  key: Type.String({ description: "The key itself, shown only here." }),
 });
-const NewKeySchema = Type.Object(
-  { ...fields, key: Type.String({ description: "The key itself, shown only here." }) },
-  { $id: "NewOperatorKey", description: "A key of an operator.", ...noOtherFields },
-);
 
 const KeyParams = Type.Object({
   id: TextParameter({ maxLength: 100, description: "The `id` of the key, not the key itself." }),

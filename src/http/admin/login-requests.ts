@@ -9,7 +9,7 @@ import { isoTime } from "../../domain/time.ts";
 import { newSecret, parseScopes, scopesNamed, secretHash } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
 import { answer, answerOf } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../fields.ts";
+import { IsoTimestamp, Message, named, otherFieldsIgnored } from "../fields.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import { exampleApplication } from "./application-fields.ts";
@@ -80,29 +80,23 @@ const RejectInput = Type.Object(
   },
 );
 
-const LoginRequestSchema = Type.Object(
-  {
-    application: Type.Object(
-      {
-        id: Type.String({ description: "Its id." }),
-        name: Type.String({ description: "Its name." }),
-        client_type: oneOf(clientTypes, { description: "Whether it can keep a secret." }),
-      },
-      { $id: "AskingApplication", description: "The application that asks.", ...noOtherFields },
-    ),
-    redirect_uri: Type.String({ description: "Where the browser goes in the end." }),
-    scopes: Type.Array(Type.String(), { description: "What is asked for." }),
-    remembered_scopes: Type.Optional(
-      Type.Array(Type.String(), {
-        description:
-          "With `user_id`: those of `scopes` that the user has allowed before. When these are all, they need not be asked again. None for a public client that is not reached by https.",
-      }),
-    ),
-    expires_at: IsoTimestamp,
-    message: Message,
-  },
-  { $id: "LoginRequest", description: "What an application asks of a user.", ...noOtherFields },
-);
+const LoginRequestSchema = named("LoginRequest", "What an application asks of a user.", {
+  application: named("AskingApplication", "The application that asks.", {
+    id: Type.String({ description: "Its id." }),
+    name: Type.String({ description: "Its name." }),
+    client_type: oneOf(clientTypes, { description: "Whether it can keep a secret." }),
+  }),
+  redirect_uri: Type.String({ description: "Where the browser goes in the end." }),
+  scopes: Type.Array(Type.String(), { description: "What is asked for." }),
+  remembered_scopes: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        "With `user_id`: those of `scopes` that the user has allowed before. When these are all, they need not be asked again. None for a public client that is not reached by https.",
+    }),
+  ),
+  expires_at: IsoTimestamp,
+  message: Message,
+});
 
 const FoundRequest = answerOf(LoginRequestSchema, {
   description: "The request.",

@@ -11,7 +11,7 @@ import {
 import { about, Id } from "../../domain/validation/fields.ts";
 import { grouped } from "../../domain/validation/text.ts";
 import { answer, listOf } from "../answers.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, Message, named, noOtherFields } from "../fields.ts";
 import { operators, readers } from "./access.ts";
 import { ApplicationParams, existing } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
@@ -47,11 +47,7 @@ const tokenFields = {
   expires_at: about(IsoTimestamp, "When it ends."),
 };
 
-const TokenSchema = Type.Object(tokenFields, {
-  $id: "Token",
-  description: "An access token, without itself.",
-  ...noOtherFields,
-});
+const TokenSchema = named("Token", "An access token, without itself.", tokenFields);
 
 const exampleToken = {
   user_id: null,

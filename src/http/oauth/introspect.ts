@@ -2,22 +2,20 @@ import { Type } from "@sinclair/typebox";
 import { type ScopeName, scopes, scopesWithin, secretHash } from "../../domain/tokens.ts";
 import type { TokenRecord } from "../../store/tokens.ts";
 import { answerOf } from "../answers.ts";
+import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleToken, optional, TokenToLookAt } from "./fields.ts";
 
-const IntrospectionSchema = Type.Object(
-  {
-    active: Type.Boolean({ description: "Whether it is a good token of the application that asks." }),
-    scope: optional("Those of its scopes that the application still has; left out where it has none."),
-    client_id: optional("The application."),
-    token_type: Type.Optional(Type.Literal("Bearer", { description: "Only of an access token." })),
-    exp: Type.Optional(Type.Integer({ description: "When it ends, in seconds since 1970." })),
-    sub: optional("The id of the user; none with the token of an application."),
-    iss: optional("This server."),
-  },
-  { $id: "Introspection", description: "RFC 7662, section 2.2.", additionalProperties: false },
-);
+const IntrospectionSchema = named("Introspection", "RFC 7662, section 2.2.", {
+  active: Type.Boolean({ description: "Whether it is a good token of the application that asks." }),
+  scope: optional("Those of its scopes that the application still has; left out where it has none."),
+  client_id: optional("The application."),
+  token_type: Type.Optional(Type.Literal("Bearer", { description: "Only of an access token." })),
+  exp: Type.Optional(Type.Integer({ description: "When it ends, in seconds since 1970." })),
+  sub: optional("The id of the user; none with the token of an application."),
+  iss: optional("This server."),
+});
 
 const Introspection = answerOf(IntrospectionSchema, {
   description: "What the token is good for.",

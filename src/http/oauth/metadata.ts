@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { scopes } from "../../domain/tokens.ts";
 import { answerOf } from "../answers.ts";
+import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 
 const metadataPath = "/.well-known/oauth-authorization-server";
@@ -35,30 +36,23 @@ function metadata(issuer: string, hasLogin: boolean) {
 const list = (description: string) => Type.Array(Type.String(), { description });
 const endpoint = (description: string) => Type.String({ format: "uri", description });
 
-const MetadataSchema = Type.Object(
-  {
-    issuer: endpoint("This server, as `iss` names it."),
-    authorization_endpoint: Type.Optional(endpoint("Where users log in, if the platform has set that up.")),
-    token_endpoint: endpoint("Where tokens come from."),
-    revocation_endpoint: endpoint("Where tokens end."),
-    introspection_endpoint: endpoint("Where tokens are looked at."),
-    scopes_supported: list("All scopes."),
-    response_types_supported: list("Values of `response_type`."),
-    response_modes_supported: list("How answers come to the redirect URI."),
-    grant_types_supported: list("Values of `grant_type`."),
-    token_endpoint_auth_methods_supported: list("How applications authenticate for tokens."),
-    revocation_endpoint_auth_methods_supported: list("… to revoke tokens."),
-    introspection_endpoint_auth_methods_supported: list("… to look at tokens."),
-    code_challenge_methods_supported: list("Values of `code_challenge_method`."),
-    authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),
-    service_documentation: endpoint("This reference."),
-  },
-  {
-    $id: "AuthorizationServerMetadata",
-    description: "RFC 8414, section 2.",
-    additionalProperties: false,
-  },
-);
+const MetadataSchema = named("AuthorizationServerMetadata", "RFC 8414, section 2.", {
+  issuer: endpoint("This server, as `iss` names it."),
+  authorization_endpoint: Type.Optional(endpoint("Where users log in, if the platform has set that up.")),
+  token_endpoint: endpoint("Where tokens come from."),
+  revocation_endpoint: endpoint("Where tokens end."),
+  introspection_endpoint: endpoint("Where tokens are looked at."),
+  scopes_supported: list("All scopes."),
+  response_types_supported: list("Values of `response_type`."),
+  response_modes_supported: list("How answers come to the redirect URI."),
+  grant_types_supported: list("Values of `grant_type`."),
+  token_endpoint_auth_methods_supported: list("How applications authenticate for tokens."),
+  revocation_endpoint_auth_methods_supported: list("… to revoke tokens."),
+  introspection_endpoint_auth_methods_supported: list("… to look at tokens."),
+  code_challenge_methods_supported: list("Values of `code_challenge_method`."),
+  authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),
+  service_documentation: endpoint("This reference."),
+});
 
 const Metadata = answerOf(MetadataSchema, {
   description: "The metadata.",

@@ -15,6 +15,7 @@ import {
 import { grouped } from "../../domain/validation/text.ts";
 import type { Exchanged, NewTokens } from "../../store/tokens.ts";
 import { answerOf } from "../answers.ts";
+import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { OAuthError, oauthPaths } from "./errors.ts";
 import {
@@ -81,16 +82,13 @@ const TokenForm = FormByGrantType([ClientCredentialsForm, AuthorizationCodeForm,
   },
 });
 
-const AccessTokenSchema = Type.Object(
-  {
-    access_token: text("Send it as `Authorization: Bearer <access_token>`."),
-    token_type: Type.Literal("Bearer", { description: "How it is sent." }),
-    expires_in: Type.Integer({ description: "Seconds for which it is good." }),
-    refresh_token: optional("Only with the token of a user: exchange it for new tokens within 30 days."),
-    scope: text("Its scopes, separated by spaces, as they were named when they were asked for."),
-  },
-  { $id: "AccessToken", description: "RFC 6749, section 5.1.", additionalProperties: false },
-);
+const AccessTokenSchema = named("AccessToken", "RFC 6749, section 5.1.", {
+  access_token: text("Send it as `Authorization: Bearer <access_token>`."),
+  token_type: Type.Literal("Bearer", { description: "How it is sent." }),
+  expires_in: Type.Integer({ description: "Seconds for which it is good." }),
+  refresh_token: optional("Only with the token of a user: exchange it for new tokens within 30 days."),
+  scope: text("Its scopes, separated by spaces, as they were named when they were asked for."),
+});
 type TokenAnswer = Readonly<Static<typeof AccessTokenSchema>>;
 
 const AccessToken = answerOf(AccessTokenSchema, {

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
+import { named } from "../fields.ts";
 import { component, type Json } from "./components.ts";
 import { exampleRequestId } from "./headers.ts";
 import { documentSchema } from "./schemas.ts";
@@ -9,35 +10,29 @@ import { documentSchema } from "./schemas.ts";
  * What the documents of both listeners say of errors.
  */
 
-export const FieldProblemSchema = Type.Object(
-  {
-    in: Type.Union(
-      ["body", "query", "path", "header"].map((place) => Type.Literal(place)),
-      { description: "Where the field is." },
-    ),
-    field: Type.String({ description: "Name or path of the field." }),
-    message: Type.String({ description: "What is wrong with it." }),
-  },
-  { $id: "FieldProblem", description: "A field that is wrong.", additionalProperties: false },
-);
+export const FieldProblemSchema = named("FieldProblem", "A field that is wrong.", {
+  in: Type.Union(
+    ["body", "query", "path", "header"].map((place) => Type.Literal(place)),
+    { description: "Where the field is." },
+  ),
+  field: Type.String({ description: "Name or path of the field." }),
+  message: Type.String({ description: "What is wrong with it." }),
+});
 
 /** The schema of every error of a listener. */
 export function errorSchema(codes: readonly string[], more: Readonly<Record<string, TSchema>> = {}) {
-  return Type.Object(
-    {
-      message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
-      code: Type.Union(
-        codes.map((code) => Type.Literal(code)),
-        { description: "What went wrong, for programs to act on." },
-      ),
-      errors: Type.Array(FieldProblemSchema, {
-        description: "The fields that are wrong; empty for most errors.",
-      }),
-      request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
-      ...more,
-    },
-    { $id: "Error", description: "Every error of every path has this shape.", additionalProperties: false },
-  );
+  return named("Error", "Every error of every path has this shape.", {
+    message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
+    code: Type.Union(
+      codes.map((code) => Type.Literal(code)),
+      { description: "What went wrong, for programs to act on." },
+    ),
+    errors: Type.Array(FieldProblemSchema, {
+      description: "The fields that are wrong; empty for most errors.",
+    }),
+    request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
+    ...more,
+  });
 }
 
 /** An error as it may come. */

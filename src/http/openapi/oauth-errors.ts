@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { statusOf } from "../errors.ts";
+import { named } from "../fields.ts";
 import { type OAuthErrorCode, oauthCodeOf, oauthFields } from "../oauth/errors.ts";
 import type { Json } from "./components.ts";
 import { FieldProblemSchema } from "./errors.ts";
@@ -29,7 +30,9 @@ const ofBodies = ["body_too_large", "unsupported_media_type"] as const satisfies
 
 const literals = (values: readonly string[]) => values.map((value) => Type.Literal(value));
 
-const OAuthErrorSchema = Type.Object(
+const OAuthErrorSchema = named(
+  "OAuthError",
+  "The fields of RFC 6749, section 5.2, beside those of every error.",
   {
     error: Type.Union(literals([...Object.keys(failures), "temporarily_unavailable", "server_error"]), {
       description: "What went wrong, for OAuth libraries.",
@@ -41,11 +44,6 @@ const OAuthErrorSchema = Type.Object(
     }),
     errors: Type.Array(FieldProblemSchema, { description: "Always empty here." }),
     request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
-  },
-  {
-    $id: "OAuthError",
-    description: "The fields of RFC 6749, section 5.2, beside those of every error.",
-    additionalProperties: false,
   },
 );
 

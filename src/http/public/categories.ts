@@ -8,16 +8,16 @@ import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/rank
 import { answer, NotModified } from "../answers.ts";
 import { cached, replyCached } from "../cached.ts";
 import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
-import { noOtherFields, WebUrl } from "../fields.ts";
+import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
-export const TagSchema = Type.Object(
-  { id: about(Id, "Id of the tag."), name: Type.String({ description: "Its name." }) },
-  { $id: "Tag", description: "A tag of a category.", ...noOtherFields },
-);
+export const TagSchema = named("Tag", "A tag of a category.", {
+  id: about(Id, "Id of the tag."),
+  name: Type.String({ description: "Its name." }),
+});
 
 const listFields = {
   id: about(Id, "Id of the category."),
@@ -32,34 +32,24 @@ const listFields = {
   tags: Type.Array(TagSchema, { description: "Its tags; empty where it has none." }),
 };
 
-const CategorySchema = Type.Object(listFields, {
-  $id: "Category",
-  description: "A category as a list shows it.",
-  ...noOtherFields,
+const CategorySchema = named("Category", "A category as a list shows it.", listFields);
+
+const TopChannelSchema = named("TopChannel", "A live channel of a category.", {
+  id: about(Id, "Id of the channel."),
+  name: Type.String({ description: "Its name." }),
+  slug: Type.String({ description: "Its name as a part of an address." }),
+  profile_image: about(WebUrl, "Its picture; where there is none, one of this server."),
+  viewers: about(Count, "How many watch it now."),
 });
 
-const TopChannelSchema = Type.Object(
-  {
-    id: about(Id, "Id of the channel."),
-    name: Type.String({ description: "Its name." }),
-    slug: Type.String({ description: "Its name as a part of an address." }),
-    profile_image: about(WebUrl, "Its picture; where there is none, one of this server."),
-    viewers: about(Count, "How many watch it now."),
-  },
-  { $id: "TopChannel", description: "A live channel of a category.", ...noOtherFields },
-);
-
-const CategoryDetailSchema = Type.Object(
-  {
-    ...listFields,
-    description: Type.String({ description: 'Empty ("") where there is none.' }),
-    top_channels: Type.Array(TopChannelSchema, {
-      maxItems: categoryLimits.topChannels,
-      description: "The live channels with the most viewers.",
-    }),
-  },
-  { $id: "CategoryDetail", description: "A category with its channels.", ...noOtherFields },
-);
+const CategoryDetailSchema = named("CategoryDetail", "A category with its channels.", {
+  ...listFields,
+  description: Type.String({ description: 'Empty ("") where there is none.' }),
+  top_channels: Type.Array(TopChannelSchema, {
+    maxItems: categoryLimits.topChannels,
+    description: "The live channels with the most viewers.",
+  }),
+});
 
 const nameFilter = {
   trim: true,

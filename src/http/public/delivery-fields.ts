@@ -12,7 +12,7 @@ import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named } from "../fields.ts";
 import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
 
 /*
@@ -30,26 +30,25 @@ const milliseconds = nullable(Type.Number(), {
   description: "Milliseconds; null where the stage was not needed or not reached.",
 });
 
-export const TimingsSchema = Type.Object(
-  { dns_ms: milliseconds, connect_ms: milliseconds, tls_ms: milliseconds, first_byte_ms: milliseconds },
-  { $id: "Timings", description: "How long the stages of a request took.", ...noOtherFields },
-);
+export const TimingsSchema = named("Timings", "How long the stages of a request took.", {
+  dns_ms: milliseconds,
+  connect_ms: milliseconds,
+  tls_ms: milliseconds,
+  first_byte_ms: milliseconds,
+});
 
-const AttemptSchema = Type.Object(
-  {
-    at: about(IsoTimestamp, "When it began."),
-    outcome: Type.String({
-      description:
-        "How it ended: `ok`, `status` (an answer other than 2xx), or the stage that failed, like `dns`, `tls` or `timeout`.",
-    }),
-    status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
-    duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
-    timings: TimingsSchema,
-    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
-    response: Type.String({ description: "The first KiB of the answer's body." }),
-  },
-  { $id: "Attempt", description: "One attempt to deliver.", ...noOtherFields },
-);
+const AttemptSchema = named("Attempt", "One attempt to deliver.", {
+  at: about(IsoTimestamp, "When it began."),
+  outcome: Type.String({
+    description:
+      "How it ended: `ok`, `status` (an answer other than 2xx), or the stage that failed, like `dns`, `tls` or `timeout`.",
+  }),
+  status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
+  duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
+  timings: TimingsSchema,
+  error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+  response: Type.String({ description: "The first KiB of the answer's body." }),
+});
 
 const fields = {
   id: Type.String({ description: "The `webhook-id`, the same on every attempt." }),
@@ -68,35 +67,28 @@ const fields = {
   attempts: Type.Array(AttemptSchema, { description: "The first one first." }),
 };
 
-const SentRequestSchema = Type.Object(
-  {
-    method: Type.Literal("POST", { description: "The HTTP method." }),
-    headers: Type.Record(Type.String(), Type.String(), {
-      description: "Those of the last attempt, without its signature.",
-    }),
-    body: nullable(Type.String(), { description: "The very text; null when it is no longer kept." }),
-  },
-  { $id: "SentRequest", description: "A request to a webhook.", ...noOtherFields },
-);
+const SentRequestSchema = named("SentRequest", "A request to a webhook.", {
+  method: Type.Literal("POST", { description: "The HTTP method." }),
+  headers: Type.Record(Type.String(), Type.String(), {
+    description: "Those of the last attempt, without its signature.",
+  }),
+  body: nullable(Type.String(), { description: "The very text; null when it is no longer kept." }),
+});
 const request = nullable(SentRequestSchema, {
   description: "What the last attempt sent; null before the first.",
 });
 
-const named = {
-  $id: "Delivery",
-  description: "What became of an event for one subscription.",
-  ...noOtherFields,
-};
-const sent = { $id: "SentDelivery", description: "A delivery with what was sent.", ...noOtherFields };
+const aboutDelivery = "What became of an event for one subscription.";
+const aboutSent = "A delivery with what was sent.";
 
-export const DeliverySchema = Type.Object(fields, named);
-export const SentDeliverySchema = Type.Object({ ...fields, request }, sent);
+export const DeliverySchema = named("Delivery", aboutDelivery, fields);
+export const SentDeliverySchema = named("SentDelivery", aboutSent, { ...fields, request });
 
 /** For operators, with the application of each delivery. */
 const { id, ...rest } = fields;
 const ofApplication = { id, app_id: Type.String({ description: "The application it is for." }), ...rest };
-export const OperatorDeliverySchema = Type.Object(ofApplication, named);
-export const OperatorSentDeliverySchema = Type.Object({ ...ofApplication, request }, sent);
+export const OperatorDeliverySchema = named("Delivery", aboutDelivery, ofApplication);
+export const OperatorSentDeliverySchema = named("SentDelivery", aboutSent, { ...ofApplication, request });
 
 /** The filters of a list of deliveries. */
 export const deliveryFilters = {

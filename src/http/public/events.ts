@@ -3,35 +3,28 @@ import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { dataOf, listOf } from "../answers.ts";
-import { noOtherFields } from "../fields.ts";
+import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
-const EventTypeSchema = Type.Object(
-  {
-    name: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
-    version: Type.Integer({ description: "Its version." }),
-    description: Type.String({ description: "When it happens." }),
-    schema: Type.Record(Type.String(), Type.Unknown(), {
-      description: "JSON Schema of the payload (`data`).",
-    }),
-    // An object that fits the type's own schema.
-    example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
-  },
-  { $id: "EventType", description: "An event that can be subscribed to.", ...noOtherFields },
-);
+const EventTypeSchema = named("EventType", "An event that can be subscribed to.", {
+  name: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
+  version: Type.Integer({ description: "Its version." }),
+  description: Type.String({ description: "When it happens." }),
+  schema: Type.Record(Type.String(), Type.Unknown(), {
+    description: "JSON Schema of the payload (`data`).",
+  }),
+  // An object that fits the type's own schema.
+  example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
+});
 
-const PublicKeySchema = Type.Object(
-  { public_key: Type.String({ description: "The Ed25519 key in PEM." }) },
-  { $id: "PublicKey", description: "The key that verifies `v1a` signatures.", ...noOtherFields },
-);
+const PublicKeySchema = named("PublicKey", "The key that verifies `v1a` signatures.", {
+  public_key: Type.String({ description: "The Ed25519 key in PEM." }),
+});
 
-const StandardWebhooksKeySchema = Type.Object(
+const StandardWebhooksKeySchema = named(
+  "StandardWebhooksKey",
+  "The same key for libraries of Standard Webhooks.",
   { public_key: Type.String({ description: "The Ed25519 key as `whpk_` and base64." }) },
-  {
-    $id: "StandardWebhooksKey",
-    description: "The same key for libraries of Standard Webhooks.",
-    ...noOtherFields,
-  },
 );
 
 const EventTypes = listOf(EventTypeSchema, {

@@ -5,7 +5,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { dataOf } from "../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
@@ -19,14 +19,11 @@ const SubscriptionId = Type.Object({
   }),
 });
 
-export const LastFailure = Type.Object(
-  {
-    at: about(IsoTimestamp, "When it was."),
-    status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
-    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
-  },
-  { $id: "LastFailure", description: "When and how an endpoint last failed.", ...noOtherFields },
-);
+export const LastFailure = named("LastFailure", "When and how an endpoint last failed.", {
+  at: about(IsoTimestamp, "When it was."),
+  status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
+  error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+});
 
 export const DisabledReason = Type.Union(
   ["gone", "failing", "no_webhook_url"].map((reason) => Type.Literal(reason)),
@@ -36,28 +33,25 @@ export const DisabledReason = Type.Union(
   },
 );
 
-const HealthSchema = Type.Object(
-  {
-    ...subscriptionFields,
-    status: oneOf(["enabled", "failing", "disabled"], {
-      description:
-        "Of the endpoint: `failing` since a failure that no success followed, `disabled` when nothing is sent to it any more.",
-    }),
-    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
-    pending: Type.Integer({ description: "Deliveries that wait to be sent, counted up to 5000." }),
-    oldest_pending_at: nullable(IsoTimestamp, { description: "When the oldest of them was published." }),
-    last_success_at: nullable(IsoTimestamp, {
-      description: "When the endpoint last took a delivery, of any subscription; exact to 5 seconds.",
-    }),
-    last_failure: nullable(LastFailure, {
-      description: "The last failure of the endpoint, of any subscription.",
-    }),
-    sequence: Type.Integer({
-      description: "The last `Onair-Sequence`: how many deliveries were made for it.",
-    }),
-  },
-  { $id: "SubscriptionHealth", description: "A subscription with its health.", ...noOtherFields },
-);
+const HealthSchema = named("SubscriptionHealth", "A subscription with its health.", {
+  ...subscriptionFields,
+  status: oneOf(["enabled", "failing", "disabled"], {
+    description:
+      "Of the endpoint: `failing` since a failure that no success followed, `disabled` when nothing is sent to it any more.",
+  }),
+  disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+  pending: Type.Integer({ description: "Deliveries that wait to be sent, counted up to 5000." }),
+  oldest_pending_at: nullable(IsoTimestamp, { description: "When the oldest of them was published." }),
+  last_success_at: nullable(IsoTimestamp, {
+    description: "When the endpoint last took a delivery, of any subscription; exact to 5 seconds.",
+  }),
+  last_failure: nullable(LastFailure, {
+    description: "The last failure of the endpoint, of any subscription.",
+  }),
+  sequence: Type.Integer({
+    description: "The last `Onair-Sequence`: how many deliveries were made for it.",
+  }),
+});
 
 const Subscription = dataOf(HealthSchema, {
   name: "SubscriptionHealthAnswer",

@@ -5,7 +5,7 @@ import { checkRange, type NewReplay, type Replay, replayLimits } from "../../dom
 import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
-import { IsoTimestamp, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named } from "../fields.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 
@@ -69,33 +69,23 @@ const shownFields = {
   progress: Type.Number({ minimum: 0, maximum: 1, description: "The part of the range that is done." }),
   matched: count("Deliveries of the range that were asked for, so far."),
   queued: count("Those that are sent again; with `dry_run`, that would be."),
-  skipped: Type.Object(
-    {
-      body_not_kept: count("The body of their event is no longer kept."),
-      subscription_deleted: count("Their subscription was deleted."),
-      attempts_used_up: count("They were attempted as often as a delivery may be."),
-    },
-    {
-      $id: "SkippedDeliveries",
-      description: "Those that cannot be sent again, by reason.",
-      ...noOtherFields,
-    },
-  ),
+  skipped: named("SkippedDeliveries", "Those that cannot be sent again, by reason.", {
+    body_not_kept: count("The body of their event is no longer kept."),
+    subscription_deleted: count("Their subscription was deleted."),
+    attempts_used_up: count("They were attempted as often as a delivery may be."),
+  }),
   created_at: about(IsoTimestamp, "When it was asked for."),
   finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
 };
 
-const replay = {
-  $id: "Replay",
-  description: "A job that sends a range of deliveries again.",
-  ...noOtherFields,
-};
-export const ReplaySchema = Type.Object(shownFields, replay);
+const aboutReplay = "A job that sends a range of deliveries again.";
+export const ReplaySchema = named("Replay", aboutReplay, shownFields);
 const { id, ...rest } = shownFields;
-export const OperatorReplaySchema = Type.Object(
-  { id, app_id: Type.String({ description: "The application whose deliveries they are." }), ...rest },
-  replay,
-);
+export const OperatorReplaySchema = named("Replay", aboutReplay, {
+  id,
+  app_id: Type.String({ description: "The application whose deliveries they are." }),
+  ...rest,
+});
 
 export const ReplayId = Type.Object({
   id: TextParameter({

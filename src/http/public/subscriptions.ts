@@ -6,7 +6,7 @@ import { exampleUser } from "../../domain/examples.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { about, Id } from "../../domain/validation/fields.ts";
 import { listOf, noContent } from "../answers.ts";
-import { IsoTimestamp, noOtherFields, Ulid } from "../fields.ts";
+import { IsoTimestamp, named, Ulid } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
@@ -26,11 +26,11 @@ export const subscriptionFields = {
   created_at: about(IsoTimestamp, "When it was made."),
   updated_at: about(IsoTimestamp, "When it was last changed."),
 };
-const SubscriptionSchema = Type.Object(subscriptionFields, {
-  $id: "Subscription",
-  description: "An event type of a broadcaster that an application gets.",
-  ...noOtherFields,
-});
+const SubscriptionSchema = named(
+  "Subscription",
+  "An event type of a broadcaster that an application gets.",
+  subscriptionFields,
+);
 
 const itemFields = {
   name: Type.String({ description: "Name of the event that was asked for." }),
@@ -38,14 +38,14 @@ const itemFields = {
 };
 const SubscribedItemSchema = Type.Union(
   [
-    Type.Object(
-      { ...itemFields, subscription_id: about(Ulid, "Id of the subscription.") },
-      { $id: "SubscribedEvent", description: "An event that is subscribed to.", ...noOtherFields },
-    ),
-    Type.Object(
-      { ...itemFields, error: Type.String({ description: "Why there is no subscription." }) },
-      { $id: "RefusedEvent", description: "An event that could not be subscribed to.", ...noOtherFields },
-    ),
+    named("SubscribedEvent", "An event that is subscribed to.", {
+      ...itemFields,
+      subscription_id: about(Ulid, "Id of the subscription."),
+    }),
+    named("RefusedEvent", "An event that could not be subscribed to.", {
+      ...itemFields,
+      error: Type.String({ description: "Why there is no subscription." }),
+    }),
   ],
   { $id: "SubscriptionResult", description: "What became of one requested event." },
 );

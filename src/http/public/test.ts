@@ -7,7 +7,7 @@ import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { SampleExchange } from "../../webhooks/sample.ts";
 import { dataOf } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
-import { noOtherFields, WebUrl } from "../fields.ts";
+import { named, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
@@ -47,42 +47,33 @@ const TestBody = Type.Object(
   },
 );
 
-const TestSchema = Type.Object(
-  {
-    delivered: Type.Boolean({ description: "Whether a delivery would have succeeded." }),
-    problem: nullable(Type.String(), {
-      description: "What the receiver did wrong, for people; null when it did all right.",
+const TestSchema = named("TestExchange", "A sample, and what became of it.", {
+  delivered: Type.Boolean({ description: "Whether a delivery would have succeeded." }),
+  problem: nullable(Type.String(), {
+    description: "What the receiver did wrong, for people; null when it did all right.",
+  }),
+  request: named("TestRequest", "What was sent.", {
+    method: Type.Literal("POST", { description: "The HTTP method." }),
+    url: about(WebUrl, "The webhook URL."),
+    headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
+    body: Type.String({ description: "The very text." }),
+  }),
+  response: nullable(
+    named("TestResponse", "What came back.", {
+      status: Type.Integer({ description: "Its status." }),
+      headers: Type.Record(Type.String(), Type.String(), {
+        description:
+          "By name in lower case: the first 40, each value up to 500 characters. Without cookies, and without what an egress proxy may have added.",
+      }),
+      body: Type.String({ description: "Its first KiB." }),
     }),
-    request: Type.Object(
-      {
-        method: Type.Literal("POST", { description: "The HTTP method." }),
-        url: about(WebUrl, "The webhook URL."),
-        headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
-        body: Type.String({ description: "The very text." }),
-      },
-      { $id: "TestRequest", description: "What was sent.", ...noOtherFields },
-    ),
-    response: nullable(
-      Type.Object(
-        {
-          status: Type.Integer({ description: "Its status." }),
-          headers: Type.Record(Type.String(), Type.String(), {
-            description:
-              "By name in lower case: the first 40, each value up to 500 characters. Without cookies, and without what an egress proxy may have added.",
-          }),
-          body: Type.String({ description: "Its first KiB." }),
-        },
-        { $id: "TestResponse", description: "What came back.", ...noOtherFields },
-      ),
-      { description: "null where no answer arrived." },
-    ),
-    outcome: Type.String({ description: "As of an attempt." }),
-    error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
-    duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
-    timings: TimingsSchema,
-  },
-  { $id: "TestExchange", description: "A sample, and what became of it.", ...noOtherFields },
-);
+    { description: "null where no answer arrived." },
+  ),
+  outcome: Type.String({ description: "As of an attempt." }),
+  error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+  duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
+  timings: TimingsSchema,
+});
 
 const Tested = dataOf(TestSchema, {
   name: "TestAnswer",

@@ -5,7 +5,7 @@ import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { codePoints, fold } from "../../domain/validation/text.ts";
 import { answer, listOf } from "../answers.ts";
-import { IsoTimestamp, Message, WebUrl } from "../fields.ts";
+import { IsoTimestamp, Message, named, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
 import { exampleUrl } from "../openapi/declared.ts";
 import { IntegerParameter, TextParameter } from "../parameters.ts";
@@ -27,22 +27,15 @@ const summaryFields = {
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 };
 
-const UserSummarySchema = Type.Object(summaryFields, {
-  $id: "UserSummary",
-  description: "A user as a search finds it.",
-  additionalProperties: false,
-});
+const UserSummarySchema = named("UserSummary", "A user as a search finds it.", summaryFields);
 
-const UserSchema = Type.Object(
-  {
-    ...summaryFields,
-    bio: Type.String({ description: 'Empty ("") where there is none.' }),
-    followers_count: about(Count, "How many follow the user."),
-    following_count: about(Count, "How many the user follows."),
-    created_at: about(IsoTimestamp, "When the account was made."),
-  },
-  { $id: "User", description: "The public profile of a user.", additionalProperties: false },
-);
+const UserSchema = named("User", "The public profile of a user.", {
+  ...summaryFields,
+  bio: Type.String({ description: 'Empty ("") where there is none.' }),
+  followers_count: about(Count, "How many follow the user."),
+  following_count: about(Count, "How many the user follows."),
+  created_at: about(IsoTimestamp, "When the account was made."),
+});
 
 /** Search ignores diacritics, so a query needs three characters without them. */
 function longEnough(query: string): string | null {

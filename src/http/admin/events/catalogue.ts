@@ -1,26 +1,23 @@
 import { Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { listOf } from "../../answers.ts";
-import { noOtherFields } from "../../fields.ts";
+import { named } from "../../fields.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const CatalogueEntrySchema = Type.Object(
-  {
-    name: Type.String({ description: "Name of the event." }),
-    version: Type.Integer({ description: "Its version." }),
-    description: Type.String({ description: "When it happens." }),
-    is_built_in: Type.Boolean({
-      description: "Whether it is one of every platform, not registered by an operator.",
-    }),
-    schema: Type.Record(Type.String(), Type.Unknown(), {
-      description: "JSON Schema of the payload (`data`).",
-    }),
-    // An object that fits the type's own schema.
-    example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
-  },
-  { $id: "CatalogueEntry", description: "A type of event that can be published.", ...noOtherFields },
-);
+const CatalogueEntrySchema = named("CatalogueEntry", "A type of event that can be published.", {
+  name: Type.String({ description: "Name of the event." }),
+  version: Type.Integer({ description: "Its version." }),
+  description: Type.String({ description: "When it happens." }),
+  is_built_in: Type.Boolean({
+    description: "Whether it is one of every platform, not registered by an operator.",
+  }),
+  schema: Type.Record(Type.String(), Type.Unknown(), {
+    description: "JSON Schema of the payload (`data`).",
+  }),
+  // An object that fits the type's own schema.
+  example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
+});
 
 const [exampleType] = builtInEventTypes.filter(({ name }) => name === "channel.followed");
 

@@ -5,7 +5,7 @@ import { isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { answerOf, pageOf } from "../../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { IsoTimestamp, named } from "../../fields.ts";
 import { idList } from "../../paging.ts";
 import { LastFailure, shownFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
@@ -17,26 +17,23 @@ const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")
   description: "It answered 410, or failed everything for 24 hours.",
 });
 
-export const EndpointSchema = Type.Object(
-  {
-    app_id: Type.String({ description: "The application whose webhook it is." }),
-    app_name: Type.String({ description: "The name of the application." }),
-    status: oneOf(["enabled", "failing", "disabled"], {
-      description: "`disabled`: nothing is sent to it before it is enabled again.",
-    }),
-    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
-    disabled_at: nullable(IsoTimestamp, { description: "When it was disabled." }),
-    failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
-    failures: Type.Integer({ description: "Failed attempts since the last success." }),
-    last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
-    last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
-    summary: Type.String({ description: "The state in one sentence. Its words may change." }),
-    advice: nullable(Type.String(), {
-      description: "What its developer can do next; null where nothing is to do. Its words may change.",
-    }),
-  },
-  { $id: "Endpoint", description: "The webhook of an application and its state.", ...noOtherFields },
-);
+export const EndpointSchema = named("Endpoint", "The webhook of an application and its state.", {
+  app_id: Type.String({ description: "The application whose webhook it is." }),
+  app_name: Type.String({ description: "The name of the application." }),
+  status: oneOf(["enabled", "failing", "disabled"], {
+    description: "`disabled`: nothing is sent to it before it is enabled again.",
+  }),
+  disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+  disabled_at: nullable(IsoTimestamp, { description: "When it was disabled." }),
+  failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
+  failures: Type.Integer({ description: "Failed attempts since the last success." }),
+  last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
+  last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
+  summary: Type.String({ description: "The state in one sentence. Its words may change." }),
+  advice: nullable(Type.String(), {
+    description: "What its developer can do next; null where nothing is to do. Its words may change.",
+  }),
+});
 
 const exampleEndpoint: Static<typeof EndpointSchema> = {
   app_id: exampleApplication.id,

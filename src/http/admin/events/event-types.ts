@@ -10,7 +10,7 @@ import { endpointNotices } from "../../../domain/operations/notices.ts";
 import { day, second } from "../../../domain/time.ts";
 import { about, nullable, oneLine } from "../../../domain/validation/fields.ts";
 import { answer, listOf, noContent } from "../../answers.ts";
-import { IsoTimestamp, Message, noOtherFields, otherFieldsIgnored } from "../../fields.ts";
+import { IsoTimestamp, Message, named, otherFieldsIgnored } from "../../fields.ts";
 import { IntegerParameter, TextParameter } from "../../parameters.ts";
 import { everyRole, operators } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -44,16 +44,13 @@ const VersionQuery = Type.Object({
   version: IntegerParameter({ ...versions, description: "Version of the event." }),
 });
 
-const RecordSchema = Type.Object(
-  {
-    name: Type.String({ description: "Name of the event." }),
-    ...fields,
-    is_published: Type.Boolean({ description: "Whether an event of it was ever published." }),
-    created_at: about(IsoTimestamp, "When it was registered."),
-    updated_at: about(IsoTimestamp, "When it was last changed."),
-  },
-  { $id: "RegisteredEventType", description: "A registered type of events.", ...noOtherFields },
-);
+const RecordSchema = named("RegisteredEventType", "A registered type of events.", {
+  name: Type.String({ description: "Name of the event." }),
+  ...fields,
+  is_published: Type.Boolean({ description: "Whether an event of it was ever published." }),
+  created_at: about(IsoTimestamp, "When it was registered."),
+  updated_at: about(IsoTimestamp, "When it was last changed."),
+});
 
 const example = {
   version: 1,

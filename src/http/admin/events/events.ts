@@ -10,7 +10,7 @@ import { TimeSlice } from "../../../domain/time-slice.ts";
 import { parseJson } from "../../../domain/validation/json.ts";
 import { answerOf } from "../../answers.ts";
 import { longBodyStream, mediaType, readBytes, requireMediaType } from "../../body.ts";
-import { noOtherFields } from "../../fields.ts";
+import { named } from "../../fields.ts";
 import { type RequestContext, reply } from "../../request-context.ts";
 import { writers } from "../access.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes } from "../base.ts";
@@ -34,13 +34,10 @@ const DocumentedEvent = Type.Object(
   { $id: "EventInput", description: "An event of the platform." },
 );
 
-const PublishedSchema = Type.Object(
-  {
-    id: Type.String({ description: "The event's: yours, or one that was made for it." }),
-    deliveries: Type.Integer({ description: "To how many subscriptions it is delivered." }),
-  },
-  { $id: "PublishedEvent", description: "An event that is kept and delivered.", ...noOtherFields },
-);
+const PublishedSchema = named("PublishedEvent", "An event that is kept and delivered.", {
+  id: Type.String({ description: "The event's: yours, or one that was made for it." }),
+  deliveries: Type.Integer({ description: "To how many subscriptions it is delivered." }),
+});
 
 const [, followed] = builtInEventTypes;
 const example = {

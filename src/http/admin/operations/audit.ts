@@ -3,37 +3,31 @@ import { type AuditEntry, type AuditFilter, auditActors } from "../../../domain/
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { IsoTimestamp, named } from "../../fields.ts";
 import { newestFirst } from "../../paging.ts";
 import { TextParameter, TimeParameter } from "../../parameters.ts";
 import { readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const AuditSchema = Type.Object(
-  {
-    at: about(IsoTimestamp, "When it was done; of several, the first."),
-    last_at: about(IsoTimestamp, "Of several, when the last was done; else the same."),
-    count: Type.Integer({ description: "How many there were." }),
-    actor: Type.Object(
-      {
-        kind: oneOf(auditActors, { description: "An application changes only itself." }),
-        id: Type.String({ description: "Of the key or application; `environment` for ONAIR_ADMIN_KEY." }),
-        name: Type.String({ description: "Its name then." }),
-      },
-      { $id: "AuditActor", description: "Who did it.", ...noOtherFields },
-    ),
-    action: Type.String({ description: "The operation, as this document names it." }),
-    object: Type.String({ description: "What kind of thing it was done to." }),
-    object_id: nullable(Type.String(), { description: "null for several, or where the id is secret." }),
-    fields: Type.Array(Type.String(), { description: "The fields that were given, without their values." }),
-    address: Type.String({
-      description: "Where the request came from; empty for a command in the data directory.",
-    }),
-    request_id: Type.String({ description: "By which the log has it; of several, that of the last." }),
-  },
-  { $id: "AuditEntry", description: "A change, and who made it.", ...noOtherFields },
-);
+const AuditSchema = named("AuditEntry", "A change, and who made it.", {
+  at: about(IsoTimestamp, "When it was done; of several, the first."),
+  last_at: about(IsoTimestamp, "Of several, when the last was done; else the same."),
+  count: Type.Integer({ description: "How many there were." }),
+  actor: named("AuditActor", "Who did it.", {
+    kind: oneOf(auditActors, { description: "An application changes only itself." }),
+    id: Type.String({ description: "Of the key or application; `environment` for ONAIR_ADMIN_KEY." }),
+    name: Type.String({ description: "Its name then." }),
+  }),
+  action: Type.String({ description: "The operation, as this document names it." }),
+  object: Type.String({ description: "What kind of thing it was done to." }),
+  object_id: nullable(Type.String(), { description: "null for several, or where the id is secret." }),
+  fields: Type.Array(Type.String(), { description: "The fields that were given, without their values." }),
+  address: Type.String({
+    description: "Where the request came from; empty for a command in the data directory.",
+  }),
+  request_id: Type.String({ description: "By which the log has it; of several, that of the last." }),
+});
 export type Audit = Static<typeof AuditSchema>;
 
 const example: Audit = {

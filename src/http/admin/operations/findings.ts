@@ -2,23 +2,20 @@ import { type Static, Type } from "@sinclair/typebox";
 import { findingStatuses } from "../../../domain/operations/findings.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { answer } from "../../answers.ts";
-import { Message, noOtherFields } from "../../fields.ts";
+import { Message, named } from "../../fields.ts";
 import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const FindingSchema = Type.Object(
-  {
-    check: Type.String({
-      description: "What was looked at, like `disk_space`. There may be more of them later.",
-    }),
-    status: oneOf(findingStatuses, {
-      description: "`warning` may be intended; `skipped` says why it was not looked at.",
-    }),
-    message: Type.String({ description: "What was found, in one sentence. Its words may change." }),
-    mend: nullable(Type.String(), { description: "How to mend it; null where nothing is to do." }),
-  },
-  { $id: "Finding", description: "The result of one check.", ...noOtherFields },
-);
+const FindingSchema = named("Finding", "The result of one check.", {
+  check: Type.String({
+    description: "What was looked at, like `disk_space`. There may be more of them later.",
+  }),
+  status: oneOf(findingStatuses, {
+    description: "`warning` may be intended; `skipped` says why it was not looked at.",
+  }),
+  message: Type.String({ description: "What was found, in one sentence. Its words may change." }),
+  mend: nullable(Type.String(), { description: "How to mend it; null where nothing is to do." }),
+});
 
 const example: Static<typeof FindingSchema> = {
   check: "disk_space",

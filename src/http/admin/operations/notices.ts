@@ -3,35 +3,29 @@ import { endpointNotices, type Notice, serverNotices } from "../../../domain/ope
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
-import { IsoTimestamp, noOtherFields, Ulid } from "../../fields.ts";
+import { IsoTimestamp, named, Ulid } from "../../fields.ts";
 import { newestFirst } from "../../paging.ts";
 import { exampleNotice } from "../../public/application/notice-fields.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const NoticeSchema = Type.Object(
-  {
-    id: about(Ulid, "Its `webhook-id` at the notify URL."),
-    type: oneOf([...endpointNotices, ...serverNotices], { description: "What it is about." }),
-    app_id: nullable(Ulid, { description: "The application; null: it is about the server." }),
-    created_at: about(IsoTimestamp, "When it was made."),
-    summary: Type.String({ description: "What happened, in one sentence." }),
-    advice: nullable(Type.String(), { description: "What to do next; null where nothing is to do." }),
-    sending: Type.Object(
-      {
-        status: oneOf(["unsent", "pending", "delivered", "failed"], {
-          description: "`unsent`: there was no notify URL.",
-        }),
-        attempts: Type.Integer({ description: "Attempts so far." }),
-        next_attempt_at: nullable(IsoTimestamp, { description: "While it is pending." }),
-        error: nullable(Type.String(), { description: "Why the last attempt failed." }),
-      },
-      { $id: "NoticeSending", description: "What became of it at the notify URL.", ...noOtherFields },
-    ),
-  },
-  { $id: "Notice", description: "A notice about an endpoint or the server.", ...noOtherFields },
-);
+const NoticeSchema = named("Notice", "A notice about an endpoint or the server.", {
+  id: about(Ulid, "Its `webhook-id` at the notify URL."),
+  type: oneOf([...endpointNotices, ...serverNotices], { description: "What it is about." }),
+  app_id: nullable(Ulid, { description: "The application; null: it is about the server." }),
+  created_at: about(IsoTimestamp, "When it was made."),
+  summary: Type.String({ description: "What happened, in one sentence." }),
+  advice: nullable(Type.String(), { description: "What to do next; null where nothing is to do." }),
+  sending: named("NoticeSending", "What became of it at the notify URL.", {
+    status: oneOf(["unsent", "pending", "delivered", "failed"], {
+      description: "`unsent`: there was no notify URL.",
+    }),
+    attempts: Type.Integer({ description: "Attempts so far." }),
+    next_attempt_at: nullable(IsoTimestamp, { description: "While it is pending." }),
+    error: nullable(Type.String(), { description: "Why the last attempt failed." }),
+  }),
+});
 
 const example: Static<typeof NoticeSchema> = {
   id: exampleNotice.id,

@@ -3,23 +3,20 @@ import { isoTime } from "../../../domain/time.ts";
 import { about, nullable } from "../../../domain/validation/fields.ts";
 import { version } from "../../../version.ts";
 import { answer } from "../../answers.ts";
-import { IsoTimestamp, Message, noOtherFields } from "../../fields.ts";
+import { IsoTimestamp, Message, named } from "../../fields.ts";
 import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const SettingSchema = Type.Object(
-  {
-    name: Type.String({ description: "As an option of `onair serve`, without its dashes." }),
-    value: nullable(Type.String(), {
-      description:
-        "The value in force; of a secret `set`, and of a URL without password and query; null: not set.",
-    }),
-    default: nullable(Type.String(), { description: "The value where nothing is set." }),
-    is_secret: Type.Boolean({ description: "Whether its value is never shown." }),
-    help: Type.String({ description: "What it is for." }),
-  },
-  { $id: "Setting", description: "A setting of the server.", ...noOtherFields },
-);
+const SettingSchema = named("Setting", "A setting of the server.", {
+  name: Type.String({ description: "As an option of `onair serve`, without its dashes." }),
+  value: nullable(Type.String(), {
+    description:
+      "The value in force; of a secret `set`, and of a URL without password and query; null: not set.",
+  }),
+  default: nullable(Type.String(), { description: "The value where nothing is set." }),
+  is_secret: Type.Boolean({ description: "Whether its value is never shown." }),
+  help: Type.String({ description: "What it is for." }),
+});
 
 const Settings = answer(
   {

@@ -9,7 +9,7 @@ import {
 import { about, nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
 import { answer } from "../../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { IsoTimestamp, named } from "../../fields.ts";
 import {
   DeliveryCounts,
   DeliveryStep,
@@ -36,21 +36,18 @@ const counted = {
   p99_ms: nullable(Type.Number(), { description: "The same for 99 of 100." }),
 };
 
-const RequestStep = Type.Object(
-  { at: about(IsoTimestamp, "When the step began."), ...counted },
-  { $id: "RequestStep", description: "Requests in a step of time.", ...noOtherFields },
-);
+const RequestStep = named("RequestStep", "Requests in a step of time.", {
+  at: about(IsoTimestamp, "When the step began."),
+  ...counted,
+});
 
-const OperationCounts = Type.Object(
-  {
-    listener: Type.String({ description: "`public` or `admin`." }),
-    operation: Type.String({
-      description: "As the document of the listener names it; `other` for paths that are none of it.",
-    }),
-    ...counted,
-  },
-  { $id: "OperationCounts", description: "Requests of one operation.", ...noOtherFields },
-);
+const OperationCounts = named("OperationCounts", "Requests of one operation.", {
+  listener: Type.String({ description: "`public` or `admin`." }),
+  operation: Type.String({
+    description: "As the document of the listener names it; `other` for paths that are none of it.",
+  }),
+  ...counted,
+});
 
 const exampleRequests = { requests: 9120, client_errors: 31, server_errors: 0, p50_ms: 0.21, p99_ms: 1.83 };
 

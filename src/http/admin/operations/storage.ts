@@ -4,7 +4,7 @@ import { allSubjects, type StatisticRow } from "../../../domain/operations/stati
 import { day, hour, isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
 import { answer } from "../../answers.ts";
-import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { IsoTimestamp, named } from "../../fields.ts";
 import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
@@ -15,7 +15,9 @@ const bytes = (description: string) =>
 
 const kind = (description: string) => Type.Integer({ minimum: 0, description });
 
-const KindSizesSchema = Type.Object(
+const KindSizesSchema = named(
+  "KindSizes",
+  "What the kinds of data take in the database, in bytes, with their indexes.",
   {
     events: kind("Events with their bodies."),
     deliveries: kind("Deliveries."),
@@ -27,11 +29,6 @@ const KindSizesSchema = Type.Object(
     other: kind("Everything else."),
     free: kind("What new rows take first."),
   } satisfies Record<keyof KindSizes, TSchema>,
-  {
-    $id: "KindSizes",
-    description: "What the kinds of data take in the database, in bytes, with their indexes.",
-    ...noOtherFields,
-  },
 );
 
 const fields = {

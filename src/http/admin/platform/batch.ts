@@ -11,7 +11,7 @@ import type { Intake } from "../../../batch/platform-data.ts";
 import { grouped } from "../../../domain/validation/text.ts";
 import { answerOf } from "../../answers.ts";
 import { longBodyStream } from "../../body.ts";
-import { noOtherFields } from "../../fields.ts";
+import { named } from "../../fields.ts";
 import { ChoiceParameter } from "../../parameters.ts";
 import { type RequestContext, reply } from "../../request-context.ts";
 
@@ -40,33 +40,23 @@ const reportFields = {
   accepted: Type.Integer({ description: "Lines that were taken." }),
   rejected: Type.Integer({ description: "Lines that were refused." }),
   errors: Type.Array(
-    Type.Object(
-      {
-        line: Type.Integer({ description: "From 1 on, blank lines counted." }),
-        message: Type.String({ description: "Why it was refused." }),
-      },
-      { $id: "RefusedLine", description: "A line that was refused.", ...noOtherFields },
-    ),
+    named("RefusedLine", "A line that was refused.", {
+      line: Type.Integer({ description: "From 1 on, blank lines counted." }),
+      message: Type.String({ description: "Why it was refused." }),
+    }),
     { description: `The first ${grouped(maxErrors)} refused lines.` },
   ),
 };
 
-export const BatchReportSchema = Type.Object(reportFields, {
-  $id: "BatchReport",
-  description: "What became of a batch.",
-  ...noOtherFields,
-});
+export const BatchReportSchema = named("BatchReport", "What became of a batch.", reportFields);
 
-export const DataReportSchema = Type.Object(
-  {
-    ...reportFields,
-    ignored_fields: Type.Integer({
-      description:
-        "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",
-    }),
-  },
-  { $id: "DataReport", description: "What became of a batch of data.", ...noOtherFields },
-);
+export const DataReportSchema = named("DataReport", "What became of a batch of data.", {
+  ...reportFields,
+  ignored_fields: Type.Integer({
+    description:
+      "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",
+  }),
+});
 
 export const DataReport = answerOf(DataReportSchema, {
   description: "What became of it.",

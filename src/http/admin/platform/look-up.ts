@@ -6,7 +6,7 @@ import { about, Count, Id } from "../../../domain/validation/fields.ts";
 import { fold } from "../../../domain/validation/text.ts";
 import type { RankedCategory } from "../../../ranking/ranking.ts";
 import { dataOf, listOf } from "../../answers.ts";
-import { noOtherFields } from "../../fields.ts";
+import { named } from "../../fields.ts";
 import { IdParameter, IntegerParameter, TextParameter } from "../../parameters.ts";
 import { SearchQuery } from "../../public/users.ts";
 import { everyRole } from "../access.ts";
@@ -16,15 +16,12 @@ import type { AdminDeps, AdminListener } from "../base.ts";
  * What people look up: users by a part of their name, and the order of the categories as it is now.
  */
 
-const FoundUserSchema = Type.Object(
-  {
-    id: about(Id, "Id of the user."),
-    username: Type.String({ description: "The username, as the platform spells it." }),
-    display_name: Type.String({ description: "The name to show." }),
-    is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
-  },
-  { $id: "FoundUser", description: "A user as a search finds it.", ...noOtherFields },
-);
+const FoundUserSchema = named("FoundUser", "A user as a search finds it.", {
+  id: about(Id, "Id of the user."),
+  username: Type.String({ description: "The username, as the platform spells it." }),
+  display_name: Type.String({ description: "The name to show." }),
+  is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
+});
 
 const FoundUsers = listOf(FoundUserSchema, {
   order: "In the order of the public search.",
@@ -43,11 +40,7 @@ const rankedFields = {
   name: Type.String({ description: "Its name." }),
   viewers: about(Count, "The viewers of its live channels."),
 };
-const RankedCategorySchema = Type.Object(rankedFields, {
-  $id: "RankedCategory",
-  description: "A category in its place.",
-  ...noOtherFields,
-});
+const RankedCategorySchema = named("RankedCategory", "A category in its place.", rankedFields);
 const exampleRanked = { id: exampleCategory.id, name: exampleCategory.name, viewers: 184_213 };
 
 const Ranked = listOf(RankedCategorySchema, {
@@ -57,22 +50,16 @@ const Ranked = listOf(RankedCategorySchema, {
   example: exampleRanked,
 });
 
-const LiveChannelSchema = Type.Object(
-  {
-    id: about(Id, "Id of the channel."),
-    name: Type.String({ description: "Its name." }),
-    viewers: about(Count, "Its viewers."),
-  },
-  { $id: "RankedChannel", description: "A channel that is live.", ...noOtherFields },
-);
+const LiveChannelSchema = named("RankedChannel", "A channel that is live.", {
+  id: about(Id, "Id of the channel."),
+  name: Type.String({ description: "Its name." }),
+  viewers: about(Count, "Its viewers."),
+});
 const LiveCategory = dataOf(
-  Type.Object(
-    {
-      ...rankedFields,
-      channels: Type.Array(LiveChannelSchema, { description: "Those with the most viewers, up to 100." }),
-    },
-    { $id: "LiveCategory", description: "A category and who is live in it.", ...noOtherFields },
-  ),
+  named("LiveCategory", "A category and who is live in it.", {
+    ...rankedFields,
+    channels: Type.Array(LiveChannelSchema, { description: "Those with the most viewers, up to 100." }),
+  }),
   {
     name: "LiveCategoryAnswer",
     description: "The category as it is now.",

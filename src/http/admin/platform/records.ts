@@ -3,7 +3,7 @@ import type { Intake } from "../../../batch/platform-data.ts";
 import { DomainError, invalidFields } from "../../../domain/errors.ts";
 import { maxId } from "../../../domain/ids.ts";
 import { answer, ndjsonLines, noContent } from "../../answers.ts";
-import { Message, noOtherFields, otherFieldsIgnored } from "../../fields.ts";
+import { Message, named, otherFieldsIgnored } from "../../fields.ts";
 import { IdParameter } from "../../parameters.ts";
 import { everyRole, writers } from "../access.ts";
 import type { AdminListener } from "../base.ts";
@@ -54,10 +54,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       examples: [exampleFields],
     },
   );
-  const KeptRecord = Type.Object(
-    { ...Type.Required(input).properties, ...kept },
-    { $id: Noun, description: `A ${noun} as it is kept.`, ...noOtherFields },
-  );
+  const KeptRecord = named(Noun, `A ${noun} as it is kept.`, { ...Type.Required(input).properties, ...kept });
   const OneRecord = answer(
     // The compiler cannot know the name of the field.
     { [noun]: KeptRecord, message: Message } as { message: typeof Message },

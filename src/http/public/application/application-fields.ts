@@ -12,7 +12,7 @@ import type { Notice } from "../../../domain/operations/notices.ts";
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, Id, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
-import { IsoTimestamp, noOtherFields, otherFieldsIgnored, Ulid } from "../../fields.ts";
+import { IsoTimestamp, named, otherFieldsIgnored, Ulid } from "../../fields.ts";
 import type { RateLimitState } from "../../rate-limit.ts";
 import { DisabledReason, healthOf, LastFailure, shownFailure } from "../health.ts";
 import { NoticeSchema, shownNotice } from "./notice-fields.ts";
@@ -24,80 +24,65 @@ import { receivingFields } from "./receiving-fields.ts";
 
 const { webhook_url, delivery, redirect_uris } = receivingFields;
 
-const EndpointState = Type.Object(
-  {
-    status: oneOf(["enabled", "failing", "disabled"], {
-      description: "`failing`: nothing succeeded since a failure. `disabled`: nothing is sent.",
-    }),
-    disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
-    since: nullable(IsoTimestamp, {
-      description: "When it began to fail or was disabled; null while it is well.",
-    }),
-    failures: Type.Integer({ description: "Failed attempts since the last success." }),
-    last_success_at: nullable(IsoTimestamp, {
-      description: "When it last took a delivery; exact to 5 seconds.",
-    }),
-    last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
-    summary: Type.String({ description: "The state in one sentence. Its words may change." }),
-    advice: nullable(Type.String(), {
-      description: "What to do next; null where nothing is to do. Its words may change.",
-    }),
-  },
-  { $id: "EndpointState", description: "The receiver behind the webhook URL.", ...noOtherFields },
-);
+const EndpointState = named("EndpointState", "The receiver behind the webhook URL.", {
+  status: oneOf(["enabled", "failing", "disabled"], {
+    description: "`failing`: nothing succeeded since a failure. `disabled`: nothing is sent.",
+  }),
+  disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+  since: nullable(IsoTimestamp, {
+    description: "When it began to fail or was disabled; null while it is well.",
+  }),
+  failures: Type.Integer({ description: "Failed attempts since the last success." }),
+  last_success_at: nullable(IsoTimestamp, {
+    description: "When it last took a delivery; exact to 5 seconds.",
+  }),
+  last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
+  summary: Type.String({ description: "The state in one sentence. Its words may change." }),
+  advice: nullable(Type.String(), {
+    description: "What to do next; null where nothing is to do. Its words may change.",
+  }),
+});
 
-const Secret = Type.Object(
-  {
-    kind: oneOf(["client_secret", "webhook_secret"], { description: "Which of the two it is." }),
-    prefix: nullable(Type.String(), {
-      description: "Its first characters; null for a client secret of an earlier version.",
-    }),
-    created_at: nullable(IsoTimestamp, { description: "null for a secret of an earlier version." }),
-    expires_at: nullable(IsoTimestamp, {
-      description: "When a replaced one ends; null for the newest of its kind.",
-    }),
-  },
-  { $id: "SecretInForce", description: "A secret that is good now, without itself.", ...noOtherFields },
-);
+const Secret = named("SecretInForce", "A secret that is good now, without itself.", {
+  kind: oneOf(["client_secret", "webhook_secret"], { description: "Which of the two it is." }),
+  prefix: nullable(Type.String(), {
+    description: "Its first characters; null for a client secret of an earlier version.",
+  }),
+  created_at: nullable(IsoTimestamp, { description: "null for a secret of an earlier version." }),
+  expires_at: nullable(IsoTimestamp, {
+    description: "When a replaced one ends; null for the newest of its kind.",
+  }),
+});
 
-export const OwnApplicationSchema = Type.Object(
-  {
-    id: about(Ulid, "A ULID."),
-    client_id: Type.String({ description: "The same as `id`." }),
-    name: Type.String({ description: "What users see when they consent." }),
-    client_type: oneOf(clientTypes, { description: "A `public` one has no client secret." }),
-    scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
-    webhook_url,
-    delivery,
-    redirect_uris,
-    locked: Type.Array(oneOf(lockableFields), { description: "What only the platform can change." }),
-    owner_user_id: nullable(Id, { description: "The user to whom it belongs; null: none is known." }),
-    rate_limit: Type.Object(
-      {
-        limit: Type.Integer({ description: "Requests a minute; 0: unlimited." }),
-        remaining: nullable(Type.Integer(), {
-          description: "Requests that may follow at once; null: unlimited.",
-        }),
-      },
-      { $id: "RateLimit", description: "The rate limit and what is left of it.", ...noOtherFields },
-    ),
-    subscriptions: Type.Object(
-      {
-        used: Type.Integer({ description: "Subscriptions that there are." }),
-        limit: Type.Integer({ description: "Subscriptions that there may be." }),
-      },
-      { $id: "SubscriptionBudget", description: "The budget of subscriptions.", ...noOtherFields },
-    ),
-    endpoint: EndpointState,
-    notices: Type.Array(NoticeSchema, {
-      description: "The newest five notices about the endpoint; Get Notices has more.",
+export const OwnApplicationSchema = named("OwnApplication", "The application of the token.", {
+  id: about(Ulid, "A ULID."),
+  client_id: Type.String({ description: "The same as `id`." }),
+  name: Type.String({ description: "What users see when they consent." }),
+  client_type: oneOf(clientTypes, { description: "A `public` one has no client secret." }),
+  scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
+  webhook_url,
+  delivery,
+  redirect_uris,
+  locked: Type.Array(oneOf(lockableFields), { description: "What only the platform can change." }),
+  owner_user_id: nullable(Id, { description: "The user to whom it belongs; null: none is known." }),
+  rate_limit: named("RateLimit", "The rate limit and what is left of it.", {
+    limit: Type.Integer({ description: "Requests a minute; 0: unlimited." }),
+    remaining: nullable(Type.Integer(), {
+      description: "Requests that may follow at once; null: unlimited.",
     }),
-    secrets: Type.Array(Secret, { description: "The newest of each kind first." }),
-    created_at: about(IsoTimestamp, "When it was made."),
-    updated_at: about(IsoTimestamp, "When it was last changed."),
-  },
-  { $id: "OwnApplication", description: "The application of the token.", ...noOtherFields },
-);
+  }),
+  subscriptions: named("SubscriptionBudget", "The budget of subscriptions.", {
+    used: Type.Integer({ description: "Subscriptions that there are." }),
+    limit: Type.Integer({ description: "Subscriptions that there may be." }),
+  }),
+  endpoint: EndpointState,
+  notices: Type.Array(NoticeSchema, {
+    description: "The newest five notices about the endpoint; Get Notices has more.",
+  }),
+  secrets: Type.Array(Secret, { description: "The newest of each kind first." }),
+  created_at: about(IsoTimestamp, "When it was made."),
+  updated_at: about(IsoTimestamp, "When it was last changed."),
+});
 
 export const OwnChangesInput = Type.Partial(Type.Object({ webhook_url, delivery, redirect_uris }), {
   $id: "OwnApplicationChanges",

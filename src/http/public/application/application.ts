@@ -8,7 +8,7 @@ import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { answer } from "../../answers.ts";
 import { rateLimited } from "../../auth.ts";
-import { Message, otherFieldsIgnored } from "../../fields.ts";
+import { Message, named, otherFieldsIgnored } from "../../fields.ts";
 import type { RateLimiter } from "../../rate-limit.ts";
 import { clientAddressOf, type RequestContext } from "../../request-context.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
@@ -47,10 +47,10 @@ const RotationBody = Type.Object(rotationFields, {
 
 const NewSecret = answer(
   {
-    data: Type.Object(
-      { webhook_secret: Type.String({ description: "Shown only here." }), overlap_until: OverlapUntil },
-      { $id: "NewWebhookSecret", description: "A new signing secret.", additionalProperties: false },
-    ),
+    data: named("NewWebhookSecret", "A new signing secret.", {
+      webhook_secret: Type.String({ description: "Shown only here." }),
+      overlap_until: OverlapUntil,
+    }),
     message: Message,
   },
   {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { exampleChannel, exampleUser } from "../../../domain/examples.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
-import { noOtherFields } from "../../fields.ts";
+import { named } from "../../fields.ts";
 import { IdParameter, TextParameter } from "../../parameters.ts";
 import { exampleSubscription, subscriptionFields } from "../subscriptions.ts";
 
@@ -9,7 +9,9 @@ import { exampleSubscription, subscriptionFields } from "../subscriptions.ts";
  * Schemas of subscriptions with whose channel they are of, for the public and the admin API.
  */
 
-export const NamedSubscriptionSchema = Type.Object(
+export const NamedSubscriptionSchema = named(
+  "NamedSubscription",
+  "A subscription with whose channel it is of, for people.",
   {
     ...subscriptionFields,
     username: nullable(Type.String(), { description: "Of the broadcaster; null where there is none." }),
@@ -19,11 +21,6 @@ export const NamedSubscriptionSchema = Type.Object(
     channel_name: nullable(Type.String(), {
       description: "Of the broadcaster's channel; null: it has none.",
     }),
-  },
-  {
-    $id: "NamedSubscription",
-    description: "A subscription with whose channel it is of, for people.",
-    ...noOtherFields,
   },
 );
 

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { endpointNotices, type Notice } from "../../../domain/operations/notices.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
-import { IsoTimestamp, noOtherFields, Ulid } from "../../fields.ts";
+import { IsoTimestamp, named, Ulid } from "../../fields.ts";
 import { LastFailure } from "../health.ts";
 
 /*
@@ -14,31 +14,25 @@ const advice = nullable(Type.String(), {
   description: "What to do next; null where nothing is to do. Its words may change.",
 });
 
-export const EndpointNoticeData = Type.Object(
-  {
-    summary,
-    advice,
-    application_id: about(Ulid, "The application whose endpoint it is."),
-    status: oneOf(["enabled", "failing", "disabled"], { description: "The state of the endpoint then." }),
-    disabled_reason: nullable(oneOf(["gone", "failing"]), { description: "null where it was not disabled." }),
-    since: nullable(IsoTimestamp, { description: "When it began to fail or was disabled." }),
-    failures: Type.Integer({ description: "Failed attempts since the last success." }),
-    last_failure: nullable(LastFailure, { description: "null where it had not failed." }),
-  },
-  { $id: "EndpointNoticeData", description: "The state of an endpoint at a time.", ...noOtherFields },
-);
+export const EndpointNoticeData = named("EndpointNoticeData", "The state of an endpoint at a time.", {
+  summary,
+  advice,
+  application_id: about(Ulid, "The application whose endpoint it is."),
+  status: oneOf(["enabled", "failing", "disabled"], { description: "The state of the endpoint then." }),
+  disabled_reason: nullable(oneOf(["gone", "failing"]), { description: "null where it was not disabled." }),
+  since: nullable(IsoTimestamp, { description: "When it began to fail or was disabled." }),
+  failures: Type.Integer({ description: "Failed attempts since the last success." }),
+  last_failure: nullable(LastFailure, { description: "null where it had not failed." }),
+});
 
-export const NoticeSchema = Type.Object(
-  {
-    id: about(Ulid, "Its `webhook-id` on the event stream."),
-    type: oneOf(endpointNotices, {
-      description: "Whether the endpoint fails for half an hour, was disabled, or has recovered from either.",
-    }),
-    created_at: about(IsoTimestamp, "When it was made."),
-    data: EndpointNoticeData,
-  },
-  { $id: "Notice", description: "A notice about the endpoint of the application.", ...noOtherFields },
-);
+export const NoticeSchema = named("Notice", "A notice about the endpoint of the application.", {
+  id: about(Ulid, "Its `webhook-id` on the event stream."),
+  type: oneOf(endpointNotices, {
+    description: "Whether the endpoint fails for half an hour, was disabled, or has recovered from either.",
+  }),
+  created_at: about(IsoTimestamp, "When it was made."),
+  data: EndpointNoticeData,
+});
 
 export const exampleNotice: Static<typeof NoticeSchema> = {
   id: "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",

@@ -12,7 +12,7 @@ import {
 import { day, hour, isoTime, second } from "../../../domain/time.ts";
 import { about, nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
-import { IsoTimestamp, noOtherFields } from "../../fields.ts";
+import { IsoTimestamp, named } from "../../fields.ts";
 import { ChoiceParameter } from "../../parameters.ts";
 
 /*
@@ -53,16 +53,12 @@ const outcomes = {
   arrival_p99_ms: ms("The same for 99 of 100."),
 };
 
-export const DeliveryCounts = Type.Object(outcomes, {
-  $id: "DeliveryCounts",
-  description: "What became of deliveries.",
-  ...noOtherFields,
-});
+export const DeliveryCounts = named("DeliveryCounts", "What became of deliveries.", outcomes);
 
-export const DeliveryStep = Type.Object(
-  { at: about(IsoTimestamp, "When the step began."), ...outcomes },
-  { $id: "DeliveryStep", description: "What became of deliveries in a step of time.", ...noOtherFields },
-);
+export const DeliveryStep = named("DeliveryStep", "What became of deliveries in a step of time.", {
+  at: about(IsoTimestamp, "When the step began."),
+  ...outcomes,
+});
 
 export const spanFields = {
   range: Type.String({ description: "As it was asked for." }),

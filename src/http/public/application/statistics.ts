@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { answer } from "../../answers.ts";
-import { Message, noOtherFields } from "../../fields.ts";
+import { Message, named } from "../../fields.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   DeliveryCounts,
@@ -15,18 +15,11 @@ import {
 
 const Statistics = answer(
   {
-    data: Type.Object(
-      {
-        ...spanFields,
-        deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
-        totals: DeliveryCounts,
-      },
-      {
-        $id: "ApplicationStatistics",
-        description: "Deliveries of an application over time.",
-        ...noOtherFields,
-      },
-    ),
+    data: named("ApplicationStatistics", "Deliveries of an application over time.", {
+      ...spanFields,
+      deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
+      totals: DeliveryCounts,
+    }),
     message: Message,
   },
   {

@@ -18,7 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   engine: ["domain", "store", "webhooks", "threads", "tracing", "config", "log", "*"],
   backups: ["domain", "store", "threads", "config", "log", "*"],
   batch: ["domain", "store", "ranking", "tracing"],
-  console: [],
+  console: ["client"],
   // What a browser runs of it is in the folder of the pages.
   site: ["console"],
   serving: ["domain", "config", "log", "*"],

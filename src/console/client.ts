@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import createClient from "openapi-fetch";
 import type { paths as PublicPaths } from "../client/api.d.ts";
+import { type ServerSentEvent, serverSentEvents } from "../client/server-sent-events.ts";
 import type { paths as AdminPaths } from "./generated/admin.d.ts";
 
 /*
@@ -114,13 +115,17 @@ export async function session<T>(method: string, init: RequestInit = {}, name = 
   return body as T;
 }
 
-/** Opens an event stream of the API; throws where it is refused. */
-export async function openStream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-  const response = await observed(
-    new Request(location.origin + root + path, { headers: pageHeaders, signal }),
-  );
-  if (response.ok && response.body) return response.body;
-  throw faultOf(null, response.status);
+/** Opens an event stream of the API; throws where it is refused. @param body sent as JSON, by POST */
+export async function openStream(
+  path: string,
+  signal: AbortSignal,
+  body?: object,
+): Promise<AsyncGenerator<ServerSentEvent>> {
+  const posted = body && { method: "POST", body: JSON.stringify(body) };
+  const headers = { ...pageHeaders, ...(body && { "content-type": "application/json" }) };
+  const response = await observed(new Request(location.origin + root + path, { ...posted, headers, signal }));
+  if (response.ok && response.body) return serverSentEvents(response.body);
+  throw faultOf(await response.json().catch(() => null), response.status);
 }
 
 /** What was thrown, for people. */

@@ -57,32 +57,17 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
       // What happened while it was not open.
       if (!isFirst) reconnects.value++;
       isFirst = false;
-      await read(stream);
+      for await (const { type, data } of stream) {
+        // What became of deliveries, or the names of what has changed.
+        if (type === "outcomes") note("deliveries");
+        else if (type === "changed") for (const topic of data?.split(" ") ?? []) note(topic);
+      }
     } catch {
       // It is opened again.
     }
     isLive.value = false;
     if (!ending.aborted) await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
-}
-
-async function read(stream: ReadableStream<Uint8Array>): Promise<void> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    const end = text.lastIndexOf("\n\n");
-    if (end < 0) continue;
-    for (const event of text.slice(0, end).split("\n\n")) noteAll(event);
-    text = text.slice(end + 2);
-  }
-}
-
-/** `outcomes` is an event of deliveries; `changed` names what has. */
-function noteAll(event: string): void {
-  if (/^event: outcomes$/m.test(event)) note("deliveries");
-  const [, topics = ""] = /^event: changed\ndata: (.*)$/m.exec(event) ?? [];
-  for (const topic of topics.split(" ")) if (topic) note(topic);
 }
 
 const noted = new Set<string>();

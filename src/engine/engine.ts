@@ -9,7 +9,7 @@ import type { SpanCounts } from "../tracing/span-counts.ts";
 import type { TracingSettings } from "../tracing/start.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
-import type { Sample, SampleExchange } from "../webhooks/sample.ts";
+import type { Sample, SampleExchange, WatchSample } from "../webhooks/sample.ts";
 import type { DataPlace } from "./data-place.ts";
 
 /** What the engine needs of the settings. */
@@ -50,7 +50,7 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   /** Sends to a disabled or failing endpoint again. */
   enable(applicationId: string): Promise<void>;
   /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
-  test(applicationId: string, sample: Sample): Promise<SampleExchange>;
+  test(applicationId: string, sample: Sample, watch?: WatchSample): Promise<SampleExchange>;
   /** Keeps a notice about the server and sends it to the operator. Never rejects. */
   notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
   stats(): Promise<EngineStats>;

@@ -163,12 +163,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         outcomes = listener;
       },
       enable: (id) => dispatcher.enable(id),
-      async test(id, sample) {
+      async test(id, sample, watch) {
         const application = await receiving.applications.find(id);
         if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();
         // A sender of its own makes a new connection, whose every stage is then timed.
         const fresh = createSender({ ...sending, ...sampleLimits });
-        const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined };
+        const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined, watch };
         return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
       },
       notify,

@@ -8,12 +8,15 @@ import type { ReplicaNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
+import type { Sample, SampleExchange, SampleStep } from "../webhooks/sample.ts";
 import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
 
 /** What the engine's thread offers to the thread that answers, and calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "start" | "onStreamed" | "onOutcomes" | "onNews" | "store"> & {
+  readonly offers: Omit<Engine, "start" | "test" | "onStreamed" | "onOutcomes" | "onNews" | "store"> & {
+    /** The steps are reported by `sampleStep` under this number; null: nobody watches. */
+    test(applicationId: string, sample: Sample, watched: number | null): Promise<SampleExchange>;
     /** Without events, whose verbs take callbacks: they are published by `publish`. */
     readonly store: Omit<Store, "events" | "close">;
   };
@@ -21,6 +24,7 @@ export interface EngineThread extends ThreadContract {
     readonly storageFault: OnFault;
     readonly streamed: StreamedListener;
     readonly outcomes: OutcomeListener;
+    readonly sampleStep: (watched: number, step: SampleStep) => void;
     readonly news: (news: ReplicaNews) => void;
   };
 }
@@ -61,6 +65,8 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   engine.onNews(notify.news);
   return {
     ...engine,
+    test: (id, sample, watched) =>
+      engine.test(id, sample, watched === null ? undefined : (step) => notify.sampleStep(watched, step)),
     async stop(graceMs) {
       await engine.stop(graceMs);
       await log.flush();

@@ -3,7 +3,7 @@ import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
 import { signedRequest } from "./attempt.ts";
-import { keptBytes, type Sender, type SendResult } from "./client/sender.ts";
+import { keptBytes, type PassedStage, type Sender, type SendResult } from "./client/sender.ts";
 import { shownHeaders, withoutSignature } from "./shown-answer.ts";
 
 /** What a sample is made of: an event type and a payload of it. */
@@ -13,11 +13,22 @@ export interface Sample {
   readonly data: unknown;
 }
 
-/** A sample that was sent, as it went over the wire, without its signature. */
-export interface SampleExchange {
+/** A request as it goes over the wire, without its signature. */
+export interface UnsignedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+/** How far a sample has come: what is sent, then each stage that is completed, by the milliseconds since the begin. */
+export type SampleStep =
+  | { readonly request: UnsignedRequest }
+  | { readonly stage: PassedStage; readonly atMs: number };
+
+export type WatchSample = (step: SampleStep) => void;
+
+/** A sample that was sent. */
+export interface SampleExchange extends UnsignedRequest {
   readonly result: SendResult;
   /** What came back, for the receiver's developer; its status is null where no answer arrived. */
   readonly answer: SampleAnswer;
@@ -43,6 +54,7 @@ interface SampleSender {
   readonly now: number;
   /** Whether it sends through an egress proxy. */
   readonly isProxied: boolean;
+  readonly watch?: WatchSample | undefined;
 }
 
 /** The beginning of a text, without a character that is cut in two. */
@@ -56,7 +68,7 @@ function firstBytes(text: string, most: number): string {
  * nowhere; `Onair-Test` marks it.
  */
 export async function sendSample(
-  { sender, signingKey, now, isProxied }: SampleSender,
+  { sender, signingKey, now, isProxied, watch }: SampleSender,
   application: Application,
   { name, version, data }: Sample,
   signal: AbortSignal,
@@ -82,12 +94,20 @@ export async function sendSample(
     now,
   );
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
-  const result = await sender.send({ url, headers, body: request.body }, signal);
   const { "webhook-signature": signature = "", ...unsigned } = headers;
+  const sent = { url, headers: { "content-type": "application/json", ...unsigned }, body };
+  watch?.({ request: sent });
+  const toSend = {
+    url,
+    headers,
+    body: request.body,
+    watch: watch && ((stage: PassedStage, atMs: number) => watch({ stage, atMs })),
+  };
+  const result = await sender.send(toSend, signal);
   const answer = {
     status: result.status,
     headers: shownHeaders(result.headers ?? [], signature, isProxied && url.startsWith("http:")),
     body: firstBytes(withoutSignature(result.responseBody, signature), keptBytes),
   };
-  return { url, headers: { "content-type": "application/json", ...unsigned }, body, result, answer };
+  return { ...sent, result, answer };
 }

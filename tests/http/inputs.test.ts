@@ -151,6 +151,7 @@ describe("a body", () => {
       "POST /admin/v1/applications/{id}/webhook-secret",
       "POST /public/v1/application/webhook-secret",
       "POST /public/v1/events/test",
+      "POST /public/v1/events/test/stream",
       "PUT /admin/v1/login-requests/{challenge}/reject",
     ]);
     for (const operation of optional) {

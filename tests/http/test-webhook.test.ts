@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
+import { serverSentEvents } from "../../src/client/server-sent-events.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { users } from "../support/real-data.ts";
@@ -33,7 +34,7 @@ async function tested(body: object = {}, token = app.token) {
   );
   return { status: response.status, data, ...rest };
 }
-const last = () => receiver.received.at(-1) as Received;
+const received = () => receiver.received.at(-1) as Received;
 
 describe("a test", () => {
   test.each(builtInEventTypes.map(({ name }) => name))(
@@ -48,7 +49,7 @@ describe("a test", () => {
         error: null,
         response: { status: 204, body: "" },
       });
-      const { body, headers } = last();
+      const { body, headers } = received();
       expect(new Webhook(app.webhook_secret).verify(body, headers)).toMatchObject({ type: name });
       expect([headers["onair-test"], headers["onair-event-type"]]).toEqual(["true", name]);
       expect(data.request.body).toBe(body);
@@ -63,7 +64,7 @@ describe("a test", () => {
 
   test("is channel.followed by default, also without a body", async () => {
     await tested();
-    expect(JSON.parse(last().body)).toMatchObject({ type: "channel.followed", version: 1 });
+    expect(JSON.parse(received().body)).toMatchObject({ type: "channel.followed", version: 1 });
     const bare = await server.get(path, app.token, { method: "POST" });
     expect(bare.status).toBe(200);
   });
@@ -78,7 +79,7 @@ describe("a test", () => {
     const put = await server.admin("PUT", "/admin/v1/event-types/channel.raided", type);
     expect([200, 201]).toContain(put.status);
     expect((await tested({ event: "channel.raided", version: 3 })).data.delivered).toBe(true);
-    expect(JSON.parse(last().body)).toMatchObject({
+    expect(JSON.parse(received().body)).toMatchObject({
       type: "channel.raided",
       version: 3,
       data: { raiders: 12 },
@@ -88,7 +89,7 @@ describe("a test", () => {
   test("shows neither the signature nor a secret", async () => {
     const { data } = await tested();
     const text = JSON.stringify(data);
-    for (const signature of last().headers["webhook-signature"]?.split(" ") ?? [])
+    for (const signature of received().headers["webhook-signature"]?.split(" ") ?? [])
       expect(text).not.toContain(signature.split(",")[1] ?? "");
     for (const secret of [app.webhook_secret, app.client_secret, app.token])
       expect(text).not.toContain(secret);
@@ -202,7 +203,7 @@ describe("the headers of the answer", () => {
   test("do not repeat the signature, nor does the body, wherever it is cut", async () => {
     for (const before of [0, 900, 1_000, 1_020]) {
       answer = () => {
-        const signature = last().headers["webhook-signature"] ?? "";
+        const signature = received().headers["webhook-signature"] ?? "";
         return new Response("x".repeat(before) + signature, {
           status: 400,
           headers: { "x-echo": signature },
@@ -211,11 +212,95 @@ describe("the headers of the answer", () => {
       const { data } = await tested();
       expect(data.response?.headers["x-echo"]).toBe("v1,(signature) v1a,(signature)");
       expect(Buffer.byteLength(data.response?.body ?? "")).toBeLessThanOrEqual(1_024);
-      for (const one of (last().headers["webhook-signature"] ?? "").split(" ")) {
+      for (const one of (received().headers["webhook-signature"] ?? "").split(" ")) {
         const [, value = ""] = one.split(",");
         expect(JSON.stringify(data)).not.toContain(value.slice(0, 8));
       }
     }
+  });
+});
+
+describe("watched while it happens", () => {
+  interface Step {
+    event: string;
+    data: Partial<Exchange> & { stage?: string; at_ms?: number };
+  }
+
+  async function* watched(token: string, body: object = {}): AsyncGenerator<Step> {
+    clock.advance(6 * second);
+    const response = await server.post(`${path}/stream`, body, token);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    for await (const { type, data } of serverSentEvents(response.body as ReadableStream<Uint8Array>))
+      yield { event: type, data: JSON.parse(data ?? "null") };
+  }
+
+  test("the stages come while the receiver has not answered, and the whole exchange at the end", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    answer = () => held.then(() => new Response("thanks", { status: 200 }));
+    const { port } = new URL(receiver.url);
+    // A name, so that it is resolved.
+    const named = await server.application({ webhook_url: `http://localhost:${port}/webhook` });
+    const steps: Step[] = [];
+    for await (const step of watched(named.token)) {
+      steps.push(step);
+      if (step.data.stage === "sent") {
+        expect(steps.map(({ event, data }) => data.stage ?? event)).toEqual([
+          "request",
+          "dns",
+          "connect",
+          "sent",
+        ]);
+        release();
+      }
+    }
+    expect(steps.slice(4).map(({ event, data }) => data.stage ?? event)).toEqual(["first_byte", "exchange"]);
+    const times = steps.flatMap(({ data: { at_ms } }) => at_ms ?? []);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const [first, last] = [steps[0]?.data, steps.at(-1)?.data];
+    expect(last).toMatchObject({ delivered: true, problem: null, response: { status: 200, body: "thanks" } });
+    expect(first).toEqual(last?.request as object);
+    const { "webhook-signature": signature = "", ...headers } = received().headers;
+    expect(headers).toMatchObject(last?.request?.headers ?? {});
+    expect(JSON.stringify(steps)).not.toContain(signature.split(" ")[0] ?? "");
+  });
+
+  test("what fails on the way ends with its diagnosis", async () => {
+    const other = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+    const steps = await Array.fromAsync(watched(other.token));
+    expect(steps.map(({ event }) => event)).toEqual(["request", "exchange"]);
+    expect(steps.at(-1)?.data).toMatchObject({ delivered: false, outcome: "refused", response: null });
+  });
+
+  test("what is refused is an error like any other, and takes from the same limit", async () => {
+    const { token } = await server.application();
+    const without = await server.post(`${path}/stream`, {}, token);
+    expect([without.status, (await json<{ code: string }>(without)).code]).toEqual([409, "conflict"]);
+    const unknown = await server.post(`${path}/stream`, { event: "no.such.event" }, app.token);
+    expect(unknown.status).toBe(400);
+    answer = () => new Response(null, { status: 204 });
+    clock.advance(minute);
+    for (let n = 0; n < 10; n++) {
+      const response = await server.post(n % 2 ? path : `${path}/stream`, {}, app.token);
+      expect([n, response.status]).toEqual([n, 200]);
+      await response.text();
+    }
+    expect((await server.post(`${path}/stream`, {}, app.token)).status).toBe(429);
+  });
+
+  test("goes on, and harms nobody, when whoever watches goes away", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    answer = () => held.then(() => new Response(null, { status: 204 }));
+    clock.advance(minute);
+    for await (const { data } of watched(app.token)) if (data.stage === "sent") break;
+    release();
+    answer = () => new Response(null, { status: 204 });
+    expect((await tested()).data.delivered).toBe(true);
   });
 });
 

@@ -33,6 +33,16 @@ export function Time({ at }: { at: string }) {
   );
 }
 
+/** The whole seconds since a time in milliseconds, once there are some; not read aloud. */
+export function Elapsed({ since }: { since: number }) {
+  const seconds = Math.floor((now.value - since) / 1_000);
+  return (
+    <span class="muted" aria-hidden="true">
+      {seconds > 0 && `${seconds} s`}
+    </span>
+  );
+}
+
 /** A time of day in the local zone. */
 export function Clock({ at }: { at: string }) {
   const text = new Date(at).toLocaleTimeString("en-GB");

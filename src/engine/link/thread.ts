@@ -3,6 +3,7 @@ import type { OnFault } from "../../store/faults.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { startThread } from "../../threads/start.ts";
+import type { WatchSample } from "../../webhooks/sample.ts";
 import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "../engine.ts";
 import { openReading, openReadingIfReady } from "../storage.ts";
 import type { EngineThread } from "../worker.ts";
@@ -35,6 +36,8 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   let streamed: StreamedListener = () => {};
   let outcomes: OutcomeListener = () => {};
   let hear: (news: ReplicaNews) => void = () => {};
+  const watches = new Map<number, WatchSample>();
+  let lastWatch = 0;
   const thread = startThread<EngineThread>({
     name: "engine",
     start: settings,
@@ -42,6 +45,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       storageFault: onFault,
       streamed: (ids) => streamed(ids),
       outcomes: (batches) => outcomes(batches),
+      sampleStep: (watched, step) => watches.get(watched)?.(step),
       news: (news) => hear(news),
     },
     held,
@@ -64,7 +68,12 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     publish: remote.publish,
     publishAll: remote.publishAll,
     enable: remote.enable,
-    test: remote.test,
+    async test(id, sample, watch) {
+      if (!watch) return remote.test(id, sample, null);
+      const watched = ++lastWatch;
+      watches.set(watched, watch);
+      return remote.test(id, sample, watched).finally(() => watches.delete(watched));
+    },
     notify: remote.notify,
     stats: remote.stats,
     checkStorage: remote.checkStorage,

@@ -31,7 +31,7 @@ import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { replayRoutes } from "./replays.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
-import { testRoute } from "./test.ts";
+import { testRoutes } from "./test.ts";
 import { userRoutes } from "./users.ts";
 
 /**
@@ -89,8 +89,8 @@ export function publicApp(
   deliveryRoutes(app, deps, cursors);
   // GET, POST /public/v1/events/replays, GET, DELETE …/replays/{id}
   replayRoutes(app, deps);
-  // POST /public/v1/events/test
-  testRoute(app, deps, deps.engine);
+  // POST /public/v1/events/test, …/test/stream
+  testRoutes(app, deps, deps.engine);
   // /public/v1/application/subscriptions
   namedSubscriptionRoutes(app, deps, cursors);
   // Tokens of the application itself: GET, PATCH /public/v1/application

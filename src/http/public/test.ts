@@ -1,14 +1,17 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
 import { checkPayload } from "../../domain/events/catalogue.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { PassedStage } from "../../webhooks/client/sender.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
-import type { SampleExchange } from "../../webhooks/sample.ts";
-import { dataOf } from "../answers.ts";
+import type { Sample, SampleExchange, UnsignedRequest, WatchSample } from "../../webhooks/sample.ts";
+import { dataOf, eventStream } from "../answers.ts";
 import { rateLimited } from "../auth.ts";
+import type { Caller } from "../caller.ts";
 import { named, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
+import { reply } from "../request-context.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -75,50 +78,68 @@ const TestSchema = named("TestExchange", "A sample, and what became of it.", {
   timings: TimingsSchema,
 });
 
+const example: Static<typeof TestSchema> = {
+  delivered: false,
+  problem:
+    "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
+  request: {
+    method: "POST",
+    url: "https://bot.example/webhook",
+    headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
+    body: exampleSentDelivery.request?.body ?? "",
+  },
+  response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
+  outcome: "status",
+  error: "The answer was 302. Redirects are not followed.",
+  duration_ms: 143,
+  timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
+};
+
 const Tested = dataOf(TestSchema, {
   name: "TestAnswer",
   description: "What was sent, and what came back.",
-  example: {
-    delivered: false,
-    problem:
-      "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
-    request: {
-      method: "POST",
-      url: "https://bot.example/webhook",
-      headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
-      body: exampleSentDelivery.request?.body,
-    },
-    response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
-    outcome: "status",
-    error: "The answer was 302. Redirects are not followed.",
-    duration_ms: 143,
-    timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 55.1 },
-  },
+  example,
 });
 
-/** Sends a sample to the caller's webhook and answers with request and response. */
-export function testRoute(
+const StreamedTest = eventStream(
+  "The test as it happens. It ends after the event `exchange`.",
+  [
+    frame("request", example.request),
+    frame("stage", { stage: "dns", at_ms: 11.2 }),
+    frame("stage", { stage: "connect", at_ms: 35.9 }),
+    frame("stage", { stage: "tls", at_ms: 87.2 }),
+    frame("stage", { stage: "sent", at_ms: 87.3 }),
+    frame("stage", { stage: "first_byte", at_ms: 142.4 }),
+    frame("exchange", example),
+  ].join(""),
+);
+
+/** Sends a sample to the caller's webhook and answers with request and response, at the end or as it happens. */
+export function testRoutes(
   app: TokenListener,
   { access, catalogue }: PublicDeps,
   engine: Pick<Engine, "test">,
 ): void {
+  /** Takes from the limits, and begins the test when it is called. */
+  const prepared = (body: Partial<Static<typeof TestBody>> | null | undefined, caller: Caller) => {
+    const { event = defaultEvent, version = 1, data } = body ?? {};
+    const type = catalogue.find(event, version);
+    if (!type) {
+      const field = catalogue.has(event) ? "version" : "event";
+      const message = "is not a known one; GET /public/v1/events/types lists them";
+      throw invalidFields([{ in: "body", field, message }]);
+    }
+    const wrong = data === undefined ? [] : checkPayload(type, data);
+    if (wrong.length > 0) throw invalidFields(wrong);
+    const { application_id, broadcaster_user_id } = scopeOf(caller);
+    takeTest(access.limiter, application_id, broadcaster_user_id);
+    const sample: Sample = { name: event, version, data: data ?? type.example };
+    return (watch?: WatchSample) => engine.test(application_id, sample, watch);
+  };
+  const limits = `At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`;
   app.post(
     "/public/v1/events/test",
-    async ({ body, caller }) => {
-      const { event = defaultEvent, version = 1, data } = body ?? {};
-      const type = catalogue.find(event, version);
-      if (!type) {
-        const field = catalogue.has(event) ? "version" : "event";
-        const message = "is not a known one; GET /public/v1/events/types lists them";
-        throw invalidFields([{ in: "body", field, message }]);
-      }
-      const wrong = data === undefined ? [] : checkPayload(type, data);
-      if (wrong.length > 0) throw invalidFields(wrong);
-      const { application_id, broadcaster_user_id } = scopeOf(caller);
-      takeTest(access.limiter, application_id, broadcaster_user_id);
-      const made = await engine.test(application_id, { name: event, version, data: data ?? type.example });
-      return { data: shown(made), message: "OK" };
-    },
+    async ({ body, caller }) => ({ data: shown(await prepared(body, caller)()), message: "OK" }),
     {
       scope: "events:subscribe",
       body: Type.Optional(TestBody),
@@ -128,10 +149,87 @@ export function testRoute(
         operationId: "testWebhook",
         tags: ["Deliveries"],
         summary: "Test Webhook",
-        description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`,
+        description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. ${limits}`,
       },
     },
   );
+  app.post(
+    "/public/v1/events/test/stream",
+    async ({ body, caller, requestContext }) => {
+      const stream = await streamed(prepared(body, caller));
+      const { listener, request } = requestContext;
+      // A receiver may be silent for longer than a connection may be.
+      listener.server?.timeout(request, 0);
+      return reply(requestContext, 200, stream, {
+        "content-type": "text/event-stream",
+        // nginx must not buffer the stream.
+        "x-accel-buffering": "no",
+      });
+    },
+    {
+      scope: "events:subscribe",
+      body: Type.Optional(TestBody),
+      response: { 200: StreamedTest },
+      errors: ["conflict"],
+      detail: {
+        operationId: "streamTestWebhook",
+        tags: ["Deliveries"],
+        summary: "Watch Test Webhook",
+        description: `The same as [Test Webhook](#tag/deliveries/POST/public/v1/events/test), told while it happens, as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The first is \`request\`: what is sent. An event \`stage\` follows for each \`stage\` that is completed (\`dns\`, \`connect\`, \`tls\`, \`sent\`: the request is written, \`first_byte\`: the status has arrived), with \`at_ms\`: the milliseconds since the begin. The last is \`exchange\`: the \`data\` of Test Webhook. A test takes 15 seconds at most, and both share their limits. ${limits}`,
+      },
+    },
+  );
+}
+
+/** A server-sent event. */
+function frame(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+const encoder = new TextEncoder();
+
+const stageNames: Readonly<Record<PassedStage, string>> = {
+  dnsMs: "dns",
+  connectMs: "connect",
+  tlsMs: "tls",
+  sent: "sent",
+  firstByteMs: "first_byte",
+};
+
+/** A test as a stream, from its first step on. Rejects where there is nothing to send to. */
+function streamed(
+  begin: (watch: WatchSample) => Promise<SampleExchange>,
+): Promise<ReadableStream<Uint8Array>> {
+  return new Promise((resolve, reject) => {
+    let isOpen = true;
+    let controller: ReadableStreamDefaultController<Uint8Array>;
+    const stream = new ReadableStream<Uint8Array>({
+      start(made) {
+        controller = made;
+      },
+      cancel() {
+        isOpen = false;
+      },
+    });
+    const send = (event: string, data: unknown): void => {
+      if (isOpen) controller.enqueue(encoder.encode(frame(event, data)));
+      resolve(stream);
+    };
+    const watch: WatchSample = (step) => {
+      if ("request" in step) send("request", shownRequest(step.request));
+      else send("stage", { stage: stageNames[step.stage], at_ms: step.atMs });
+    };
+    begin(watch).then(
+      (exchange) => {
+        send("exchange", shown(exchange));
+        if (isOpen) controller.close();
+      },
+      (error) => {
+        reject(error);
+        if (isOpen) controller.error(error);
+      },
+    );
+  });
 }
 
 /** Takes from the limits of a test; throws `rate_limited`. */
@@ -152,12 +250,16 @@ function takeTest(limiter: RateLimiter, applicationId: string, userId: number | 
   }
 }
 
-function shown({ url, headers, body, result, answer: { status, ...answered } }: SampleExchange) {
+function shownRequest({ url, headers, body }: UnsignedRequest) {
+  return { method: "POST" as const, url, headers, body };
+}
+
+function shown({ result, answer: { status, ...answered }, ...request }: SampleExchange) {
   const { class: outcome, error, durationMs, timings } = result;
   return {
     delivered: outcome === "ok",
-    problem: diagnose({ ...result, url, location: answered.headers["location"] ?? null }),
-    request: { method: "POST" as const, url, headers, body },
+    problem: diagnose({ ...result, url: request.url, location: answered.headers["location"] ?? null }),
+    request: shownRequest(request),
     response: status === null ? null : { status, ...answered },
     outcome,
     error,

@@ -36,6 +36,8 @@ export interface ConnectionOwner {
   /** The connection is open, and a request may be written. */
   ready(): void;
   received(bytes: Buffer): void;
+  /** A stage of connecting is completed. */
+  passed(timing: keyof Timings): void;
   /** The other side has closed, or the connection broke or was never made. */
   gone(failure: SendFailure): void;
 }
@@ -176,6 +178,7 @@ export class Connection {
     this.timings[timing] = Math.round((now - this.#stageSince) * 10) / 10;
     this.#stage = stage;
     this.#stageSince = now;
+    this.owner?.passed(timing);
   }
 }
 

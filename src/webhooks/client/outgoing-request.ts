@@ -6,7 +6,7 @@ import { canceled, failureOf, proxyFailure, type SendFailure, statusError, timed
 import type { Pool } from "./pool.ts";
 import type { Destination } from "./request-head.ts";
 import { type ResponseLimits, ResponseParser } from "./response-parser.ts";
-import { noTimings, type SendOutcome, type SendResult, unanswered } from "./result.ts";
+import { noTimings, type PassedStage, type SendOutcome, type SendResult, unanswered } from "./result.ts";
 
 /** What all requests of a sender share. */
 export interface SenderContext {
@@ -26,11 +26,14 @@ interface OutgoingRequestOptions {
   readonly head: string;
   readonly body: Uint8Array;
   readonly mayBeSent: (() => boolean) | undefined;
+  readonly watch: ((stage: PassedStage, atMs: number) => void) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly done: (result: SendResult) => void;
 }
 
 const proxyAuthenticationRequired = 407;
+
+const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
 /** Calls `done` exactly once. */
 export class OutgoingRequest implements ConnectionOwner {
@@ -70,6 +73,11 @@ export class OutgoingRequest implements ConnectionOwner {
     }
     this.#sentAt = performance.now();
     this.#connection?.write(this.#options.head, this.#options.body);
+    this.passed("sent");
+  }
+
+  passed(stage: PassedStage): void {
+    this.#options.watch?.(stage, tenths(performance.now() - this.startedAt));
   }
 
   received(bytes: Buffer): void {
@@ -79,7 +87,10 @@ export class OutgoingRequest implements ConnectionOwner {
     if (response.fault !== null) this.#fail(response.fault);
     if (response.status === null) return;
     const now = performance.now();
-    this.#firstByteMs ??= Math.round((now - this.#sentAt) * 10) / 10;
+    if (this.#firstByteMs === null) {
+      this.#firstByteMs = tenths(now - this.#sentAt);
+      this.passed("firstByteMs");
+    }
     if (response.ended) this.#settle(now);
   }
 

@@ -14,6 +14,9 @@ export interface Timings {
   readonly firstByteMs: number | null;
 }
 
+/** A stage that an attempt has completed: of its timings, or writing the request. */
+export type PassedStage = keyof Timings | "sent";
+
 export interface SendResult extends Outcome {
   /** From the call to the end, in whole milliseconds. */
   readonly durationMs: number;

@@ -17,10 +17,10 @@ import { canceled, invalidHeaders, type SendFailure } from "./failures.ts";
 import { OutgoingRequest, type SenderContext } from "./outgoing-request.ts";
 import { Pool } from "./pool.ts";
 import { commonLines, type Destination, destinationOf, requestHead } from "./request-head.ts";
-import { noTimings, type SendResult, unanswered } from "./result.ts";
+import { noTimings, type PassedStage, type SendResult, unanswered } from "./result.ts";
 
 export type { ResponseHeaders } from "./response-headers.ts";
-export type { SendResult } from "./result.ts";
+export type { PassedStage, SendResult } from "./result.ts";
 
 /** The time allowed for an attempt in total. */
 export const attemptTimeoutMs = 15_000;
@@ -72,6 +72,8 @@ export interface SendRequest {
   readonly body: Uint8Array;
   /** Asked whenever the request is about to be written, which may be long after `send`: false ends it as `canceled`. */
   readonly mayBeSent?: () => boolean;
+  /** Called with each stage that is completed, and the milliseconds since the attempt began. Must not throw. */
+  readonly watch?: ((stage: PassedStage, atMs: number) => void) | undefined;
 }
 
 export interface Sender {
@@ -143,7 +145,11 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
-  function begin({ url, headers, body, mayBeSent }: SendRequest, done: Done, signal?: AbortSignal): void {
+  function begin(
+    { url, headers, body, mayBeSent, watch }: SendRequest,
+    done: Done,
+    signal?: AbortSignal,
+  ): void {
     const destination = destinationFor(url);
     if (typeof destination === "string")
       return void withoutRequest({ class: "blocked", error: destination }, done);
@@ -152,7 +158,7 @@ export function createSender(options: SenderOptions): Sender {
     const head = requestHead(destination, headers, body.length);
     if (head === null) return void withoutRequest(invalidHeaders, done);
     timer ??= setTimeout(endOverdue, timeoutMs).unref();
-    new OutgoingRequest({ destination, head, body, mayBeSent, signal, done }, context).begin();
+    new OutgoingRequest({ destination, head, body, mayBeSent, watch, signal, done }, context).begin();
   }
 
   return {

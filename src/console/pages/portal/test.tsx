@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
-import { api, done } from "../../client.ts";
+import { Fault, openStream } from "../../client.ts";
 import { Request, Stages } from "../../deliveries/one.tsx";
 import { useAction } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, LinkButton, Notice } from "../../parts/basics.tsx";
 import { Code } from "../../parts/code.tsx";
 import { Form, Select } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
-import { duration } from "../../parts/time.tsx";
+import { duration, Elapsed } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useApplication, useEventTypes } from "./application.tsx";
 
@@ -69,10 +69,31 @@ function Sample({
 }) {
   const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
   const [exchange, setExchange] = useState<Exchange | null>(null);
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const abort = useRef(new AbortController());
+  useEffect(() => () => abort.current.abort(), []);
   const send = useAction(async () => {
     setExchange(null);
-    const body = { event: type.name, version: type.version, data };
-    setExchange((await done(api.POST("/public/v1/events/test", { body }))).data);
+    setProgress(null);
+    const sample = { event: type.name, version: type.version, data };
+    const beganAt = Date.now();
+    let isEnded = false;
+    for await (const event of await openStream(
+      "/public/v1/events/test/stream",
+      abort.current.signal,
+      sample,
+    )) {
+      const data: unknown = JSON.parse(event.data ?? "null");
+      if (event.type === "request")
+        setProgress({ beganAt, request: data as Exchange["request"], passed: [] });
+      else if (event.type === "stage")
+        setProgress((last) => last && { ...last, passed: [...last.passed, data as Passed] });
+      else if (event.type === "exchange") {
+        isEnded = true;
+        setExchange(data as Exchange);
+      }
+    }
+    if (!isEnded) throw new Fault("The connection broke before the test had ended.", "unreachable", 0);
   });
   return (
     <div class="columns even">
@@ -86,7 +107,7 @@ function Sample({
         </Form>
       </Card>
       <div class="stack wide" aria-live="polite">
-        {send.isBusy && <Notice title="Sending… the receiver has 15 seconds to answer." />}
+        {send.isBusy && !exchange && progress && <UnderWay progress={progress} />}
         <FaultNotice fault={send.fault} />
         {exchange && <ExchangeStory exchange={exchange} />}
         {!exchange && !send.isBusy && (
@@ -101,6 +122,60 @@ function Sample({
         )}
       </div>
     </div>
+  );
+}
+
+interface Passed {
+  readonly stage: "dns" | "connect" | "tls" | "sent" | "first_byte";
+  readonly at_ms: number;
+}
+
+/** A test that has not ended. */
+interface Progress {
+  readonly beganAt: number;
+  readonly request: Exchange["request"];
+  readonly passed: readonly Passed[];
+}
+
+const passedWords = {
+  dns: "The name of the host is resolved",
+  connect: "Connected",
+  tls: "Encryption is agreed on",
+  sent: "The request is sent",
+  first_byte: "The answer has begun",
+} as const;
+
+/** What a test waits for, by the last stage that it has passed. */
+const nextWords = {
+  dns: "Connecting",
+  connect: "Agreeing on encryption",
+  tls: "Sending the request",
+  sent: "Waiting for the answer: the receiver has 15 seconds",
+  first_byte: "Reading the answer",
+} as const;
+
+/** The exchange while it happens. */
+function UnderWay({ progress: { beganAt, request, passed } }: { progress: Progress }) {
+  const last = passed.at(-1)?.stage;
+  return (
+    <>
+      <Card title="Under way" actions={<Elapsed since={beganAt} />}>
+        <ol class="timeline">
+          {passed.map(({ stage, at_ms }) => (
+            <li key={stage} class="ok">
+              <div class="row between">
+                <span>{passedWords[stage]}</span>
+                <span class="muted">after {duration(at_ms)}</span>
+              </div>
+            </li>
+          ))}
+          <li class="muted">{last ? nextWords[last] : "Looking for the host"}…</li>
+        </ol>
+      </Card>
+      <Card title={`POST ${request.url}`}>
+        <Request request={request} />
+      </Card>
+    </>
   );
 }
 

@@ -1,10 +1,10 @@
-import { type BackupConfig, backupSettings } from "../backups/backup-settings.ts";
+import { backupSettings } from "../backups/backup-settings.ts";
 import { maxWebhookConcurrency } from "../domain/applications.ts";
-import { type TlsConfig, tlsSettings } from "../serving/tls-settings.ts";
-import { type TracingConfig, tracingSettings } from "../tracing/tracing-settings.ts";
-import { type LogConfig, logSettings } from "./log-settings.ts";
-import { type PortalConfig, portalSettings } from "./portal-settings.ts";
-import { type RetentionConfig, retentionSettings } from "./retention-settings.ts";
+import { tlsSettings } from "../serving/tls-settings.ts";
+import { tracingSettings } from "../tracing/tracing-settings.ts";
+import { logSettings } from "./log-settings.ts";
+import { portalSettings } from "./portal-settings.ts";
+import { retentionSettings } from "./retention-settings.ts";
 import {
   adminKey,
   baseUrl,
@@ -17,75 +17,16 @@ import {
   pageUrl,
   proxyUrl,
   type Setting,
+  type SettingTable,
   timesToLive,
+  type ValuesOf,
   webhookSecret,
   withoutPassword,
   yesOrNo,
 } from "./setting-values.ts";
-import { type SignInConfig, signInSettings } from "./sign-in-settings.ts";
+import { signInSettings } from "./sign-in-settings.ts";
 
-/** The checked settings of a server. */
-export interface Config
-  extends TlsConfig,
-    SignInConfig,
-    PortalConfig,
-    RetentionConfig,
-    BackupConfig,
-    TracingConfig,
-    LogConfig {
-  /** The file with settings; null for none. */
-  readonly config: string | null;
-  readonly data: string;
-  /** The URL of the PostgreSQL database that is used instead of a data directory; null for none. It may hold a password. */
-  readonly database: string | null;
-  /** The same without a pooler in between; null where `database` needs none. */
-  readonly databaseDirect: string | null;
-  readonly databaseConnections: number;
-  readonly host: string;
-  readonly port: number;
-  readonly adminHost: string;
-  readonly adminPort: number;
-  /** Further host names of the admin listener, besides `adminHost`, `localhost` and IP addresses. */
-  readonly adminHosts: readonly string[];
-  /** null for the address of the public listener. */
-  readonly publicUrl: string | null;
-  /** null for the keys of the data directory, of which the first start makes one. */
-  readonly adminKey: string | null;
-  readonly allowPrivateWebhooks: boolean;
-  /** The URL of the egress proxy, which may hold a password; null for none. */
-  readonly webhookProxy: string | null;
-  /** Concurrent deliveries to an endpoint. */
-  readonly webhookConcurrency: number;
-  /** Requests a minute; 0 means no limit. */
-  readonly rateLimit: number;
-  readonly subscriptionLimit: number;
-  /** Open event streams of an application. */
-  readonly streamLimit: number;
-  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies: readonly string[];
-  /** Seconds after which an undelivered event expires, by event type; 0 for never. */
-  readonly timeToLive: Readonly<Record<string, number>>;
-  /** Whether each start holds deliveries until they are released. */
-  readonly holdDeliveries: boolean;
-  /** Where notices for the operator are sent to; null: nowhere. */
-  readonly notifyUrl: string | null;
-  /** Signs them; null: the platform's key alone does. */
-  readonly notifySecret: string | null;
-  /** Seconds between `/readyz` reporting the stop and the listeners closing. */
-  readonly drainDelay: number;
-}
-
-/** Settings that a running server takes from its file at SIGHUP; all others need a restart. */
-export const reloadable = [
-  "rateLimit",
-  "subscriptionLimit",
-  "streamLimit",
-] as const satisfies readonly (keyof Config)[];
-
-type Settings = { readonly [Key in keyof Config]: Setting<Config[Key]> };
-
-/** All settings by name. */
-export const settings: Settings = {
+const table = {
   config: {
     value: "FILE",
     default: null,
@@ -219,4 +160,17 @@ export const settings: Settings = {
   },
   ...tracingSettings,
   ...logSettings,
-};
+} satisfies SettingTable;
+
+/** The checked settings of a server. */
+export type Config = ValuesOf<typeof table>;
+
+/** All settings by name. */
+export const settings: Readonly<Record<keyof Config, Setting<unknown>>> = table;
+
+/** Settings that a running server takes from its file at SIGHUP; all others need a restart. */
+export const reloadable = [
+  "rateLimit",
+  "subscriptionLimit",
+  "streamLimit",
+] as const satisfies readonly (keyof Config)[];

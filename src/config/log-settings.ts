@@ -1,15 +1,8 @@
-import { type LogFormat, type LogLevel, logFormats, logLevels } from "../log/log.ts";
-import { nonEmpty, oneOf, type Setting } from "./setting-values.ts";
+import { logFormats, logLevels } from "../log/log.ts";
+import { nonEmpty, oneOf, type SettingTable } from "./setting-values.ts";
 
 /** Settings of the log. */
-export interface LogConfig {
-  /** The log file; null for standard error. */
-  readonly logFile: string | null;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-}
-
-export const logSettings: { readonly [Key in keyof LogConfig]: Setting<LogConfig[Key]> } = {
+export const logSettings = {
   logFile: {
     value: "FILE",
     default: null,
@@ -23,4 +16,4 @@ export const logSettings: { readonly [Key in keyof LogConfig]: Setting<LogConfig
     read: oneOf(...logFormats),
   },
   logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
-};
+} satisfies SettingTable;

@@ -1,19 +1,7 @@
-import { hexColor, nonEmpty, pictureFile, type Setting, yesOrNo } from "./setting-values.ts";
+import { hexColor, nonEmpty, pictureFile, type SettingTable, yesOrNo } from "./setting-values.ts";
 
 /** Settings of the portal for developers of applications. */
-export interface PortalConfig {
-  /** Whether the public listener serves the portal for developers. */
-  readonly portal: boolean;
-  readonly portalName: string;
-  /** A CSS colour, like `#4353d8`; null for the default. */
-  readonly portalAccent: string | null;
-  /** A picture file; null for the default. */
-  readonly portalLogo: string | null;
-  /** The application by which owners of applications sign in to the portal; null: they cannot. */
-  readonly portalLogin: string | null;
-}
-
-export const portalSettings: { readonly [Key in keyof PortalConfig]: Setting<PortalConfig[Key]> } = {
+export const portalSettings = {
   portal: {
     default: "false",
     help: "serve the portal for developers of applications at /portal of the public listener",
@@ -43,4 +31,4 @@ export const portalSettings: { readonly [Key in keyof PortalConfig]: Setting<Por
     help: "application as which the portal sends owners of applications to the login of --login-url",
     read: nonEmpty,
   },
-};
+} satisfies SettingTable;

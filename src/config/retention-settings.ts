@@ -1,19 +1,7 @@
-import { integer, keptTime, keptTimes, type Setting, size } from "./setting-values.ts";
+import { integer, keptTime, keptTimes, type SettingTable, size } from "./setting-values.ts";
 
 /** Settings of how long data is kept, and how large it may become. */
-export interface RetentionConfig {
-  /** Days, or hours: `keptMs` reads them. */
-  readonly keepDeliveredDays: string;
-  readonly keepFailedDays: string;
-  readonly keepBodiesDays: string;
-  /** The same by event type, in place of all three. */
-  readonly keepByType: Readonly<Record<string, string>>;
-  /** How many bytes the database may take; null: as many as there are. */
-  readonly maxDataSize: number | null;
-  readonly keepAuditDays: number;
-}
-
-export const retentionSettings: { readonly [Key in keyof RetentionConfig]: Setting<RetentionConfig[Key]> } = {
+export const retentionSettings = {
   keepDeliveredDays: {
     value: "TIME",
     default: "7",
@@ -50,4 +38,4 @@ export const retentionSettings: { readonly [Key in keyof RetentionConfig]: Setti
     help: "how long it is kept who changed what through the admin API",
     read: integer(1, 3_650),
   },
-};
+} satisfies SettingTable;

@@ -22,6 +22,16 @@ export interface Setting<T> {
   readonly read: (text: string) => T;
 }
 
+/** Settings by name. */
+export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
+
+/** The values of a table of settings; null where one has no default. */
+export type ValuesOf<Table extends SettingTable> = {
+  readonly [Name in keyof Table]:
+    | ReturnType<Table[Name]["read"]>
+    | ([Table[Name]["default"]] extends [null] ? null : never);
+};
+
 /*
  * Parsers of settings. Each throws a `TypeError` that states what the value must be.
  */
@@ -70,7 +80,7 @@ export function keptMs(text: string): number {
 }
 
 /** How long something is kept by event type, as in `chat.message.sent=6h`, separated by commas. */
-export function keptTimes(text: string): Record<string, string> {
+export function keptTimes(text: string): Readonly<Record<string, string>> {
   const entries = text.split(",").filter((entry) => entry.trim() !== "");
   return Object.fromEntries(
     entries.map((entry) => {
@@ -113,7 +123,7 @@ export function hostName(text: string): string {
 }
 
 /** Host names, separated by commas. */
-export function hostNames(text: string): string[] {
+export function hostNames(text: string): readonly string[] {
   const names = text
     .split(",")
     .map((name) => name.trim())
@@ -139,7 +149,7 @@ export function pageUrl(text: string): string {
 }
 
 /** Addresses and networks, separated by commas. */
-export function networks(text: string): string[] {
+export function networks(text: string): readonly string[] {
   const entries = text
     .split(",")
     .map((entry) => entry.trim())
@@ -151,7 +161,7 @@ export function networks(text: string): string[] {
 const longestLifeSeconds = 31 * 24 * 3_600;
 
 /** Seconds by event type, as in `chat.message.sent=600`, separated by commas. */
-export function timesToLive(text: string): Record<string, number> {
+export function timesToLive(text: string): Readonly<Record<string, number>> {
   const entries = text.split(",").filter((entry) => entry.trim() !== "");
   return Object.fromEntries(
     entries.map((entry) => {

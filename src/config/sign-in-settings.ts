@@ -1,18 +1,7 @@
-import { nonEmpty, pageUrl, type Setting, yesOrNo } from "./setting-values.ts";
+import { nonEmpty, pageUrl, type SettingTable, yesOrNo } from "./setting-values.ts";
 
 /** Settings of user logins and of the platform's own tokens. */
-export interface SignInConfig {
-  /** The platform's login and consent page; null disables logins. */
-  readonly loginUrl: string | null;
-  /** The key set that signs the platform's own access tokens (JWTs); null refuses such tokens. */
-  readonly jwksUrl: string | null;
-  readonly jwtIssuer: string | null;
-  readonly jwtAudience: string | null;
-  /** Whether tokens without a subject belong to the application itself; else they are refused. */
-  readonly jwtAppWithoutSub: boolean;
-}
-
-export const signInSettings: { readonly [Key in keyof SignInConfig]: Setting<SignInConfig[Key]> } = {
+export const signInSettings = {
   loginUrl: {
     value: "URL",
     default: null,
@@ -37,4 +26,4 @@ export const signInSettings: { readonly [Key in keyof SignInConfig]: Setting<Sig
     help: "take those without a subject (sub) as tokens of the application itself",
     read: yesOrNo,
   },
-};
+} satisfies SettingTable;

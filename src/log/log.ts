@@ -3,7 +3,6 @@ import { LogOutput } from "./log-output.ts";
 export const logLevels = ["debug", "info", "warn", "error", "off"] as const;
 export type LogLevel = (typeof logLevels)[number];
 export const logFormats = ["auto", "text", "json"] as const;
-export type LogFormat = (typeof logFormats)[number];
 
 /** The fields of a request's log line. */
 export interface RequestLine {

@@ -1,23 +1,9 @@
-import { integer, nonEmpty, type Setting } from "../config/setting-values.ts";
-
-/** Settings of TLS on the listeners themselves, without a proxy in front. */
-export interface TlsConfig {
-  /** The certificate of the public listener with its chain, in PEM; null: it speaks plain HTTP. */
-  readonly tlsCert: string | null;
-  readonly tlsKey: string | null;
-  readonly adminTlsCert: string | null;
-  readonly adminTlsKey: string | null;
-  /** Who signs the certificates that callers of the admin listener must have; null: they need none. */
-  readonly adminTlsClientCa: string | null;
-  /** Seconds for which browsers keep to https; 0 sends no such header. */
-  readonly hsts: number;
-  /** A port whose requests are sent to the public URL; null for none. */
-  readonly redirectPort: number | null;
-}
+import { integer, nonEmpty, type SettingTable, type ValuesOf } from "../config/setting-values.ts";
 
 const file = (help: string) => ({ value: "FILE", default: null, help, read: nonEmpty });
 
-export const tlsSettings: { readonly [Key in keyof TlsConfig]: Setting<TlsConfig[Key]> } = {
+/** Settings of TLS on the listeners themselves, without a proxy in front. */
+export const tlsSettings = {
   tlsCert: file(
     "certificate of the public listener, with its chain (PEM), which then speaks TLS; read again when it changes",
   ),
@@ -39,4 +25,5 @@ export const tlsSettings: { readonly [Key in keyof TlsConfig]: Setting<TlsConfig
     help: "port of the same address that sends plain HTTP on to --public-url; 0 picks a free one",
     read: integer(0, 65_535),
   },
-};
+} satisfies SettingTable;
+export type TlsConfig = ValuesOf<typeof tlsSettings>;

@@ -1,17 +1,7 @@
-import { baseUrl, type Setting } from "../config/setting-values.ts";
+import { baseUrl, type SettingTable, type ValuesOf } from "../config/setting-values.ts";
 
 /** Where a collector takes spans, below its address. */
 export const tracesPath = "/v1/traces";
-
-/** The settings of traces. */
-export interface TracingConfig {
-  /** Where a collector takes OTLP over HTTP; null: nothing is traced. */
-  readonly otlpEndpoint: string | null;
-  /** Headers of requests to it, which may hold secrets; null for none. */
-  readonly otlpHeaders: Readonly<Record<string, string>> | null;
-  /** The share of traces that are sampled, from 0 to 1. */
-  readonly otlpSample: number;
-}
 
 /** The address of a collector. */
 function collectorUrl(text: string): string {
@@ -28,7 +18,7 @@ function share(text: string): number {
 }
 
 /** Headers as OpenTelemetry writes them: `name=value`, separated by commas, values percent-encoded. */
-function headers(text: string): Record<string, string> {
+function headers(text: string): Readonly<Record<string, string>> {
   const entries = text.split(",").filter((entry) => entry.trim() !== "");
   try {
     const pairs = entries.map((entry) => {
@@ -42,7 +32,8 @@ function headers(text: string): Record<string, string> {
   }
 }
 
-export const tracingSettings: { readonly [Key in keyof TracingConfig]: Setting<TracingConfig[Key]> } = {
+/** The settings of traces. */
+export const tracingSettings = {
   otlpEndpoint: {
     value: "URL",
     default: null,
@@ -63,7 +54,8 @@ export const tracingSettings: { readonly [Key in keyof TracingConfig]: Setting<T
     help: "share of the traces that are sent to it, from 0 to 1, where who calls says nothing about it",
     read: share,
   },
-};
+} satisfies SettingTable;
+type TracingConfig = ValuesOf<typeof tracingSettings>;
 
 /** Where spans go; null: nothing is traced. */
 export function collectorOf({ otlpEndpoint: endpoint, otlpHeaders, otlpSample: share }: TracingConfig) {

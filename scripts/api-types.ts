@@ -2,15 +2,18 @@
  * Makes the types of both APIs from their OpenAPI documents: of the public one for the client, of the admin one for the
  * console. `bun run types` and `bun run build` call it; nothing of it is needed at run time.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
-const document = join(root, "src/console/generated/openapi.json");
-mkdirSync(join(document, ".."), { recursive: true });
+// Not in the checkout: a change of a folder there makes the executable look out of date.
+const directory = mkdtempSync(join(tmpdir(), "onair-api-types-"));
+const document = join(directory, "openapi.json");
+mkdirSync(join(root, "src/console/generated"), { recursive: true });
 await make("src/client/api.d.ts", "--public-url", "https://api.example.com");
 await make("src/console/generated/admin.d.ts", "--admin");
-rmSync(document);
+rmSync(directory, { recursive: true });
 
 /** Writes the types of the document that `onair openapi` gives with these options. */
 async function make(file: string, ...options: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { client, compiled, run, type ServerProcess, serve } from "../support/process.ts";
+import { client, compiled, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
 import { adminKey, json, temporaryDirectory } from "../support/server.ts";
@@ -80,6 +80,10 @@ describe.skipIf(!built)("dist/onair", () => {
 
   const get = (path: string, withToken = true) =>
     client(server).api("GET", path, withToken ? token : undefined);
+
+  test("is newer than what it is made of, so that every test starts it", () => {
+    expect(program, "dist/onair is out of date: bun run build").toEqual(compiled);
+  });
 
   test("writes nothing but its data directory", () => {
     expect(readdirSync(directory.path)).toEqual(["data"]);

@@ -20,11 +20,11 @@ function isUpToDate(file: string): boolean {
   if (!existsSync(file)) return false;
   const parts = ["src", "drizzle", "scripts", "package.json", "bun.lock", "tsconfig.json"].flatMap((name) => {
     const path = join(root, name);
-    // Directories, too: they tell of what was removed.
+    // Directories, too: they tell of what was removed. The types that `bun run types` makes are not in the executable.
     const within = statSync(path).isDirectory()
       ? readdirSync(path, { recursive: true, encoding: "utf8" })
       : [];
-    return [path, ...within.map((one) => join(path, one))];
+    return [path, ...within.filter((one) => !one.endsWith(".d.ts")).map((one) => join(path, one))];
   });
   const { mtimeMs } = statSync(file);
   return parts.every((part) => statSync(part).mtimeMs < mtimeMs);

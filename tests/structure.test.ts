@@ -206,6 +206,7 @@ test("the HTTP client for webhooks is one folder with one door, and its types sh
 
 /** docs/architecture.md has the reason of each. */
 const sqliteStatements = [
+  "copy/",
   "database/",
   "deliveries/",
   "search/",

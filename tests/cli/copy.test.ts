@@ -2,11 +2,11 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { getTableColumns, getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { copy } from "../../src/cli/operations/copy.ts";
+import type { DataPlace } from "../../src/engine/data-place.ts";
 import { copiedNouns } from "../../src/store/operations/copy.ts";
 import {
   copiedColumns,
@@ -14,17 +14,16 @@ import {
   postgresNotCopied,
   postgresTables,
 } from "../../src/store/postgres/copy/tables.ts";
-import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/database/copy.ts";
+import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { inProcess } from "../support/command.ts";
 import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
 import { administer, bareDatabase, hasPostgres } from "../support/postgres.ts";
-import { program, run } from "../support/process.ts";
+import { run } from "../support/process.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { Clock, ownDirectory, ownServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
 
 /** All tables of a schema, by what its files export. */
 async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
@@ -150,57 +149,111 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect((await server.admin("GET", "/admin/v1/applications")).status).toBe(200);
   });
 
-  test("what is cut off by SIGKILL is not there, and begun anew", async () => {
-    const [directory, back] = [filledDirectory(), ownDirectory()];
-    /** Kills a copy while it waits for a table, the last one. */
-    const killed = async (from: string, to: string) => {
-      const sql = new SQL(url, { max: 1 });
-      const other = new SQL(url, { max: 1 });
-      await sql.begin(async (transaction) => {
-        await transaction`LOCK TABLE statistics IN ACCESS EXCLUSIVE MODE`;
-        const child = Bun.spawn([...program, "copy", "--from", from, "--to", to], {
-          env: { ...env },
-          stderr: "ignore",
-        });
-        const waits = async () =>
-          (
-            await other`SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-          ).length > 0;
-        await until(waits, () => "it does not wait");
-        child.kill("SIGKILL");
-        await child.exited;
-      });
-      await Promise.all([sql.close(), other.close()]);
-    };
-    await run(["migrate"], { env });
-    await killed(directory, place);
-    const sql = new SQL(url, { max: 1 });
-    // The server of the database may notice a moment later.
-    await until(
-      async () =>
-        (
-          await sql`SELECT FROM pg_stat_activity WHERE state <> 'idle' AND datname = current_database() AND pid <> pg_backend_pid()`
-        ).length === 0,
-      () => "still there",
+  /** Copies in a process of its own, which kills itself after some batches; true where it was complete before that. */
+  async function killedAfter(batches: number, from: DataPlace, to: DataPlace): Promise<boolean> {
+    const copying = join(import.meta.dir, "../../src/engine/copying.ts");
+    const script = `
+      const { copyData } = await import(${JSON.stringify(copying)});
+      let batches = 0;
+      const copied = () => ++batches === ${batches} && process.kill(process.pid, "SIGKILL");
+      await copyData(${JSON.stringify(from)}, ${JSON.stringify(to)}, { counted() {}, copied });`;
+    const child = Bun.spawn([process.execPath, "-e", script]);
+    await child.exited;
+    return child.exitCode === 0;
+  }
+
+  const inDatabase = (): DataPlace => ({ database: { url, direct: null, connections: 1 } });
+
+  const isRefused = async (environment: Record<string, string>, message: string) => {
+    const serve = ["serve", "--port", "0", "--admin-port", "0"];
+    const { code, stderr } = await run(serve, { env: environment });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  };
+
+  /** A directory with more users than go over at once. */
+  const filledWithUsers = () => {
+    const directory = filledDirectory();
+    const db = new Database(join(directory, "onair.db"));
+    db.run(
+      `INSERT INTO users SELECT 1000 + value, 'user' || value, 'User', '', null, value, 0, 0, '2026-01-14T16:08:06.123Z'
+       FROM json_each(?)`,
+      [JSON.stringify(Array.from({ length: 1_200 }, (_, n) => n))],
     );
-    const [kept] = await sql`SELECT count(*)::int AS n FROM users`;
-    expect(kept.n).toBe(0);
-    await sql.close();
-    // Neither side is served meanwhile, unless a person says so.
-    const args = ["serve", "--port", "0", "--admin-port", "0", "--data", directory];
-    const refused = await run(args);
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining(`onair copy --reopen --from ${directory}`),
+    db.close();
+    return directory;
+  };
+
+  test("a copy that is killed goes on where it was, in both directions", async () => {
+    const [directory, back] = [filledWithUsers(), ownDirectory()];
+    const before = rowsIn(directory);
+    const [data, database] = [{ directory }, inDatabase()];
+    let kills = 0;
+    while (!(await killedAfter(6, data, database))) {
+      kills++;
+      // Neither side is served meanwhile.
+      if (kills !== 2) continue;
+      await isRefused(env, "has a part of a copy that was cut off");
+      await isRefused({ ONAIR_DATA: directory }, `onair copy --reopen --from ${directory}`);
+    }
+    expect(kills).toBeGreaterThan(2);
+    kills = 0;
+    while (!(await killedAfter(6, database, { directory: back }))) {
+      kills++;
+      expect(existsSync(join(back, "onair.db"))).toBe(false);
+    }
+    expect(kills).toBeGreaterThan(2);
+    expect(readdirSync(back).filter((file) => file.includes("copying"))).toEqual([]);
+    const after = rowsIn(back);
+    for (const [noun, rows] of Object.entries(before)) expect([noun, after[noun]]).toEqual([noun, rows]);
+  });
+
+  test("what was copied before a fault stays, and the error says how to go on", async () => {
+    const directory = filledWithUsers();
+    await run(["migrate"], { env });
+    const usersThere = async () => {
+      const [row] = await administer<{ n: number }>(url, "SELECT count(*)::int AS n FROM users");
+      return row?.n;
+    };
+    const once =
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room'; END $$";
+    const refuse = (id: number) =>
+      `CREATE TRIGGER refuse${id} BEFORE INSERT ON users FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION refuse()`;
+    await administer(url, once);
+    await administer(url, refuse(2_100));
+    const failed = await move(directory, place);
+    expect([failed.code, failed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/no room\. The copy was cut off: the same command goes on\. .* --reopen --from /),
     ]);
+    expect(await usersThere()).toBe(1_000);
+    // A row that is there does not come again.
+    await administer(url, "DROP TRIGGER refuse2100 ON users");
+    await administer(url, refuse(1_001));
+    expect(await move(directory, place)).toMatchObject({ code: 0 });
+    expect(await usersThere()).toBe(rowsIn(directory)["users"]?.length);
+  });
+
+  test("after its source was used again, a part of a copy is no part of the next one", async () => {
+    const [directory, back] = [filledDirectory(), ownDirectory()];
+    await killedAfter(12, { directory }, inDatabase());
     const reopened = await inProcess(copy, ["--reopen", "--from", directory]);
     expect(reopened.stdout).toContain("can be served again");
+    const refused = await move(directory, place);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("has a part of another copy"),
+    ]);
+    // It was refused, so the source is not marked.
+    const again = await inProcess(copy, ["--reopen", "--from", directory]);
+    expect(again.stdout).toContain("was not marked");
 
-    expect(await move(directory, place)).toMatchObject({ code: 0 });
-    await killed(place, back);
-    expect(existsSync(join(back, "onair.db"))).toBe(false);
-    expect(await move(place, back)).toMatchObject({ code: 0 });
-    expect(readdirSync(back).filter((file) => file.includes("copying"))).toEqual([]);
+    await killedAfter(12, { directory }, { directory: back });
+    await inProcess(copy, ["--reopen", "--from", directory]);
+    const db = new Database(join(directory, "onair.db"));
+    db.run("DELETE FROM settings WHERE key LIKE 'key 1%'");
+    db.close();
+    expect(await move(directory, back)).toMatchObject({ code: 0 });
+    expect(rowsIn(back)).toEqual(rowsIn(directory));
   });
 
   test("what cannot be source or target is refused in one sentence, and the source stays as it was", async () => {

@@ -1,8 +1,8 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { join } from "node:path";
 import { type Column, getTableColumns } from "drizzle-orm";
-import { copiedNouns } from "../../src/store/operations/copy.ts";
-import { sqliteTables } from "../../src/store/sqlite/database/copy.ts";
+import { copiedNouns, copiedSettings } from "../../src/store/operations/copy.ts";
+import { sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
 import { openDatabase } from "../../src/store/sqlite/database/open.ts";
 import { ownDirectory } from "./server.ts";
 
@@ -93,7 +93,7 @@ function insert(db: Database, noun: Noun, n: number): void {
 export function rowsIn(directory: string): Record<string, unknown[]> {
   const db = new Database(join(directory, "onair.db"), { readonly: true });
   const rows = nouns.map((noun) => {
-    const where = noun === "settings" ? "WHERE key <> 'moved_to'" : "";
+    const where = noun === "settings" ? `WHERE ${copiedSettings}` : "";
     const found = db.query<Row, []>(`SELECT * FROM ${noun} ${where} ORDER BY 1, 2`).all();
     for (const row of found) {
       if (noun !== "events" || row["deliveries"] !== 0) continue;

@@ -33,10 +33,10 @@ function sharedServer(): Promise<(database: string) => string> {
 }
 
 /** Runs a statement on a database. */
-export async function administer(url: string, statement: string): Promise<void> {
+export async function administer<Row>(url: string, statement: string): Promise<Row[]> {
   const sql = new SQL(url, { max: 1 });
   try {
-    await sql.unsafe(statement);
+    return await sql.unsafe(statement);
   } finally {
     await sql.close({ timeout: 0 });
   }
@@ -51,7 +51,9 @@ export async function bareDatabase(options = ""): Promise<TestDatabase> {
   await administer(url("postgres"), `CREATE DATABASE ${name} ${options}`);
   return {
     url: url(name),
-    drop: () => administer(url("postgres"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    async drop() {
+      await administer(url("postgres"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Environment, readSecret } from "../../config/read-config.ts";
 import { copyData, reopenData } from "../../engine/copying.ts";
 import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
+import { type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
 import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { noMore, readArguments } from "../arguments.ts";
@@ -27,10 +28,10 @@ empty: a directory without a database, or a new database.
 A URL is without a password. Where it needs one, ONAIR_DATABASE, or the file that
 ONAIR_DATABASE_FILE names, has the whole URL of the same database with it.
 
-The copy is of one moment. It is counted at the end, and complete or not there at all: one that was
-cut off is begun anew. The source keeps its data and is marked as moved, so that no server uses it
-any more. Exit code: 0 when everything is copied, 1 when it failed, 2 for wrong usage, and for
-places that cannot be used.
+The source is marked as moved from the beginning, so that no server uses or changes it; it keeps its
+data. A copy that was cut off goes on with the same command, and no server uses the target before it
+is complete: both sides are counted at the end. Exit code: 0 when everything is copied, 1 when it
+failed, 2 for wrong usage, and for places that cannot be used.
 `;
 
 const options = {
@@ -95,17 +96,19 @@ async function reopen(from: DataPlace): Promise<void> {
   await print(wasMarked ? `${place} can be served again.` : `${place} was not marked as moved.`);
 }
 
+const rowsOf = (counts: CopyCounts) => copiedNouns.reduce((sum, noun) => sum + counts[noun], 0);
+
 async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise<void> {
   const took = stopwatch();
   let display: { end(): void } | null = null;
-  const progress: Progress = { bytes: 0, totalBytes: null, rows: 0 };
+  const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
   const counts = await copyData(from, to, {
-    counted({ attempts: _, ...nouns }) {
-      const totalRows = Object.values(nouns).reduce((sum, count) => sum + count, 0);
-      display = showProgress(Object.assign(progress, { totalRows }));
+    counted(counts, there) {
+      const [totalRows, rows] = [rowsOf(counts), rowsOf(there)];
+      display = showProgress(Object.assign(progress, { totalRows, rows }));
     },
     copied(rows) {
-      progress.rows = (progress.rows ?? 0) + rows;
+      progress.rows += rows;
     },
   }).finally(() => display?.end());
   const [source, target] = [shownDataPlace(from), shownDataPlace(to)];

@@ -37,27 +37,47 @@ export type CopyCounts = Readonly<Record<CopiedNoun | "attempts", number>>;
  */
 export type CopiedRow = Readonly<Record<string, unknown>>;
 
-/** A store that is copied, at one moment. */
+/** A store that is copied. It cannot change between the beginning of a copy and its end, because it is marked. */
 export interface CopySource {
+  /** Names the copy: the same one after it was cut off, another one after the source was reopened. */
+  readonly copyId: string;
   counts(): Promise<CopyCounts>;
-  /** All rows of a noun, some at a time, in the order in which they were made. */
-  rows(noun: CopiedNoun): AsyncIterable<readonly CopiedRow[]>;
-  /** From here on the source stays marked whatever happens, because the target may be complete. */
+  /** The rows of a noun behind the first `skipped`, some at a time, always in the same order. */
+  rows(noun: CopiedNoun, skipped: number): AsyncIterable<readonly CopiedRow[]>;
+  /** From here on the source stays marked whatever happens, because the target has a part of it. */
   keepMark(): void;
 }
 
-/** An empty store that is filled; nobody can use it before it is complete. */
+/** A store that is filled; it cannot be used before it is complete. */
 export interface CopyTarget {
-  add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void>;
+  /** What it has: before the first rows, what came over before the copy was cut off. */
   counts(): Promise<CopyCounts>;
+  /** Adds rows, all or none. */
+  add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void>;
+  /** Makes what follows from the rows, when it has all of them. */
+  derive(): Promise<void>;
 }
 
-/** The setting of a source that tells where its data was copied to. It is not copied itself. */
+/** The setting of a source that tells where its data was copied to. */
 export const movedSetting = "moved_to";
+
+/** The setting of a source with the id of the copy. */
+export const copyIdSetting = "copy_id";
+
+/** The setting of a database that is being filled, with the id of the copy. */
+export const copyingSetting = "copying";
+
+/** The condition on the settings that are copied: those that are not are of the copy itself. */
+export const copiedSettings = `key NOT IN ('${movedSetting}', '${copyIdSetting}', '${copyingSetting}')`;
 
 /** Why data that was copied elsewhere is not used any more. `place`: as it is shown; `named`: as `onair copy` takes it. */
 export function movedMessage(place: string, named: string, to: string): string {
   return `The data of ${place} was moved to ${to}, or that was cut off: serve ${to}, or copy again. Only where ${to} is not used, undo it: onair copy --reopen --from ${named}`;
+}
+
+/** Why a database cannot be used that has a part of a copy. */
+export function incompleteMessage(place: string): string {
+  return `${place} has a part of a copy that was cut off: go on with the same onair copy, or make the database anew.`;
 }
 
 /** Why a store cannot be a target. */

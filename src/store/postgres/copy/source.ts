@@ -1,3 +1,5 @@
+import { getTableConfig } from "drizzle-orm/pg-core";
+import { newId } from "../../../domain/ids.ts";
 import { StoreError } from "../../faults.ts";
 import {
   type CopiedNoun,
@@ -5,13 +7,15 @@ import {
   type CopyCounts,
   type CopySource,
   copiedNouns,
+  copiedSettings,
+  copyIdSetting,
   movedMessage,
   movedSetting,
 } from "../../operations/copy.ts";
 import { type ConnectionSettings, namedPlace, shownPlace } from "../database/connection-url.ts";
 import { schemaOf } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
-import { copiedColumns } from "./tables.ts";
+import { postgresTables } from "./tables.ts";
 
 const batchRows = 500;
 
@@ -61,11 +65,8 @@ export async function copyingFromDatabase<T>(
     if (marked !== null && marked !== to)
       throw new StoreError(movedMessage(place, namedPlace(settings), marked), true);
     // First the mark, then a look at who serves: a server does these in the other order.
-    await pool.run("INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
-      movedSetting,
-      to,
-    ]);
-    let isKept = false;
+    const copyId = await mark(pool, to);
+    let isKept = marked !== null;
     try {
       await requireUnserved(pool, place);
       return await pool.transact(async (moment) => {
@@ -76,7 +77,12 @@ export async function copyingFromDatabase<T>(
         const keepMark = () => {
           isKept = true;
         };
-        return work({ counts: () => countsOf(moment), rows: (noun) => rowsOf(moment, noun), keepMark });
+        return work({
+          copyId,
+          counts: () => countsOf(moment),
+          rows: (noun, skipped) => rowsOf(moment, noun, skipped),
+          keepMark,
+        });
       });
     } catch (error) {
       if (!isKept) await removeMark(pool).catch(() => {}); // what went wrong before says more
@@ -123,11 +129,26 @@ async function markOf(queries: Queries): Promise<string | null> {
   return row?.value ?? null;
 }
 
-async function removeMark(queries: Queries): Promise<void> {
-  await queries.run("DELETE FROM settings WHERE key = $1", [movedSetting]);
+/** Gives the id of the copy. */
+async function mark(pool: Postgres, to: string): Promise<string> {
+  await pool.run("INSERT INTO settings (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING", [
+    movedSetting,
+    to,
+    copyIdSetting,
+    newId(),
+  ]);
+  const [row] = await pool.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
+    copyIdSetting,
+  ]);
+  return row?.value ?? "";
 }
 
-async function requireUnserved(queries: Queries, place: string): Promise<void> {
+async function removeMark(queries: Queries): Promise<void> {
+  await queries.run("DELETE FROM settings WHERE key IN ($1, $2)", [movedSetting, copyIdSetting]);
+}
+
+/** Throws a `StoreError` where a server lives on the database. */
+export async function requireUnserved(queries: Queries, place: string): Promise<void> {
   const [alive] = await queries.run<{ n: number }>(
     "SELECT count(*)::float8 AS n FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000",
   );
@@ -140,7 +161,7 @@ async function requireUnserved(queries: Queries, place: string): Promise<void> {
 /** What there is of each noun. */
 export async function countsOf(queries: Queries): Promise<CopyCounts> {
   const froms: Partial<Record<CopiedNoun, string>> = {
-    settings: `settings WHERE key <> '${movedSetting}'`,
+    settings: `settings WHERE ${copiedSettings}`,
     events: "(SELECT event_seq FROM deliveries UNION SELECT seq FROM event_ids) AS known",
   };
   const counted = copiedNouns.map(
@@ -153,11 +174,16 @@ export async function countsOf(queries: Queries): Promise<CopyCounts> {
   return counts;
 }
 
-async function* rowsOf(moment: Queries, noun: CopiedNoun): AsyncGenerator<readonly CopiedRow[]> {
+async function* rowsOf(
+  moment: Queries,
+  noun: CopiedNoun,
+  skipped: number,
+): AsyncGenerator<readonly CopiedRow[]> {
   const cursor = `copied_${noun}`;
   await moment.run(
     `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT row_to_json(r)::text AS row FROM (${statementOf(noun)}) AS r`,
   );
+  if (skipped > 0) await moment.run(`MOVE FORWARD ${skipped} FROM ${cursor}`);
   for (;;) {
     const found = await moment.run<{ row: string }>(`FETCH ${batchRows} FROM ${cursor}`);
     if (found.length > 0) yield found.map(({ row }) => rowOf(noun, JSON.parse(row)));
@@ -173,8 +199,15 @@ function rowOf(noun: CopiedNoun, row: CopiedRow): CopiedRow {
 function statementOf(noun: CopiedNoun): string {
   if (noun === "events") return events;
   if (noun === "deliveries") return deliveries;
-  if (noun === "settings") return `SELECT * FROM settings WHERE key <> '${movedSetting}'`;
+  if (noun === "settings") return `SELECT * FROM settings WHERE ${copiedSettings} ORDER BY key`;
   if (noun === "tokens" || noun === "login_requests") return `SELECT * FROM ${noun} ORDER BY made`;
-  const [first] = copiedColumns(noun);
-  return `SELECT * FROM ${noun} ORDER BY "${first?.name}"`;
+  return `SELECT * FROM ${noun} ORDER BY ${keyOf(noun).join()}`;
+}
+
+/** The columns of the primary key, by which the order of the rows is always the same. */
+function keyOf(noun: CopiedNoun): readonly string[] {
+  const { columns, primaryKeys } = getTableConfig(postgresTables[noun]);
+  const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+  if (key.length === 0) throw new Error(`${noun} has no primary key`);
+  return key.map(({ name }) => `"${name}"`);
 }

@@ -1,158 +1,189 @@
 import { StoreError } from "../../faults.ts";
-import { type CopiedNoun, type CopiedRow, type CopyTarget, notEmptyMessage } from "../../operations/copy.ts";
+import {
+  type CopiedNoun,
+  type CopiedRow,
+  type CopyTarget,
+  copyingSetting,
+  notEmptyMessage,
+} from "../../operations/copy.ts";
 import { type ConnectionSettings, shownPlace } from "../database/connection-url.ts";
 import { openPostgres } from "../database/open.ts";
-import { openPool, type Queries } from "../database/pool.ts";
-import { makePart, partOf } from "../deliveries/parts.ts";
+import { openPool, type Postgres, type Queries } from "../database/pool.ts";
+import { currentPart, hasPart, makePart, partOf } from "../deliveries/parts.ts";
 import { foldedNames, termsOf } from "../search/terms.ts";
-import { countsOf } from "./source.ts";
+import { countsOf, requireUnserved } from "./source.ts";
 import { copiedColumns, type PostgresTable } from "./tables.ts";
 
 /**
- * Copies into an empty database, in one transaction: what is cut off leaves nothing. A server that starts meanwhile
- * waits, because the settings are locked. Throws `StoreError`.
+ * Copies into an empty database, or goes on with what was cut off there. A server that starts on it meanwhile is refused,
+ * because the database says that it is incomplete. Throws `StoreError`.
  */
 export async function copyingToDatabase<T>(
   settings: ConnectionSettings,
-  now: number,
+  copyId: string,
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
   await (await openPostgres(settings, { connections: 1 })).close();
   const pool = openPool(settings, { connections: 1, statementTimeoutMs: 0 });
   try {
-    return await pool.transact(async (transaction) => {
-      await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
-      const there = await countsOf(transaction);
-      if (Object.values(there).some((count) => count > 0)) {
-        throw new StoreError(notEmptyMessage(`The database ${shownPlace(settings)}`), true);
-      }
-      const filling = new Filling(transaction, now);
-      return await work({
-        add: (noun, rows) => filling.add(noun, rows),
-        async counts() {
-          await filling.end();
-          return countsOf(transaction);
-        },
-      });
+    await claim(pool, `The database ${shownPlace(settings)}`, copyId);
+    const filling = new Filling(pool);
+    const made = await work({
+      counts: () => countsOf(pool),
+      add: (noun, rows) => filling.add(noun, rows),
+      derive: () => deriveAll(pool, Date.now()),
     });
+    await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
+    return made;
   } finally {
     await pool.close();
   }
 }
 
+/** Marks the database as the target of this copy. */
+async function claim(pool: Postgres, place: string, copyId: string): Promise<void> {
+  const isNew = await pool.transact(async (transaction) => {
+    await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
+    const [marked] = await transaction.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
+      copyingSetting,
+    ]);
+    if (marked?.value === copyId) return false;
+    if (marked) throw new StoreError(`${place} has a part of another copy: make the database anew.`, true);
+    const there = await countsOf(transaction);
+    if (Object.values(there).some((count) => count > 0)) throw new StoreError(notEmptyMessage(place), true);
+    await transaction.run("INSERT INTO settings (key, value) VALUES ($1, $2)", [copyingSetting, copyId]);
+    return true;
+  });
+  try {
+    // A server looks for the mark after it has said that it lives.
+    await requireUnserved(pool, place);
+  } catch (error) {
+    if (isNew) await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
+    throw error;
+  }
+}
+
 const numberOf = (row: CopiedRow, name: string): number => Number(row[name] ?? 0);
 
+/** What is counted on from what was copied, and the statistics of the tables. */
+async function deriveAll(pool: Postgres, now: number): Promise<void> {
+  for (const table of ["notices", "audit"]) {
+    await pool.run(
+      `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
+    );
+  }
+  const current = await currentPart(pool);
+  await pool.transact((transaction) => makePart(transaction, current + 1));
+  // What is old is removed by the time of the copy: nobody knows when these numbers were given.
+  for (let part = 0; part <= current; part++) {
+    if (!(await hasPart(pool, "deliveries", part))) continue;
+    await pool.run(
+      "INSERT INTO delivery_parts (part, begun_at, ended_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+      [part, now, part < current ? now : null],
+    );
+  }
+  await pool.run("ANALYZE");
+}
+
 class Filling {
+  /** Parts of the log that are known to be there. */
   readonly #parts = new Set([0]);
-  #minute = -1;
-  #lastNumber = 0;
 
-  constructor(
-    readonly queries: Queries,
-    readonly now: number,
-  ) {}
+  constructor(readonly pool: Postgres) {}
 
+  /** Adds rows in one transaction, which does not wait for the disk: the last one of the copy does so for all. */
   async add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void> {
-    if (noun === "users") return this.#addUsers(rows);
-    if (noun === "events") return this.#addEvents(rows);
-    if (noun === "deliveries") await this.#givenNumbers(rows.map((row) => numberOf(row, "seq")));
-    await this.#insert(noun, rows);
+    const isLogged = noun === "events" || noun === "deliveries";
+    if (isLogged) await this.#givenNumbers(rows.flatMap(numbersOf));
+    await this.pool.transact(async (transaction) => {
+      await transaction.run("SET LOCAL synchronous_commit = off");
+      if (noun === "users") await addUsers(transaction, rows);
+      else if (noun === "events") await addEvents(transaction, rows);
+      else await insert(transaction, noun, rows);
+    });
   }
 
-  /** What is counted on from what was copied. */
-  async end(): Promise<void> {
-    for (const table of ["notices", "audit"]) {
-      await this.queries.run(
-        `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
-      );
-    }
-    if (this.#lastNumber === 0) return;
-    await this.queries.run("SELECT setval('delivery_numbers', $1)", [this.#lastNumber]);
-    const current = partOf(this.#lastNumber);
-    await makePart(this.queries, current + 1);
-    // What is old is removed by the time of the copy: nobody knows when these numbers were given.
-    for (const part of this.#parts) {
-      const ended = part < current ? this.now : null;
-      await this.queries.run("INSERT INTO delivery_parts (part, begun_at, ended_at) VALUES ($1, $2, $3)", [
-        part,
-        this.now,
-        ended,
-      ]);
-    }
-    await this.queries.run("ANALYZE");
-  }
-
-  async #addUsers(rows: readonly CopiedRow[]): Promise<void> {
-    const folded = rows.map((row) => ({
-      ...row,
-      folded: foldedNames({ username: String(row["username"]), display_name: String(row["display_name"]) }),
-    }));
-    await this.#insert("users", folded, [{ name: "folded", type: "text" }]);
-    await this.queries.run(
-      "INSERT INTO user_search (user_id, terms) SELECT id, terms::int4[] FROM unnest($1::bigint[], $2::text[]) AS t(id, terms)",
-      [folded.map((row) => numberOf(row, "id")), folded.map((row) => `{${termsOf(row.folded)}}`)],
-    );
-  }
-
-  async #addEvents(rows: readonly CopiedRow[]): Promise<void> {
-    await this.#givenNumbers(
-      rows.flatMap((row) => [
-        numberOf(row, "seq"),
-        numberOf(row, "first_delivery") + numberOf(row, "deliveries") - 1,
-      ]),
-    );
-    await this.#insert("event_ids", rows);
-    await this.#insert(
-      "events",
-      rows.filter(({ body }) => body !== null),
-    );
-    const times: CopiedRow[] = [];
-    for (const row of rows) {
-      const at = numberOf(row, "published_at");
-      const minute = Math.floor(at / 60_000);
-      if (minute <= this.#minute) continue;
-      this.#minute = minute;
-      times.push({ at, seq: row["first_delivery"] });
-    }
-    await this.#insert("delivery_times", times);
-  }
-
+  /** Makes the parts of the log for numbers, and has further numbers be given behind them. */
   async #givenNumbers(numbers: readonly number[]): Promise<void> {
-    for (const number of numbers) {
-      this.#lastNumber = Math.max(this.#lastNumber, number);
-      const part = partOf(number);
+    for (const part of new Set(numbers.map(partOf))) {
       if (this.#parts.has(part)) continue;
+      await this.pool.transact((transaction) => makePart(transaction, part));
       this.#parts.add(part);
-      await makePart(this.queries, part);
     }
-  }
-
-  /** Rows are one parameter. What is JSON is text in it, because an escaped NUL cannot be read out of JSON but as JSON. */
-  async #insert(
-    table: PostgresTable,
-    rows: readonly CopiedRow[],
-    more: readonly { name: string; type: string }[] = [],
-  ): Promise<void> {
-    if (rows.length === 0) return;
-    const columns = [...copiedColumns(table), ...more];
-    const isJson = (type: string) => type.startsWith("json");
-    const given = columns.map(({ name, type }) => `"${name}" ${isJson(type) ? "text" : type}`);
-    const values = columns.map(({ name, type }) => {
-      if (type === "json[]") return `ARRAY(SELECT json_array_elements("${name}"::json))`;
-      return type === "json" ? `"${name}"::json` : `"${name}"`;
-    });
-    const json = columns.filter(({ type }) => isJson(type)).map(({ name }) => name);
-    const encoded = rows.map((row) => {
-      const texts = json.map((name) => [name, row[name] === null ? null : JSON.stringify(row[name])]);
-      return {
-        ...Object.fromEntries(columns.map(({ name }) => [name, row[name]])),
-        ...Object.fromEntries(texts),
-      };
-    });
-    await this.queries.run(
-      `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`).join()}) OVERRIDING SYSTEM VALUE
-       SELECT ${values.join()} FROM json_to_recordset($1::text::json) AS given(${given.join()})`,
-      [JSON.stringify(encoded)],
+    await this.pool.run(
+      "SELECT setval('delivery_numbers', greatest($1::bigint, last_value)) FROM delivery_numbers",
+      [numbers.reduce((most, number) => Math.max(most, number), 1)],
     );
   }
 }
+
+/** The numbers that a row of the log has taken. */
+function numbersOf(row: CopiedRow): number[] {
+  const seq = numberOf(row, "seq");
+  if (!("first_delivery" in row)) return [seq];
+  return [seq, numberOf(row, "first_delivery") + numberOf(row, "deliveries") - 1];
+}
+
+async function addUsers(queries: Queries, rows: readonly CopiedRow[]): Promise<void> {
+  const folded = rows.map((row) => ({
+    ...row,
+    folded: foldedNames({ username: String(row["username"]), display_name: String(row["display_name"]) }),
+  }));
+  await insert(queries, "users", folded, [{ name: "folded", type: "text" }]);
+  await queries.run(
+    "INSERT INTO user_search (user_id, terms) SELECT id, terms::int4[] FROM unnest($1::bigint[], $2::text[]) AS t(id, terms)",
+    [folded.map((row) => numberOf(row, "id")), folded.map((row) => `{${termsOf(row.folded)}}`)],
+  );
+}
+
+async function addEvents(queries: Queries, rows: readonly CopiedRow[]): Promise<void> {
+  await insert(queries, "event_ids", rows);
+  await insert(
+    queries,
+    "events",
+    rows.filter(({ body }) => body !== null),
+  );
+  const [last] = await queries.run<{ at: number | null }>("SELECT max(at)::float8 AS at FROM delivery_times");
+  let lastMinute = minuteOf(last?.at ?? -1);
+  const times: CopiedRow[] = [];
+  for (const row of rows) {
+    const at = numberOf(row, "published_at");
+    const minute = minuteOf(at);
+    if (minute <= lastMinute) continue;
+    lastMinute = minute;
+    times.push({ at, seq: row["first_delivery"] });
+  }
+  await insert(queries, "delivery_times", times);
+}
+
+/** Rows are one parameter. What is JSON is text in it, because an escaped NUL cannot be read out of JSON but as JSON. */
+async function insert(
+  queries: Queries,
+  table: PostgresTable,
+  rows: readonly CopiedRow[],
+  more: readonly { name: string; type: string }[] = [],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = [...copiedColumns(table), ...more];
+  const isJson = (type: string) => type.startsWith("json");
+  const given = columns.map(({ name, type }) => `"${name}" ${isJson(type) ? "text" : type}`);
+  const values = columns.map(({ name, type }) => {
+    if (type === "json[]") return `ARRAY(SELECT json_array_elements("${name}"::json))`;
+    return type === "json" ? `"${name}"::json` : `"${name}"`;
+  });
+  const json = columns.filter(({ type }) => isJson(type)).map(({ name }) => name);
+  const encoded = rows.map((row) => {
+    const texts = json.map((name) => [name, row[name] === null ? null : JSON.stringify(row[name])]);
+    return {
+      ...Object.fromEntries(columns.map(({ name }) => [name, row[name]])),
+      ...Object.fromEntries(texts),
+    };
+  });
+  await queries.run(
+    `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`).join()}) OVERRIDING SYSTEM VALUE
+       SELECT ${values.join()} FROM json_to_recordset($1::text::json) AS given(${given.join()})`,
+    [JSON.stringify(encoded)],
+  );
+}
+
+const minuteOf = (at: number) => Math.floor(at / 60_000);

@@ -1,0 +1,170 @@
+import type { Database } from "bun:sqlite";
+import type { Column } from "drizzle-orm";
+import type { Attempt } from "../../../domain/deliveries.ts";
+import { newId } from "../../../domain/ids.ts";
+import { StoreError } from "../../faults.ts";
+import {
+  type CopiedNoun,
+  type CopiedRow,
+  type CopyCounts,
+  type CopySource,
+  copiedNouns,
+  copiedSettings,
+  copyIdSetting,
+  movedMessage,
+  movedSetting,
+} from "../../operations/copy.ts";
+import { lockDirectory } from "../database/lock.ts";
+import { look, schemaState } from "../database/look.ts";
+import { openDatabase } from "../database/open.ts";
+import { columnsOf, sqliteTables } from "./tables.ts";
+
+/** Rows that are read at once. */
+const batchRows = 500;
+
+/**
+ * Copies from a data directory, which no server uses meanwhile, and which is marked as moved from the beginning; where
+ * `work` fails before the target can be complete, the mark is removed. Throws `StoreError`.
+ */
+export async function copyingFromDirectory<T>(
+  directory: string,
+  to: string,
+  work: (source: CopySource) => Promise<T>,
+): Promise<T> {
+  const { db, close } = openNewest(directory);
+  try {
+    const marked = markOf(db);
+    if (marked !== null && marked !== to)
+      throw new StoreError(movedMessage(directory, directory, marked), true);
+    const copyId = settingOf(db, copyIdSetting) ?? newId();
+    const put = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?), (?, ?)";
+    db.run(put, [movedSetting, to, copyIdSetting, copyId]);
+    let isKept = marked !== null;
+    try {
+      const keepMark = () => {
+        isKept = true;
+      };
+      return await work({
+        copyId,
+        counts: async () => countsIn(db),
+        rows: (noun, skipped) => rowsOf(db, noun, skipped),
+        keepMark,
+      });
+    } catch (error) {
+      if (!isKept) removeMark(db);
+      throw error;
+    }
+  } finally {
+    close();
+  }
+}
+
+/** Undoes the mark of a directory; false where there is none. Throws `StoreError`. */
+export function reopenDirectory(directory: string): boolean {
+  const { db, close } = openNewest(directory);
+  const wasMarked = markOf(db) !== null;
+  removeMark(db);
+  close();
+  return wasMarked;
+}
+
+function openNewest(directory: string) {
+  const lock = lockDirectory(directory);
+  try {
+    if (look(directory, schemaState).pending.length > 0) {
+      throw new StoreError(
+        `The data of ${directory} is of an older version. Bring it to the form of this one first: onair migrate --data ${directory}`,
+        true,
+      );
+    }
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+  return openDatabase(directory, lock);
+}
+
+const settingOf = (db: Database, key: string): string | null =>
+  db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?").get(key)?.value ?? null;
+
+const markOf = (db: Database) => settingOf(db, movedSetting);
+
+function removeMark(db: Database): void {
+  db.run("DELETE FROM settings WHERE key IN (?, ?)", [movedSetting, copyIdSetting]);
+}
+
+async function* rowsOf(
+  db: Database,
+  noun: CopiedNoun,
+  skipped: number,
+): AsyncGenerator<readonly CopiedRow[]> {
+  const attemptsOf = db.prepare<LoggedAttempt, [number]>(
+    "SELECT * FROM attempts WHERE delivery_seq = ? ORDER BY number",
+  );
+  const columns = columnsOf(sqliteTables[noun]);
+  let batch: CopiedRow[] = [];
+  const all = db.query<Record<string, unknown>, [number]>(`${statementOf(noun)} LIMIT -1 OFFSET ?`);
+  for (const row of all.iterate(skipped)) {
+    for (const [name, column] of columns) row[name] = asJson(column, row[name]);
+    if (noun === "deliveries") {
+      row["attempt_log"] = attemptsOf.all(Number(row["seq"])).map(attemptOf);
+      // Handed out when its server ended: `releaseAll` says the same at the next start.
+      if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
+    }
+    // Requests of an older version have none.
+    if (noun === "login_requests") row["client"] ??= "";
+    batch.push(row);
+    if (batch.length < batchRows) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Deliveries outside, events by their key: where its statistics are old, SQLite looks through all events for each delivery. */
+const loggedDeliveries = "deliveries d CROSS JOIN events e NOT INDEXED ON e.seq = d.event_seq";
+
+function statementOf(noun: CopiedNoun): string {
+  if (noun === "deliveries") {
+    return `SELECT d.*, e.id AS event_id, e.name AS type, e.version, e.broadcaster_user_id, e.published_at
+      FROM ${loggedDeliveries} ORDER BY d.seq`;
+  }
+  const where = noun === "settings" ? `WHERE ${copiedSettings}` : "";
+  return `SELECT * FROM ${noun} ${where} ORDER BY rowid`;
+}
+
+/** What there is of each noun. */
+export function countsIn(db: Database): CopyCounts {
+  const counted = (from: string) =>
+    db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()?.n ?? 0;
+  const froms: Partial<Record<CopiedNoun, string>> = {
+    settings: `settings WHERE ${copiedSettings}`,
+    deliveries: loggedDeliveries,
+  };
+  const nouns = copiedNouns.map((noun) => [noun, counted(froms[noun] ?? noun)]);
+  const attempts = counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`);
+  // Object.fromEntries forgets the names.
+  return { ...Object.fromEntries(nouns), attempts } as CopyCounts;
+}
+
+interface LoggedAttempt extends Omit<Attempt, "timings"> {
+  readonly delivery_seq: number;
+  readonly number: number;
+  readonly dns_ms: number | null;
+  readonly connect_ms: number | null;
+  readonly tls_ms: number | null;
+  readonly first_byte_ms: number | null;
+}
+
+function attemptOf(row: LoggedAttempt): Attempt {
+  const { delivery_seq: _, number: __, dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest } = row;
+  const timings = { dnsMs: dns_ms, connectMs: connect_ms, tlsMs: tls_ms, firstByteMs: first_byte_ms };
+  return { ...rest, timings };
+}
+
+function asJson({ dataType }: Column, value: unknown): unknown {
+  if (value === null) return null;
+  if (dataType === "buffer") return `\\x${Buffer.from(value as Uint8Array).toString("hex")}`;
+  if (dataType === "boolean") return value === 1;
+  return dataType === "json" ? JSON.parse(String(value)) : value;
+}

@@ -1,0 +1,107 @@
+import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Column } from "drizzle-orm";
+import type { Attempt } from "../../../domain/deliveries.ts";
+import { StoreError } from "../../faults.ts";
+import { type CopiedNoun, type CopiedRow, type CopyTarget, notEmptyMessage } from "../../operations/copy.ts";
+import { databaseIn, explain } from "../database/directory.ts";
+import { codeOf } from "../database/faults.ts";
+import { lockDirectory } from "../database/lock.ts";
+import { migrate } from "../database/migrations.ts";
+import { fillingSearch } from "../search/filling.ts";
+import { countsIn } from "./source.ts";
+import { columnsOf, sqliteTables } from "./tables.ts";
+
+/** The start of the name of a file that is filled, before the id of the copy. */
+const partialName = "onair.copying-";
+
+/**
+ * Copies into a directory that has no database. It is made beside its place, and moved there when `work` has ended: a
+ * copy that was cut off leaves nothing that a server takes for a database. Throws `StoreError`.
+ */
+export async function copyingToDirectory<T>(
+  directory: string,
+  copyId: string,
+  work: (target: CopyTarget) => Promise<T>,
+): Promise<T> {
+  const lock = lockDirectory(directory);
+  try {
+    if (existsSync(databaseIn(directory))) throw new StoreError(notEmptyMessage(directory), true);
+    const name = partialName + copyId;
+    for (const file of readdirSync(directory)) {
+      if (file.startsWith(partialName) && !file.startsWith(name)) rmSync(join(directory, file));
+    }
+    const partial = join(directory, name);
+    const made = await filled(partial, work);
+    // A statement that is still open keeps them after the end.
+    for (const suffix of ["-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+    renameSync(partial, databaseIn(directory));
+    const entry = openSync(directory, "r");
+    fsyncSync(entry);
+    closeSync(entry);
+    return made;
+  } catch (error) {
+    // Any other is of the source.
+    throw codeOf(error) === "" ? error : explain(error, directory);
+  } finally {
+    lock.close();
+  }
+}
+
+async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>): Promise<T> {
+  if (!existsSync(file)) closeSync(openSync(file, "wx", 0o600));
+  const db = new Database(file, { create: false, readwrite: true, strict: true });
+  try {
+    db.run("PRAGMA auto_vacuum = INCREMENTAL");
+    db.run("PRAGMA journal_mode = WAL");
+    db.run("PRAGMA synchronous = NORMAL");
+    db.run("PRAGMA foreign_keys = ON");
+    migrate(db);
+    const addAll = db.transaction((noun: CopiedNoun, rows: readonly CopiedRow[]) => add(db, noun, rows));
+    const made = await work({
+      counts: async () => countsIn(db),
+      add: async (noun, rows) => addAll(noun, rows),
+      async derive() {
+        for (const _ of fillingSearch(db)) await Bun.sleep(0);
+      },
+    });
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    return made;
+  } finally {
+    db.close();
+  }
+}
+
+function add(db: Database, noun: CopiedNoun, rows: readonly CopiedRow[]): void {
+  insert(db, noun, rows);
+  if (noun !== "deliveries") return;
+  const attempts = rows.flatMap(({ seq, attempt_log }) =>
+    // A boundary: what the other side has read.
+    (attempt_log as readonly Attempt[]).map(({ timings, ...rest }, i) => ({
+      ...rest,
+      delivery_seq: seq,
+      number: i + 1,
+      dns_ms: timings.dnsMs,
+      connect_ms: timings.connectMs,
+      tls_ms: timings.tlsMs,
+      first_byte_ms: timings.firstByteMs,
+    })),
+  );
+  insert(db, "attempts", attempts);
+}
+
+function insert(db: Database, table: CopiedNoun | "attempts", rows: readonly CopiedRow[]): void {
+  const columns = columnsOf(sqliteTables[table]);
+  const names = columns.map(([name]) => `"${name}"`).join();
+  const statement = db.query(`INSERT INTO ${table} (${names}) VALUES (${columns.map(() => "?").join()})`);
+  for (const row of rows) statement.run(...columns.map(([name, column]) => asStored(column, row[name])));
+}
+
+function asStored({ dataType }: Column, value: unknown): SQLQueryBindings {
+  if (value === null || value === undefined) return null;
+  if (dataType === "buffer") return Buffer.from(String(value).slice(2), "hex");
+  if (dataType === "boolean") return value === true ? 1 : 0;
+  // What is neither is a number or text.
+  return dataType === "json" ? JSON.stringify(value) : (value as string | number);
+}

@@ -26,7 +26,7 @@ import { storingStatistics } from "./statistics.ts";
 import { hourlyKinds, logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
 import type { StorageWatch } from "./storage-watch.ts";
 import { heldSetting } from "./store/settings.ts";
-import { cursorKeyOf, signingKeySetting } from "./stored-keys.ts";
+import { cursorKeyOf, dataIdOf, signingKeySetting } from "./stored-keys.ts";
 import { repeating, supervise } from "./supervisor.ts";
 import type { watchEventLoop } from "./threads/event-loop-delay.ts";
 import { noSpans } from "./tracing/span-counts.ts";
@@ -89,6 +89,7 @@ export async function partsOf({ config, engine, log, now, place, programs }: Cor
   const backups =
     "directory" in place
       ? await openBackups(place.directory, config, {
+          dataId: () => dataIdOf(engine.store),
           program: programs.backup,
           now,
           monotonic: options.now && (options.monotonic ?? options.now),

@@ -1,23 +1,24 @@
-import fs from "node:fs";
 import { join } from "node:path";
-import { type Backup, type BackupState, backupLimits, noRoom } from "../domain/backups.ts";
+import { type Backup, type BackupState, backupLimits } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { idTime, ulidSource } from "../domain/ids.ts";
 import type { ByteRange } from "../file-stream.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import { StoreError } from "../store/faults.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
-import { isMissing, type KeptBackup, removePartials } from "./files.ts";
+import { backupDirectory, type KeptBackup, removePartials } from "./files.ts";
 import { KeptList } from "./kept-list.ts";
-import { type NewBackup, type PlaceSettings, workDirectory } from "./place.ts";
+import { type NewBackup, type PlaceSettings, placeDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
+import { requireRoom } from "./room.ts";
 import { BackupSchedule } from "./schedule.ts";
 
 export interface BackupsOptions {
   /** A data directory that this process has open. */
   readonly data: string;
+  /** The id of the data, which its copies share. */
+  readonly dataId: () => Promise<string>;
   readonly place: PlaceSettings;
   /** Public keys of age; none: backups are not encrypted. */
   readonly recipients?: readonly string[];
@@ -35,7 +36,10 @@ export interface BackupsOptions {
   readonly log: Log;
   /** Announces a notice to the operator. */
   readonly announce?: Announce | undefined;
-  /** Whether this may be a copy of a server that has its backups at the same place: then the schedule makes none. */
+  /**
+   * Whether this may be a copy of a server that has its backups at the same place: then the schedule makes none, and none
+   * is deleted by itself.
+   */
   readonly isHeld?: () => Promise<boolean>;
   /** Called when the list of backups has changed, and some times a second while one is being made. */
   readonly changed?: () => void;
@@ -64,21 +68,30 @@ export class Backups {
   #isStopped = false;
   readonly #stopped = Promise.withResolvers<void>();
 
-  /** Removes the partial files of an earlier process. */
   constructor(options: BackupsOptions) {
     const { everyMs = null, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
-    this.#list = new KeptList(options.place, monotonic);
+    this.#list = new KeptList(options.place, options.dataId, monotonic);
     // Never below a known one: the newest is that which was made last, whatever the clock says.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
     this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
     this.#watch = new BackupWatch({ schedule: this.#schedule, monotonic, announce });
-    this.#removePartials();
   }
 
-  /** Takes note of the backups of a directory; a place that is asked over the network has time until the first look. */
+  /**
+   * Takes note of the backups of a directory; a place that is asked over the network has time until the first look.
+   * Removes the partial files of an earlier process; in another directory than that of the data, where they cannot be
+   * those of another server.
+   */
   async begun(): Promise<this> {
-    if (this.#options.place.kind === "directory") await this.#list.refresh().catch(() => {});
+    const { data, place, isHeld } = this.#options;
+    this.#removePartials(backupDirectory(data));
+    if (place.kind !== "directory") return this;
+    const isOurs = await this.#list.refresh().then(
+      () => true,
+      () => false,
+    );
+    if (isOurs && !(await isHeld?.())) this.#removePartials(place.directory);
     return this;
   }
 
@@ -131,7 +144,7 @@ export class Backups {
     const running = new BackupRun({ start, program, log, changed });
     this.#running = running;
     try {
-      await this.#requireRoom(start);
+      await requireRoom(start);
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
       this.#running = null;
@@ -187,8 +200,8 @@ export class Backups {
     this.#stopped.resolve();
     if (!this.#running) return;
     this.#running.end();
+    this.#removePartialsOf(this.#running.id);
     this.#running = null;
-    this.#removePartials();
   }
 
   #newBackup(): NewBackup {
@@ -197,13 +210,18 @@ export class Backups {
   }
 
   /** A failure, as with a missing disk, must not stop the server. */
-  #removePartials(): void {
-    const { log } = this.#options;
+  #removePartials(directory: string, id?: string): void {
     try {
-      removePartials(workDirectory(this.#options));
+      removePartials(directory, id);
     } catch (error) {
-      log.warn("backup.not_removed", errorFields(error));
+      this.#options.log.warn("backup.not_removed", errorFields(error));
     }
+  }
+
+  #removePartialsOf(id: string): void {
+    const { data } = this.#options;
+    for (const directory of new Set([backupDirectory(data), placeDirectory(this.#options)]))
+      this.#removePartials(directory, id);
   }
 
   async #all(): Promise<Backup[]> {
@@ -214,27 +232,12 @@ export class Backups {
     return [...kept.filter(({ id }) => !ids.has(id)).map(shownKept), ...others];
   }
 
-  async #requireRoom({ data, place, recipients }: NewBackup): Promise<void> {
-    const file = join(data, databaseFile);
-    // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
-    const sizes = await Promise.all(
-      [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),
-    );
-    const copies = recipients.length > 0 ? 2 : 1;
-    const neededBytes = sizes.reduce((sum, { size }) => sum + size * copies, backupLimits.spareBytes);
-    const target = await fs.promises.statfs(workDirectory({ data, place })).catch((error) => {
-      if (isMissing(error)) return fs.promises.statfs(data);
-      throw error;
-    });
-    const freeBytes = target.bavail * target.bsize;
-    if (freeBytes < neededBytes) throw noRoom({ neededBytes, freeBytes });
-  }
-
   async #run(running: BackupRun, byHand: boolean): Promise<void> {
     const { log, now } = this.#options;
     const { id } = running;
     const startedAt = performance.now();
     try {
+      await this.#list.claim();
       const counts = await running.make();
       this.#counts.made++;
       this.#schedule?.made();
@@ -246,7 +249,7 @@ export class Backups {
     } catch (error) {
       if (this.#isStopped) return;
       // The thread cannot do this itself after a crash.
-      this.#removePartials();
+      this.#removePartialsOf(id);
       log.error("backup.failed", { id, ...errorFields(error) });
       const failed = { ...(await running.shown()), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
@@ -268,7 +271,8 @@ export class Backups {
 
   /** Removes the backups that are not kept any more, but never the one just made. */
   async #removeOld(made: string): Promise<void> {
-    const { keep, keepDays = null, now, log } = this.#options;
+    const { keep, keepDays = null, now, log, isHeld } = this.#options;
+    if (await isHeld?.()) return;
     for (const old of outdated(this.#list.known ?? [], { keep, keepDays, now: now(), made })) {
       await this.#list.remove(old).catch((error) => {
         log.warn("backup.not_removed", { id: old.id, ...errorFields(error) });

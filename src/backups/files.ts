@@ -57,10 +57,10 @@ export function keepPartial(directory: string, partial: string, name: string): v
   syncDirectory(directory);
 }
 
-/** Removes the files of incomplete backups. */
-export function removePartials(directory: string): void {
+/** Removes the files of incomplete backups, or of this one alone. */
+export function removePartials(directory: string, id = ""): void {
   for (const name of namesIn(directory))
-    if (partialName.test(name)) rmSync(join(directory, name), { force: true });
+    if (name.startsWith(id) && partialName.test(name)) rmSync(join(directory, name), { force: true });
 }
 
 function namesIn(directory: string): string[] {

@@ -1,7 +1,7 @@
 import { idTime } from "../domain/ids.ts";
 import { minute } from "../domain/time.ts";
 import type { KeptBackup } from "./files.ts";
-import { type BackupPlace, openPlace, type PlaceSettings } from "./place.ts";
+import { type BackupPlace, openPlace, type PlaceSettings, placeOfOthers, shownBackupPlace } from "./place.ts";
 
 /** The list of a place on the network is read again after this time. */
 const listAgainMs = 10 * minute;
@@ -11,6 +11,7 @@ const askAgainMs = minute;
 /** The complete backups at a place, as far as they are known. */
 export class KeptList {
   readonly #settings: PlaceSettings;
+  readonly #dataId: () => Promise<string>;
   readonly #monotonic: () => number;
   #place: Promise<BackupPlace> | null = null;
   #known: readonly KeptBackup[] | null = null;
@@ -19,9 +20,13 @@ export class KeptList {
   /** Why the place could not be asked last. */
   #unlisted: { readonly error: unknown; readonly at: number } | null = null;
 
-  /** @param monotonic a clock that is never set */
-  constructor(settings: PlaceSettings, monotonic: () => number) {
+  /**
+   * @param dataId the id of the data whose backups they are
+   * @param monotonic a clock that is never set
+   */
+  constructor(settings: PlaceSettings, dataId: () => Promise<string>, monotonic: () => number) {
     this.#settings = settings;
+    this.#dataId = dataId;
     this.#monotonic = monotonic;
   }
 
@@ -66,6 +71,16 @@ export class KeptList {
     return this.#place;
   }
 
+  /** Claims the place for the data. Rejects with `unavailable` where other data has its backups there. */
+  async claim(): Promise<void> {
+    const [place, id] = await Promise.all([this.open(), this.#dataId()]);
+    this.#requireOwn(await place.claim(id), id);
+  }
+
+  #requireOwn(owner: string, id: string): void {
+    if (owner !== id) throw placeOfOthers(shownBackupPlace(this.#settings));
+  }
+
   async remove({ id, name }: KeptBackup): Promise<void> {
     await (await this.open()).remove(name);
     this.#known = this.#known?.filter((one) => one.id !== id) ?? null;
@@ -73,7 +88,10 @@ export class KeptList {
 
   async #ask(): Promise<readonly KeptBackup[]> {
     try {
-      this.#known = await (await this.open()).list();
+      const place = await this.open();
+      const owner = await place.owner();
+      if (owner !== null) this.#requireOwn(owner, await this.#dataId());
+      this.#known = await place.list();
       this.#listedAt = this.#monotonic();
       this.#unlisted = null;
       return this.#known;

@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, futimesSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { noRoom } from "../domain/backups.ts";
 import { checkDatabase, copyDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { makePartial, nameOf, partialPath } from "./files.ts";
-import { type CheckedFile, type NewBackup, openPlace, workDirectory } from "./place.ts";
+import { type CheckedFile, type NewBackup, openPlace, placeDirectory, workDirectory } from "./place.ts";
 
 const chunkBytes = 1024 * 1024;
 
@@ -15,7 +16,7 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
   const { data, id, recipients } = backup;
   const directory = workDirectory(backup);
   const plain = partialPath(directory, id);
-  const encrypted = `${plain}.age`;
+  const encrypted = `${partialPath(placeDirectory(backup), id)}.age`;
   const isEncrypted = recipients.length > 0;
   try {
     makePartial(directory, id);
@@ -23,6 +24,7 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
     const counts = checkDatabase(plain, { thorough: false });
     if (isEncrypted) {
       const { encryptFile } = await import("./encryption.ts");
+      mkdirSync(dirname(encrypted), { recursive: true, mode: 0o700 });
       await encryptFile(plain, encrypted, recipients);
       rmSync(plain);
     }

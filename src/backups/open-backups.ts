@@ -45,7 +45,10 @@ export async function openBackups(
   {
     aws,
     ...options
-  }: Pick<BackupsOptions, "program" | "now" | "monotonic" | "log" | "announce" | "isHeld" | "changed"> & {
+  }: Pick<
+    BackupsOptions,
+    "dataId" | "program" | "now" | "monotonic" | "log" | "announce" | "isHeld" | "changed"
+  > & {
     readonly aws: AwsVariables;
   },
 ): Promise<Backups> {

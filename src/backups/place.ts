@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { DomainError } from "../domain/errors.ts";
 import { backupDirectory, type KeptBackup } from "./files.ts";
 
 /** Where complete backups are. It is cloneable, for threads. */
@@ -44,8 +45,13 @@ export interface NewBackup {
   readonly recipients: readonly string[];
 }
 
-/** Where a backup is written before it goes to its place. */
-export function workDirectory({ data, place }: Pick<NewBackup, "data" | "place">): string {
+/** Where a backup is written: at its place, but what is encrypted or sent from there is made in the data directory. */
+export function workDirectory({ data, place, recipients }: Omit<NewBackup, "id">): string {
+  return place.kind === "directory" && recipients.length === 0 ? place.directory : backupDirectory(data);
+}
+
+/** Where a backup is as it will be kept, before it has its name or is sent. */
+export function placeDirectory({ data, place }: Pick<NewBackup, "data" | "place">): string {
   return place.kind === "directory" ? place.directory : backupDirectory(data);
 }
 
@@ -67,7 +73,25 @@ export interface BackupPlace {
   read(name: string, range: { readonly start: number; readonly end: number }): ReadableStream<Uint8Array>;
   /** Does nothing where there is no such backup. */
   remove(name: string): Promise<void>;
+  /** The id of the data whose backups these are; null where none has claimed the place. */
+  owner(): Promise<string | null>;
+  /** Claims the place for the data with this id, where none has. Gives its owner. */
+  claim(id: string): Promise<string>;
 }
+
+/** The file at a place that has the id of the data whose backups are there. */
+export const ownerFile = "onair-data-id";
+
+/** What such a file says; null where that is nothing. */
+export const ownerIn = (text: string): string | null => text.trim() || null;
+
+/** The error at a place that other data has claimed. */
+export const placeOfOthers = (shown: string): DomainError =>
+  new DomainError(
+    "unavailable",
+    `Other data has its backups in ${shown}, and each would delete what is old there: name another place with --backup-to, or, where that data is given up, delete ${ownerFile} there`,
+    { retryAfterSeconds: 60 },
+  );
 
 const s3Form = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]{0,500}))?$/;
 

@@ -1,12 +1,14 @@
 import type { BackupConfig } from "../backups/backup-settings.ts";
 import { everyMsOf, openBackupPlace } from "../backups/open-backups.ts";
-import type { AwsVariables } from "../backups/place.ts";
+import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
 import { idTime } from "../domain/ids.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { day, hour } from "../domain/time.ts";
 
 interface BackupQuestion {
   readonly data: string;
+  /** The id of the data; null before the first start. */
+  readonly dataId: string | null;
   readonly config: BackupConfig;
   readonly aws: AwsVariables;
   /** Whether storage in the network may be asked. */
@@ -16,12 +18,14 @@ interface BackupQuestion {
 
 /** How old the newest backup is. */
 export async function backupFinding(question: BackupQuestion): Promise<Finding> {
-  const { data, config, aws, reach, now } = question;
+  const { data, dataId, config, aws, reach, now } = question;
   const { ok, warning, wrong, skipped } = findingsOf("backups");
   if (config.backupTo?.startsWith("s3://") && !reach)
     return skipped(`${config.backupTo} is not asked`, "ask it with --reach");
   try {
     const { place, shown } = await openBackupPlace(data, config, aws);
+    const owner = await place.owner();
+    if (owner !== null && owner !== dataId) throw placeOfOthers(shown);
     const times = (await place.list()).map(({ id }) => idTime(id));
     const everyMs = everyMsOf(config);
     const make = 'look into the log, and make one with "onair backup"';

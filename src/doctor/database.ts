@@ -1,7 +1,7 @@
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
 import { createLog } from "../log/log.ts";
-import { type DatabaseFacts, databaseFacts } from "../store/sqlite/database/facts.ts";
+import { type DatabaseFacts, databaseFacts, type FileFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";
 import { readSigningKey } from "../webhooks/signature.ts";
@@ -95,10 +95,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
  * Reads the schema version of the database, and its other facts when the version is this program's; null when it is
  * unreadable.
  */
-export function readFacts(
-  data: string,
-  isServed: boolean,
-): { findings: Finding[]; facts: DatabaseFacts | null } {
+export function readFacts(data: string, isServed: boolean): { findings: Finding[]; facts: FileFacts | null } {
   const { ok, warning, wrong } = findingsOf("schema");
   let state: SchemaState;
   try {

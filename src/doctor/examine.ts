@@ -96,6 +96,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   }
   yield await backupFinding({
     data,
+    dataId: facts?.dataId ?? null,
     config,
     aws: awsVariables(options.env),
     reach: options.reach,

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { newKeyFile } from "../../src/backups/encryption.ts";
 import { afterTests } from "../support/after-tests.ts";
 import {
   type Admin,
@@ -14,14 +15,14 @@ import {
   sha256,
 } from "../support/backups.ts";
 import { client, type ServerProcess, serve } from "../support/process.ts";
-import { json, testDirectory } from "../support/server.ts";
+import { json, ownDirectory, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const directory = testDirectory();
 const admin: Admin = (method, path) => client(server).admin(method, path);
 let server: ServerProcess;
-const start = async () => {
-  server = await serve(["--data", directory]);
+const start = async (...args: string[]) => {
+  server = await serve(["--data", directory, ...args]);
 };
 
 beforeAll(async () => {
@@ -60,3 +61,33 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
     await server.end("SIGTERM");
   },
 );
+
+test("what is encrypted is never at its place as it was before, nor is it left anywhere after a kill", async () => {
+  const place = ownDirectory();
+  const key = /age1[a-z0-9]+/.exec(await newKeyFile())?.[0] ?? "";
+  const args = ["--backup-to", place, "--backup-recipients", key];
+  await start(...args);
+  const { id } = await beginBackup(admin);
+  const seen = new Set<string>();
+  let mode = 0;
+  for (let status = "running"; status === "running"; ) {
+    for (const name of readdirSync(place)) seen.add(name);
+    const plain = statSync(join(directory, "backups", `${id}.partial`), { throwIfNoEntry: false });
+    if (plain) mode = plain.mode & 0o777;
+    ({ status } = await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`)));
+  }
+  expect(mode).toBe(0o600);
+  expect([...seen].filter((name) => !/\.age$|^onair-data-id$/.test(name))).toEqual([]);
+  expect(readdirSync(place).filter((name) => name.startsWith(id))).toEqual([
+    expect.stringMatching(/\.db\.age$/),
+  ]);
+  expect(partials()).toEqual([]);
+
+  const next = (await beginBackup(admin)).id;
+  await until(() => partials().includes(`${next}.partial`));
+  await server.end("SIGKILL");
+  expect(partials()).not.toEqual([]);
+  await start(...args);
+  expect([...partials(), ...readdirSync(place).filter((name) => name.startsWith(next))]).toEqual([]);
+  await server.end("SIGTERM");
+});

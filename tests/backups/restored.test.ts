@@ -225,7 +225,7 @@ describe("from S3", () => {
     const s3 = await FakeS3.own();
     const to = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
     const [backup] = await made("to-s3", [...to, "--backup-recipients", recipient]);
-    expect([...s3.objects.keys()]).toEqual([`onair/${backup?.id}.${backup?.sha256}.db.age`]);
+    expect([...s3.objects.keys()]).toContain(`onair/${backup?.id}.${backup?.sha256}.db.age`);
     const listed = await onair(["backup", "list", ...args(s3)], env);
     expect(listed.stdout).toMatch(new RegExp(`\n${backup?.id} +done .* yes\n$`));
     let cuts = 1;

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ownerFile } from "../../src/backups/place.ts";
 import { json } from "./server.ts";
 
 export const backupsPath = "/admin/v1/backups";
@@ -55,10 +56,13 @@ export async function downloadBackup(admin: Admin, backup: ShownBackup, file: st
 
 export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** The names in `backups/` of a data directory; none where it was not made. */
+/** The names in `backups/` of a data directory but for that of the owner; none where it was not made. */
 export function backupFiles(data: string): string[] {
   const directory = join(data, "backups");
-  return existsSync(directory) ? readdirSync(directory).sort() : [];
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => name !== ownerFile)
+    .sort();
 }
 
 /** Looks into a database that nobody serves, after SQLite has found it to be whole. */

@@ -1,6 +1,6 @@
 import { type ByteRange, streamOf } from "../../file-stream.ts";
 import { type KeptBackup, readName } from "../files.ts";
-import type { BackupPlace, CheckedFile, PlaceSettings } from "../place.ts";
+import { type BackupPlace, type CheckedFile, ownerFile, ownerIn, type PlaceSettings } from "../place.ts";
 import { S3Fault } from "./s3-fault.ts";
 import { type S3Patience, S3Requests } from "./s3-requests.ts";
 
@@ -59,6 +59,33 @@ export class S3Place implements BackupPlace {
 
   async remove(name: string): Promise<void> {
     await this.#requests.text({ method: "DELETE", key: this.#prefix + name });
+  }
+
+  async owner(): Promise<string | null> {
+    try {
+      return ownerIn(await this.#requests.text({ method: "GET", key: this.#prefix + ownerFile }));
+    } catch (error) {
+      if (error instanceof S3Fault && error.reason === "NoSuchKey") return null;
+      throw error;
+    }
+  }
+
+  async claim(id: string): Promise<string> {
+    const known = await this.owner();
+    if (known !== null) return known;
+    const request = {
+      method: "PUT",
+      key: this.#prefix + ownerFile,
+      body: new TextEncoder().encode(`${id}\n`),
+    } as const;
+    await this.#requests.text({ ...request, headers: { "if-none-match": "*" } }).catch((error) => {
+      // Another server was first; or this storage has no conditions.
+      if (!(error instanceof S3Fault)) throw error;
+      if (/^(PreconditionFailed|ConditionalRequestConflict)$/.test(error.reason)) return;
+      if (error.reason !== "NotImplemented") throw error;
+      return this.#requests.text(request);
+    });
+    return (await this.owner()) ?? id;
   }
 
   #nameOf(key: string): ReturnType<typeof readName> {

@@ -113,7 +113,7 @@ async function readIdentities(file: string, mistakes: string[]): Promise<string[
 const longestKeyFile = 100_000;
 
 const next = (data: string) =>
-  `Start it with: onair serve --data ${data}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release`;
+  `Start it with: onair serve --data ${data}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release\nIt deletes no older backups before that, because that server may have its own at the same place.`;
 
 const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>
   [

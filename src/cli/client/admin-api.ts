@@ -15,7 +15,8 @@ import { OutcomeStreams } from "../../http/stream/outcome-streams.ts";
 import { Traffic } from "../../http/traffic.ts";
 import { createLog, type Log } from "../../log/log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
-import { cursorKeyOf } from "../../stored-keys.ts";
+import { heldSetting } from "../../store/settings.ts";
+import { cursorKeyOf, dataIdOf } from "../../stored-keys.ts";
 import { request } from "./http.ts";
 import { refusalOf } from "./refusal.ts";
 import { requireData } from "./require-data.ts";
@@ -57,6 +58,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const backups =
     "directory" in place
       ? await openBackups(place.directory, target.backups, {
+          dataId: () => dataIdOf(store),
+          isHeld: async () => Boolean(await store.settings.get(heldSetting)),
           program: backupProgram,
           now: Date.now,
           log,

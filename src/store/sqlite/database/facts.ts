@@ -31,8 +31,13 @@ export interface DatabaseFacts {
   readonly heldSince: string | null;
 }
 
+export interface FileFacts extends DatabaseFacts {
+  /** The id of the data; null before it was needed. */
+  readonly dataId: string | null;
+}
+
 /** Reads them, all of the same moment. For a database in the form of this version. */
-export function databaseFacts(db: Database): DatabaseFacts {
+export function databaseFacts(db: Database): FileFacts {
   const orm = drizzle(db);
   const countOf = (table: SQLiteTable | SQL, where?: SQL) =>
     orm.select({ n: count() }).from(table).where(where).get()?.n ?? 0;
@@ -52,7 +57,7 @@ export function databaseFacts(db: Database): DatabaseFacts {
   };
   const isDisabled = isNotNull(endpoints.disabled_at);
   const isFailing = and(isNotNull(endpoints.failing_since), isNull(endpoints.disabled_at));
-  return orm.transaction((): DatabaseFacts => {
+  return orm.transaction((): FileFacts => {
     const due = pendingIn(isNotNull(deliveries.next_attempt_at));
     const handedOut = pendingIn(isHandedOut);
     const oldest = [due.oldest, handedOut.oldest].filter((seq) => seq !== null);
@@ -71,12 +76,13 @@ export function databaseFacts(db: Database): DatabaseFacts {
       .orderBy(desc(endpoints.disabled_at))
       .limit(5)
       .all();
-    const held = orm.select().from(settings).where(eq(settings.key, heldSetting)).limit(1).get();
-    const key = orm.select().from(settings).where(eq(settings.key, "signing_key")).limit(1).get();
+    const setting = (key: string) =>
+      orm.select().from(settings).where(eq(settings.key, key)).limit(1).get()?.value ?? null;
     return {
+      dataId: setting("data_id"),
       users: countOf(users),
       indexedUsers: countOf(sql`user_search_docsize`),
-      signingKey: key?.value ?? null,
+      signingKey: setting("signing_key"),
       newestEventAt:
         orm
           .select({ at: max(events.published_at) })
@@ -87,7 +93,7 @@ export function databaseFacts(db: Database): DatabaseFacts {
       disabledApplications: disabled.map(({ id }) => id),
       pending: due.n + handedOut.n,
       isPendingPartial: due.n === maxCounted || handedOut.n === maxCounted,
-      heldSince: held?.value ?? null,
+      heldSince: setting(heldSetting),
       oldestPendingAt: oldest.length === 0 ? null : publishedAt(Math.min(...oldest)),
     };
   });

@@ -1,0 +1,169 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newId } from "../../src/domain/ids.ts";
+import {
+  type Admin,
+  backupsPath,
+  beginBackup,
+  endOfBackup,
+  madeBackup,
+  type ShownBackup,
+} from "../support/backups.ts";
+import { FakeS3 } from "../support/fake-s3.ts";
+import { expectFailure, run } from "../support/process.ts";
+import { json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * Two servers whose backups go to one place: of other data, which is refused, because each would delete what is old there;
+ * and of the same data, as a restored copy is, which deletes nothing while it is held.
+ */
+
+const adminOf =
+  (server: TestServer): Admin =>
+  (method, path) =>
+    server.admin(method, path);
+const backups = (names: Iterable<string>) => [...names].filter((name) => name.endsWith(".db")).sort();
+const refusal =
+  /^Other data has its backups in .*: name another place with --backup-to, or, .* delete onair-data-id there$/;
+
+interface Place {
+  readonly args: readonly string[];
+  names(): string[];
+  /** Deletes the file that says whose the backups are. */
+  giveUp(): void;
+}
+
+const places: Readonly<Record<string, () => Promise<Place>>> = {
+  async "a directory"() {
+    const directory = join(ownDirectory(), "there");
+    return {
+      args: ["--backup-to", directory],
+      names: () => (existsSync(directory) ? readdirSync(directory) : []),
+      giveUp: () => rmSync(join(directory, "onair-data-id")),
+    };
+  },
+  async "a prefix of S3"() {
+    const s3 = await FakeS3.own();
+    return {
+      args: ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint],
+      names: () => [...s3.objects.keys()].map((key) => key.replace("onair/", "")),
+      giveUp: () => void s3.objects.delete("onair/onair-data-id"),
+    };
+  },
+  async "a prefix of S3 that knows no conditions"() {
+    const s3 = await FakeS3.own();
+    s3.fault = ({ headers }) => (headers["if-none-match"] ? { status: 400, code: "NotImplemented" } : null);
+    return {
+      args: ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint],
+      names: () => [...s3.objects.keys()].map((key) => key.replace("onair/", "")),
+      giveUp: () => void s3.objects.delete("onair/onair-data-id"),
+    };
+  },
+};
+
+const start = (place: Place, ...args: string[]) =>
+  ownServer({
+    isOnSqlite: true,
+    data: ownDirectory(),
+    aws: { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" },
+    args: [...place.args, ...args],
+  });
+
+test.each(Object.entries(places))("%s takes the backups of one server alone", async (_, make) => {
+  const place = await make();
+  const first = await start(place);
+  const made = [await madeBackup(adminOf(first)), await madeBackup(adminOf(first))];
+  const theirs = place.names();
+  expect(backups(theirs)).toHaveLength(2);
+
+  const second = await start(place, "--keep-backups", "1", "--backup-every", "1h");
+  const failed = await endOfBackup(adminOf(second), (await beginBackup(adminOf(second))).id);
+  // Its list is refused as well, so that it does not take the first's backups for its own.
+  expect(JSON.stringify(failed)).toContain("Other data has its backups in");
+  const list = await second.admin("GET", backupsPath);
+  expect(list.status).toBe(503);
+  expect((await json<{ message: string }>(list)).message).toMatch(refusal);
+  await until(async () => {
+    const { data } = await json<{ data: { type: string; summary: string }[] }>(
+      await second.admin("GET", "/admin/v1/notices"),
+    );
+    return data.some(
+      ({ type, summary }) => type === "backup.failed" && summary.includes("Other data has its"),
+    );
+  });
+  expect(place.names().sort()).toEqual(theirs.sort());
+  const { data } = await json<{ data: ShownBackup[] }>(await first.admin("GET", backupsPath));
+  expect(data.map(({ id }) => id)).toEqual(made.map(({ id }) => id).reverse());
+  await first.stop();
+
+  // That data is given up: the place goes to the one that asks next.
+  await second.stop();
+  place.giveUp();
+  const third = await start(place);
+  await madeBackup(adminOf(third));
+  expect(backups(place.names())).toHaveLength(3);
+});
+
+describe("in a directory of other data", () => {
+  test("neither a start nor a backup by hand touches what is being made there; doctor tells of it", async () => {
+    const place = await (places["a directory"] as () => Promise<Place>)();
+    const directory = place.args[1] ?? "";
+    const first = await start(place);
+    await madeBackup(adminOf(first));
+    await first.stop();
+    const half = join(directory, `${newId()}.partial`);
+    writeFileSync(half, "half");
+    const data = ownDirectory();
+    await (await ownServer({ isOnSqlite: true, data, args: place.args })).stop();
+    expect(existsSync(half)).toBe(true);
+
+    const env = { ONAIR_BACKUP_TO: directory };
+    expectFailure(await run(["backup", "--data", data], { env }), 1, "Other data has its backups in");
+    expect(existsSync(half)).toBe(true);
+    const ports = ["--port", "0", "--admin-port", "0"];
+    const { stdout } = await run(["doctor", "--data", data, ...ports], { env });
+    expect(stdout).toContain(`Other data has its backups in ${directory}`);
+    // The first removes it, as it is its own.
+    await (await ownServer({ isOnSqlite: true, data: first.data, args: place.args })).stop();
+    expect(existsSync(half)).toBe(false);
+  });
+});
+
+test("a restored copy that is held deletes none of the first server's backups, and counts as its data", async () => {
+  const place = await (places["a directory"] as () => Promise<Place>)();
+  const directory = place.args[1] ?? "";
+  const first = await start(place);
+  await madeBackup(adminOf(first));
+  const data = join(ownDirectory(), "restored");
+  const restored = await run(["restore", "--from", directory, "--data", data]);
+  expect([restored.code, restored.stderr]).toEqual([0, ""]);
+  expect(restored.stdout).toContain("It deletes no older backups before that");
+
+  await madeBackup(adminOf(first));
+  const half = join(directory, `${newId()}.partial`);
+  writeFileSync(half, "what the first is making");
+  const [env, words] = [{ ONAIR_BACKUP_TO: directory, ONAIR_KEEP_BACKUPS: "1" }, ["--data", data]];
+  expect((await run(["backup", ...words], { env })).code).toBe(0);
+  expect(backups(place.names())).toHaveLength(3);
+  const copy = await ownServer({ isOnSqlite: true, data, args: [...place.args, "--keep-backups", "1"] });
+  await madeBackup(adminOf(copy));
+  expect(backups(place.names())).toHaveLength(4);
+  expect(existsSync(half)).toBe(true);
+
+  expect((await copy.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
+  await madeBackup(adminOf(copy));
+  await until(() => backups(place.names()).length === 1);
+});
+
+test("a file of the owner that is empty, as a full disk leaves it, is written again", async () => {
+  const place = await (places["a directory"] as () => Promise<Place>)();
+  const server = await start(place);
+  await madeBackup(adminOf(server));
+  const file = join(place.args[1] ?? "", "onair-data-id");
+  renameSync(file, `${file}.before`);
+  writeFileSync(file, "");
+  await madeBackup(adminOf(server));
+  expect(await Bun.file(file).text()).toBe(await Bun.file(`${file}.before`).text());
+});

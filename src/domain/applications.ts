@@ -35,7 +35,7 @@ export interface Application {
   readonly retired_webhook_secrets: readonly RetiredSecret[];
   /** What its developer may not change. */
   readonly locked: readonly LockableField[];
-  /** The user to whom the application belongs, as the platform says; null where it has not said so. */
+  /** The user who owns the application, as the platform says; null where it has not said so. */
   readonly owner_user_id: number | null;
   readonly scopes: readonly Scope[];
   readonly redirect_uris: readonly string[];

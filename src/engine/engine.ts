@@ -57,9 +57,9 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   readonly checkStorage: CheckStorage;
   /** Calls `listener` from now on with the applications that have something new on their event stream. */
   onStreamed(listener: StreamedListener): void;
-  /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default nobody's. */
+  /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default none. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
-  /** Calls `listener` with what becomes of deliveries, some times a second while somebody watches. */
+  /** Calls `listener` with what becomes of deliveries, some times a second while they are watched. */
   onOutcomes(listener: OutcomeListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;

@@ -220,7 +220,7 @@ function receivingOnly({ applications }: Store): ApplicationStore {
   };
 }
 
-/** Outcomes that somebody watches are handed over so often. */
+/** How often watched outcomes are handed over. */
 const handEveryMs = 200;
 
 function shownOutcome({ delivery, result, sent }: EndedDelivery, at: number): DeliveryOutcome {

@@ -4,7 +4,7 @@ interface RedirectOptions {
   readonly hostname: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** Where to, without a trailing slash. Never the `Host` of the request, which anybody may choose. */
+  /** Where to, without a trailing slash. Never the `Host` of the request, which the client chooses. */
   readonly to: string;
 }
 

@@ -175,7 +175,7 @@ interface ServedApp {
 /** Bun closes a connection after this time without a byte in either direction. */
 const idleSeconds = 60;
 
-/** Where to listen, and as whom. */
+/** Where to listen, and with which certificate. */
 interface Address {
   readonly hostname: string;
   /** 0 picks a free one. */
@@ -202,7 +202,7 @@ export function listen(app: ServedApp, { hostname, port, certificate = null }: A
     error: (error: Error) => failed(error, context),
   };
   // `server.reload` ignores certificates. So a listener with one shares its port with its successor, and makes sure
-  // beforehand that nobody else has it.
+  // beforehand that no other process has it.
   const secure = (port: number, { cert, key, clientCa }: Certificate) => {
     const clients = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
     return Bun.serve({ ...options, port, reusePort: true, tls: { cert, key, ...clients } });

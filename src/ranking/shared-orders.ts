@@ -34,7 +34,7 @@ export class SharedOrders {
       this.#keeping.delete(order.takenAt);
     });
     this.#keeping.set(order.takenAt, { at: now, kept });
-    // It is there already: nobody has to wait.
+    // It is there already: no request waits.
     return known ? undefined : kept;
   }
 

@@ -29,7 +29,7 @@ interface AnsweredRequest {
 /** What only watches the server is not traced. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** Characters of a path that a span keeps: anybody may ask for long ones. */
+/** Characters of a path that a span keeps: a client may ask for long ones. */
 const maxPathLength = 1_024;
 
 /** The spans of the requests of one listener. */

@@ -42,7 +42,7 @@ export class Tracer {
 
   /**
    * Begins a span. A parent decides whether it is sampled; that of a stranger (`isTrusted` is false) may only leave it out,
-   * because anybody could have everything exported.
+   * because any client could have everything exported.
    */
   begin(parent: TraceContext | null, isTrusted = true): ActiveSpan {
     if (!parent) return this.beginTrace(randomHex(16));

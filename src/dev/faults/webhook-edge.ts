@@ -24,7 +24,7 @@ const longestMs = 15 * second;
 
 /**
  * Sends on the webhooks that the server sends through it. What goes to an https receiver is encrypted, so that it can
- * only come late. Samples that somebody asked for are left alone.
+ * only come late. Requested samples are left alone.
  */
 export async function startWebhookEdge({ plan, tell }: WebhookEdgeOptions): Promise<WebhookEdge> {
   const overtaken = new Overtaken();

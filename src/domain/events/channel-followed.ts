@@ -14,7 +14,7 @@ export type ChannelFollowed = Static<typeof payload>;
 export const channelFollowed: EventType<typeof payload> = {
   name: "channel.followed",
   version: 1,
-  description: "Somebody started to follow a channel.",
+  description: "A user started to follow a channel.",
   payload,
   example: { broadcaster: exampleBroadcaster, follower: exampleViewer },
   timeToLiveMs: null,

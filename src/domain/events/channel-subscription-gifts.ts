@@ -17,7 +17,7 @@ export type ChannelSubscriptionGifts = Static<typeof payload>;
 export const channelSubscriptionGifts: EventType<typeof payload> = {
   name: "channel.subscription.gifts",
   version: 1,
-  description: "Somebody, who may stay anonymous, gave subscriptions to a channel to others.",
+  description: "A user, who may stay anonymous, gave subscriptions to a channel to others.",
   payload,
   example: {
     broadcaster: exampleBroadcaster,

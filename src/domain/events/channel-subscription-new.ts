@@ -8,7 +8,7 @@ export type ChannelSubscriptionNew = Static<typeof SubscriptionPeriod>;
 export const channelSubscriptionNew: EventType<typeof SubscriptionPeriod> = {
   name: "channel.subscription.new",
   version: 1,
-  description: "Somebody subscribed to a channel for the first time.",
+  description: "A user subscribed to a channel for the first time.",
   payload: SubscriptionPeriod,
   example: {
     broadcaster: exampleBroadcaster,

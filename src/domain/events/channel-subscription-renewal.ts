@@ -8,7 +8,7 @@ export type ChannelSubscriptionRenewal = Static<typeof SubscriptionPeriod>;
 export const channelSubscriptionRenewal: EventType<typeof SubscriptionPeriod> = {
   name: "channel.subscription.renewal",
   version: 1,
-  description: "Somebody's subscription to a channel was renewed.",
+  description: "A user's subscription to a channel was renewed.",
   payload: SubscriptionPeriod,
   example: {
     broadcaster: exampleBroadcaster,

@@ -45,7 +45,7 @@ export type ChatMessageSent = Static<typeof payload>;
 export const chatMessageSent: EventType<typeof payload> = {
   name: "chat.message.sent",
   version: 1,
-  description: "Somebody sent a message to a channel's chat.",
+  description: "A user sent a message to a channel's chat.",
   payload,
   example: {
     message_id: "7c2f1a90-3d84-4b0e-9a57-1f6f0f5b8e21",

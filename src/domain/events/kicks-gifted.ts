@@ -34,7 +34,7 @@ export type KicksGifted = Static<typeof payload>;
 export const kicksGifted: EventType<typeof payload> = {
   name: "kicks.gifted",
   version: 1,
-  description: "Somebody gave Kicks to a channel.",
+  description: "A user gave Kicks to a channel.",
   payload,
   example: {
     broadcaster: withoutIdentity(exampleBroadcaster),

@@ -23,7 +23,7 @@ export type ModerationBanned = Static<typeof payload>;
 export const moderationBanned: EventType<typeof payload> = {
   name: "moderation.banned",
   version: 1,
-  description: "Somebody was banned from a channel, for a time or for good.",
+  description: "A user was banned from a channel, for a time or for good.",
   payload,
   example: {
     broadcaster: exampleBroadcaster,

@@ -33,10 +33,10 @@ export interface WatchedOutcomes {
   readonly applications: readonly string[];
 }
 
-/** How many outcomes a batch has at most, so that nobody is shown more than can be read. */
+/** The most outcomes of a batch: more could not be read. */
 const mostOfBatch = 20;
 
-/** Collects the outcomes that somebody watches, a sample where there are many. */
+/** Collects the outcomes that are watched, a sample where there are many. */
 export class OutcomeCollector {
   readonly #batches = new Map<string | null, { outcomes: DeliveryOutcome[]; left_out: number }>();
 
@@ -48,12 +48,12 @@ export class OutcomeCollector {
       if (!this.#batches.has(key)) this.#batches.set(key, { outcomes: [], left_out: 0 });
   }
 
-  /** Whether anybody watches. */
+  /** Whether any are watched. */
   get isWatched(): boolean {
     return this.#batches.size > 0;
   }
 
-  /** Whether anybody watches this application, or all of them. */
+  /** Whether this application is watched, or all of them are. */
   isWanted(applicationId: string): boolean {
     return this.isWatched && (this.#batches.has(null) || this.#batches.has(applicationId));
   }

@@ -26,7 +26,7 @@ export function isFromPage(request: Request): boolean {
 
 /**
  * The cookie of this name. Behind https it has the prefix that keeps other hosts of the domain from setting it, and no
- * other counts: a host beside this one could else put somebody into a session of its own.
+ * other counts: a host beside this one could else put a browser into a session of its own.
  */
 export function pageCookie(name: string) {
   const nameFor = (request: Request) => (isByHttps(request) ? `__Host-${name}` : name);

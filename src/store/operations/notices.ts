@@ -10,7 +10,7 @@ export interface NoticeStore {
   page(applicationId: string | null, below: number | null, limit: number): Promise<Notice[]>;
   /** The number of the last notice made before a time, 0 where there is none. */
   lastBefore(time: number): Promise<number>;
-  /** Those to be sent to the operator now, the oldest first; each is given to nobody else before `until`. */
+  /** Those to be sent to the operator now, the oldest first; each is given out once before `until`. */
   claim(now: number, until: number, limit: number): Promise<Notice[]>;
   /** Removes some of those made before a time; true: there are no more of them. */
   prune(before: number): Promise<boolean>;

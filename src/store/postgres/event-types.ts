@@ -16,7 +16,7 @@ export function eventTypeStore(db: Postgres): EventTypeStore {
     put: (type, now) =>
       db.transact(async (transaction) => {
         const { orm } = transaction;
-        // Locked, so that nobody adds a type while they are counted; people register them, and so rarely.
+        // Locked, so that no type is added while they are counted. Types are registered rarely.
         await orm.execute(sql`LOCK TABLE ${eventTypes} IN SHARE ROW EXCLUSIVE MODE`);
         const { name, version, schema: _, ...changes } = type;
         const at = isoTime(now);

@@ -185,7 +185,7 @@ export function tokenStore(db: Postgres): TokenStore {
 }
 
 /**
- * Before a row is locked for which others are made in its place: locks whom it belongs to, who can be removed only after
+ * Before a row is locked for which others are made in its place: locks its owner, which can be removed only after
  * the transaction then, as they are locked first by those that remove them.
  */
 export async function keepOwners(

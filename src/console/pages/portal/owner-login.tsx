@@ -63,7 +63,7 @@ function owned(): Promise<OwnedApplications> {
   return session<OwnedApplications>("POST", asJson({ code }), "login/answer");
 }
 
-/** Gives a session for the application of whoever has signed in, and asks for which where there are several. */
+/** Gives a session for the application of the user who has signed in, and asks for which where there are several. */
 export function BackFromLogin() {
   const [choice, setChoice] = useState<OwnedApplications["applications"] | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);

@@ -74,7 +74,7 @@ async function deriveAll(pool: Postgres, now: number): Promise<void> {
   }
   const current = await currentPart(pool);
   await pool.transact((transaction) => makePart(transaction, current + 1));
-  // What is old is removed by the time of the copy: nobody knows when these numbers were given.
+  // What is old is removed by the time of the copy: it is not known when these numbers were given.
   for (let part = 0; part <= current; part++) {
     if (!(await hasPart(pool, "deliveries", part))) continue;
     await pool.run(

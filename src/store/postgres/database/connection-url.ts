@@ -2,7 +2,7 @@
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type SslMode = (typeof sslModes)[number];
 
-/** Where a database is, and as whom to connect. */
+/** Where a database is, and the role that connects. */
 export interface ConnectionSettings {
   readonly host: string;
   readonly port: number;

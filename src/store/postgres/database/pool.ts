@@ -89,7 +89,7 @@ class DriverPool implements Postgres {
     };
     this.#watch(sent);
     const done = this.#sql.begin(async (sql) => {
-      // It may have waited for a connection for so long that nobody waits for it any more.
+      // It may have waited for a connection for so long that its caller has given up.
       if (isGivenUp) throw new DeadlineError("The database did not answer in time");
       this.#sent.delete(sent);
       const result = await work(this.#queriesOn(sql));

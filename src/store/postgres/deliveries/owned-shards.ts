@@ -10,7 +10,7 @@ export interface Fence {
   readonly epoch: number;
 }
 
-/** A shard with the epoch in which somebody owns it. */
+/** A shard with the epoch of its owner. */
 export interface OwnedShard {
   readonly shard: number;
   readonly epoch: number;
@@ -26,7 +26,7 @@ export class OwnedShards {
   /** @param replica the id of this process */
   constructor(readonly replica = randomInt(1, 2 ** 48 - 1)) {}
 
-  /** Takes all shards, whoever has them: for a process that is alone. */
+  /** Takes all shards from their owners: for a process that is alone. */
   async takeAll(connection: Queries): Promise<void> {
     this.has(
       await connection.run<OwnedShard>(

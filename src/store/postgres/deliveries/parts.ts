@@ -3,7 +3,7 @@ import type { Postgres, Queries } from "../database/pool.ts";
 
 /** Numbers of one part: enough for a busy day, and few enough for millions of parts. */
 const partSize = 2 ** 28;
-/** A part in which more is to be kept waits until that is less: it is copied while nobody can write. */
+/** A part in which more is to be kept waits until that is less: it is copied while writers wait. */
 const mostKept = 50_000;
 
 type Parted = "deliveries" | "events";
@@ -60,7 +60,7 @@ export async function keepOfPart(
     return await pool.transact(async (transaction) => {
       await transaction.run("SET LOCAL lock_timeout = '200ms'");
       await transaction.run(`CREATE TABLE ${copy} (LIKE ${table} INCLUDING ALL)`);
-      // All go by way of the whole table: nobody writes to the part from here on, and few moments later it is replaced.
+      // All writes go through the whole table, so none reaches the part from here on; it is replaced soon.
       await transaction.run(`LOCK TABLE ONLY ${table} IN ACCESS EXCLUSIVE MODE`);
       await transaction.run(`INSERT INTO ${copy} SELECT * FROM ${name} r WHERE ${kept}`);
       const [any] = await transaction.run(`SELECT FROM ${copy} LIMIT 1`);

@@ -6,13 +6,13 @@ const lockBase = "(1::bigint << 62)";
 
 /**
  * A column that locks the last number which is given, for readers to see that a transaction is about to take numbers
- * behind it. Shared, so that nobody waits for it.
+ * behind it. Shared, so that writers do not wait.
  */
 export const publishingLock = `pg_advisory_xact_lock_shared(${lockBase} | last_value) FROM delivery_numbers`;
 
 /**
  * The number up to which everything is committed or will never be: transactions commit in another order than they take
- * numbers. The sequence is read before the locks, so that whoever takes a number later need not be among them.
+ * numbers. The sequence is read before the locks, so that a writer which takes a number later need not be among them.
  */
 const settled = `
 WITH given AS MATERIALIZED (

@@ -27,7 +27,7 @@ const shardsOf = (owned: readonly OwnedShard[]) => owned.map(({ shard }) => shar
 
 /**
  * One of several processes on a database. Its lease is renewed by heartbeats; each tells who is alive, and from that
- * follows which shards are its own. What belongs to nobody that is alive it takes; what belongs to another one, that one
+ * follows which shards are its own. What no live replica owns it takes; what belongs to another one, that one
  * hands over.
  */
 export class Replica implements Ownership {

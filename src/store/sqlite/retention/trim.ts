@@ -41,7 +41,7 @@ export function trimmer(orm: BunSQLiteDatabase) {
     step(): boolean {
       const last = slice.get({ from, behind: Number.MAX_SAFE_INTEGER })?.last ?? null;
       if (last !== null) trimDeliveries(last);
-      // Events that nobody receives are also behind the last delivery.
+      // Events without deliveries are also behind the last delivery.
       if (!trimBodies(last === null ? Number.MAX_SAFE_INTEGER : from) || last !== null) return false;
       const isOver = isForAll;
       reset();

@@ -4,7 +4,7 @@ import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import { openStorage } from "../engine/storage.ts";
 import type { Keys } from "../http/admin/keys.ts";
-import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { noMore, readArguments, readNumber, readWord, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { requireData } from "./client/require-data.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
@@ -39,13 +39,7 @@ key in ONAIR_ADMIN_KEY ends that one for good.
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = {
-  ...targetOptions,
-  json: { type: "boolean" },
-  name: { type: "string" },
-  role: { type: "string" },
-  "expires-in": { type: "string" },
-} as const;
+const options = { ...targetOptions, ...switches("json"), ...valued("name", "role", "expires-in") } as const;
 
 const actions = ["list", "create", "revoke", "reset"] as const;
 type Action = (typeof actions)[number];

@@ -1,7 +1,15 @@
 import type { Environment } from "../config/read-config.ts";
 import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
-import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "./arguments.ts";
+import {
+  noMore,
+  readArguments,
+  readNumber,
+  readWord,
+  refuseMisplaced,
+  switches,
+  valued,
+} from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -54,21 +62,20 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 const options = {
   ...targetOptions,
   ...pagingOptions,
-  json: { type: "boolean" },
-  name: { type: "string" },
-  delivery: { type: "string" },
-  "webhook-url": { type: "string" },
+  ...switches("json", "public", "disable", "enable"),
+  ...valued(
+    "name",
+    "delivery",
+    "webhook-url",
+    "rate-limit",
+    "subscription-limit",
+    "webhook-concurrency",
+    "owner",
+    "overlap",
+  ),
   scope: { type: "string", multiple: true },
   "redirect-uri": { type: "string", multiple: true },
-  "rate-limit": { type: "string" },
-  "subscription-limit": { type: "string" },
-  "webhook-concurrency": { type: "string" },
   lock: { type: "string", multiple: true },
-  owner: { type: "string" },
-  public: { type: "boolean" },
-  disable: { type: "boolean" },
-  enable: { type: "boolean" },
-  overlap: { type: "string" },
 } as const;
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 

@@ -2,6 +2,20 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { checkArguments, didYouMean } from "../arguments.ts";
 import { UsageError } from "./command.ts";
 
+/** Options of these names that take a value. */
+export function valued<const Name extends string>(...names: readonly Name[]) {
+  return ofType(names, { type: "string" });
+}
+
+/** Options of these names that take none. */
+export function switches<const Name extends string>(...names: readonly Name[]) {
+  return ofType(names, { type: "boolean" });
+}
+
+function ofType<Name extends string, const Option>(names: readonly Name[], option: Option) {
+  return Object.fromEntries(names.map((name) => [name, option])) as Readonly<Record<Name, Option>>;
+}
+
 /** Parses the arguments of a command; throws `UsageError`. */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],

@@ -19,16 +19,11 @@ import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
 import { logLevels } from "../log/log.ts";
 import { onSignals, onTermination } from "../signals.ts";
-import { readNumber } from "./arguments.ts";
+import { readNumber, switches, valued } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
-const ownOptions = {
-  json: { type: "boolean" },
-  "no-events": { type: "boolean" },
-  faults: { type: "boolean" },
-  seed: { type: "string" },
-} as const;
+const ownOptions = { ...switches("json", "no-events", "faults"), ...valued("seed") } as const;
 const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {

@@ -6,17 +6,13 @@ import type { Finding } from "../domain/operations/findings.ts";
 import { placeOf, shownDataPlace } from "../engine/data-place.ts";
 import { logLevels } from "../log/log.ts";
 import { version } from "../version.ts";
+import { switches, valued } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print, type Screen, screen } from "./output/print.ts";
 
 const integrityTimeoutMs = 20_000;
 
-const ownOptions = {
-  json: { type: "boolean" },
-  full: { type: "boolean" },
-  reach: { type: "boolean" },
-  url: { type: "string" },
-} as const;
+const ownOptions = { ...switches("json", "full", "reach"), ...valued("url") } as const;
 
 export const doctor: Command = {
   summary: "check settings, data directory and server",

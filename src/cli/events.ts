@@ -3,7 +3,7 @@ import type { BatchReport } from "../batch/apply.ts";
 import type { Environment } from "../config/read-config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
-import { noMore, readArguments, readWord } from "./arguments.ts";
+import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -33,11 +33,7 @@ Refused lines are told with number and reason, and the rest is published. Exit c
 line was taken, 1 when some were refused or it failed, 2 for wrong usage.
 `;
 
-const options = {
-  ...targetOptions,
-  json: { type: "boolean" },
-  "idempotency-key": { type: "string" },
-} as const;
+const options = { ...targetOptions, ...switches("json"), ...valued("idempotency-key") } as const;
 
 const actions = ["publish", "types"] as const;
 

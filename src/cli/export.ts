@@ -1,6 +1,6 @@
 import { dataKinds } from "../batch/platform-data.ts";
 import type { Environment } from "../config/read-config.ts";
-import { noMore, readArguments, readWord } from "./arguments.ts";
+import { noMore, readArguments, readWord, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -23,7 +23,7 @@ together. A file is there as a whole or not at all. Exit code: 0 when all is wri
 failed, 2 for wrong usage.
 `;
 
-const options = { ...targetOptions, force: { type: "boolean" }, json: { type: "boolean" } } as const;
+const options = { ...targetOptions, ...switches("force", "json") } as const;
 
 export const exportCommand: Command = {
   summary: "write the platform's data to a file",

@@ -5,7 +5,7 @@ import type { Environment } from "../config/read-config.ts";
 import { openStorage } from "../engine/storage.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { onTermination } from "../signals.ts";
-import { noMore, readArguments, readWord } from "./arguments.ts";
+import { noMore, readArguments, readWord, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
@@ -39,7 +39,7 @@ usage,
 ${stoppedExitCode} when it was stopped.
 `;
 
-const options = { ...targetOptions, snapshot: { type: "boolean" }, json: { type: "boolean" } } as const;
+const options = { ...targetOptions, ...switches("snapshot", "json") } as const;
 
 interface Options {
   readonly kind: DataKind;

@@ -8,7 +8,7 @@ import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { upgradeDatabase } from "../store/sqlite/database/open.ts";
 import { version } from "../version.ts";
-import { noMore, readArguments } from "./arguments.ts";
+import { noMore, readArguments, switches, valued } from "./arguments.ts";
 import { placeOfCommand } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { migratePostgres } from "./operations/migrate-postgres.ts";
@@ -41,12 +41,8 @@ the database has the form of this version (with --dry-run: when it can be told),
 `;
 
 const options = {
-  data: { type: "string" },
-  database: { type: "string" },
-  "dry-run": { type: "boolean" },
-  backup: { type: "string" },
-  "rebuild-search": { type: "boolean" },
-  json: { type: "boolean" },
+  ...valued("data", "database", "backup"),
+  ...switches("dry-run", "rebuild-search", "json"),
 } as const;
 
 export const migrate: Command = {

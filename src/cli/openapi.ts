@@ -6,7 +6,7 @@ import { publicApp } from "../http/public/app.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
 import { createLog } from "../log/log.ts";
-import { noMore, readArguments } from "./arguments.ts";
+import { noMore, readArguments, switches, valued } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
 import { print, write } from "./output/print.ts";
@@ -29,14 +29,8 @@ document always has the address of the admin listener.
 Exit code: 0 when it is written, 1 when it failed, 2 for wrong usage.
 `;
 
-const addressOptions = {
-  host: { type: "string" },
-  port: { type: "string" },
-  "admin-host": { type: "string" },
-  "admin-port": { type: "string" },
-  "public-url": { type: "string" },
-} as const;
-const options = { ...addressOptions, admin: { type: "boolean" }, out: { type: "string" } } as const;
+const addressOptions = { ...valued("host", "port", "admin-host", "admin-port", "public-url") } as const;
+const options = { ...addressOptions, ...switches("admin"), ...valued("out") } as const;
 
 export const openapi: Command = {
   summary: "print the OpenAPI document",

@@ -2,7 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { Environment } from "../config/read-config.ts";
 import { scopes } from "../domain/tokens.ts";
 import type { Tokens } from "../http/admin/tokens.ts";
-import { noMore, readArguments, readNumber, readWord } from "./arguments.ts";
+import { noMore, readArguments, readNumber, readWord, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -29,9 +29,9 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 
 const options = {
   ...targetOptions,
-  json: { type: "boolean" },
+  ...switches("json"),
   scope: { type: "string", multiple: true },
-  "expires-in": { type: "string" },
+  ...valued("expires-in"),
 } as const;
 
 const actions = { create: "POST", list: "GET", revoke: "DELETE" } as const;

@@ -1,7 +1,15 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { deliveryModes } from "../../domain/applications.ts";
-import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
+import {
+  noMore,
+  readArguments,
+  readNumber,
+  readWord,
+  refuseMisplaced,
+  switches,
+  valued,
+} from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
@@ -33,11 +41,9 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 
 const options = {
   ...publicOptions,
-  json: { type: "boolean" },
-  "webhook-url": { type: "string" },
-  delivery: { type: "string" },
+  ...switches("json"),
+  ...valued("webhook-url", "delivery", "overlap"),
   "redirect-uri": { type: "string", multiple: true },
-  overlap: { type: "string" },
 } as const;
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 

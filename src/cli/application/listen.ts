@@ -6,7 +6,7 @@ import { summaryOf } from "../../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
 import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
-import { noMore, readArguments, readHttpUrl } from "../arguments.ts";
+import { noMore, readArguments, readHttpUrl, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "../client/forward.ts";
 import { request } from "../client/http.ts";
@@ -41,13 +41,7 @@ ${publicHelp}
 Ends with Ctrl-C. Exit code: 0 when it was ended, 1 when the server refused it, 2 for wrong usage.
 `;
 
-const options = {
-  ...publicOptions,
-  forward: { type: "string" },
-  secret: { type: "string" },
-  from: { type: "string" },
-  json: { type: "boolean" },
-} as const;
+const options = { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") } as const;
 
 interface Settings {
   readonly target: PublicTarget;

@@ -3,7 +3,7 @@ import { requestToken } from "../../client/tokens.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { isLoopback } from "../../doctor/ask.ts";
 import { scopes } from "../../domain/tokens.ts";
-import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
+import { noMore, readArguments, readHttpUrl, readNumber, switches, valued } from "../arguments.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "../client/profiles.ts";
 import { explained, throughRequest } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";
@@ -38,14 +38,9 @@ logout" removes one. Exit code: 0 when it is kept, 1 when the platform refused, 
 `;
 
 const options = {
-  url: { type: "string" },
-  "client-id": { type: "string" },
-  "secret-file": { type: "string" },
-  browser: { type: "boolean" },
-  port: { type: "string" },
+  ...valued("url", "client-id", "secret-file", "port", "profile"),
+  ...switches("browser", "json"),
   scope: { type: "string", multiple: true },
-  profile: { type: "string" },
-  json: { type: "boolean" },
 } as const;
 
 export const login: Command = {

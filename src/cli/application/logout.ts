@@ -1,6 +1,6 @@
 import { didYouMean } from "../../arguments.ts";
 import type { Environment } from "../../config/read-config.ts";
-import { noMore, readArguments } from "../arguments.ts";
+import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { request } from "../client/http.ts";
 import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
@@ -19,7 +19,7 @@ Removes what "onair login" keeps, and ends its tokens at the platform.
 Exit code: 0 when it is removed, 2 for wrong usage.
 `;
 
-const options = { profile: { type: "string" }, all: { type: "boolean" } } as const;
+const options = { ...valued("profile"), ...switches("all") } as const;
 
 export const logout: Command = {
   summary: "remove a profile and end its tokens",

@@ -1,7 +1,15 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
 import type { Environment } from "../../config/read-config.ts";
-import { noMore, readArguments, readNumber, readWord, refuseMisplaced } from "../arguments.ts";
+import {
+  noMore,
+  readArguments,
+  readNumber,
+  readWord,
+  refuseMisplaced,
+  switches,
+  valued,
+} from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
@@ -31,12 +39,7 @@ ${publicHelp}
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = {
-  ...publicOptions,
-  json: { type: "boolean" },
-  broadcaster: { type: "string" },
-  version: { type: "string" },
-} as const;
+const options = { ...publicOptions, ...switches("json"), ...valued("broadcaster", "version") } as const;
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
 /** The options of each action, besides those that say who one is. */

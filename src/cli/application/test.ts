@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../client/create-client.ts";
 import type { Environment } from "../../config/read-config.ts";
-import { noMore, readArguments, readNumber } from "../arguments.ts";
+import { noMore, readArguments, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
@@ -21,7 +21,7 @@ ${publicHelp}
 Exit code: 0 when the receiver took it, 1 when it did not or it failed, 2 for wrong usage.
 `;
 
-const options = { ...publicOptions, version: { type: "string" }, json: { type: "boolean" } } as const;
+const options = { ...publicOptions, ...valued("version"), ...switches("json") } as const;
 
 export const testCommand: Command = {
   summary: "have a signed sample sent to your webhook URL, and see the exchange",

@@ -4,7 +4,7 @@ import type { PlaceSettings } from "../../backups/place.ts";
 import { type Content, syncDirectory, writePrivately } from "../../backups/private-file.ts";
 import type { Environment } from "../../config/read-config.ts";
 import type { BackupSchema } from "../../http/admin/backups.ts";
-import { noMore, readArguments } from "../arguments.ts";
+import { noMore, readArguments, switches } from "../arguments.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
 import { poll } from "../client/poll.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
@@ -40,12 +40,7 @@ A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when i
 wrong usage.
 `;
 
-const options = {
-  ...targetOptions,
-  ...placeOptions,
-  force: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
+const options = { ...targetOptions, ...placeOptions, ...switches("force", "json") } as const;
 
 const path = "/admin/v1/backups";
 

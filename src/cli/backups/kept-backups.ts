@@ -12,15 +12,12 @@ import type { Environment } from "../../config/read-config.ts";
 import { baseUrl } from "../../config/setting-values.ts";
 import { idTime } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
+import { valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../output/format.ts";
 import { type ListPage, printList } from "../output/list.ts";
 
-export const placeOptions = {
-  from: { type: "string" },
-  "backup-endpoint": { type: "string" },
-  "backup-region": { type: "string" },
-} as const;
+export const placeOptions = { ...valued("from", "backup-endpoint", "backup-region") } as const;
 
 /** @param of the action for which they are; "" for all */
 export const placeHelp = (

@@ -3,7 +3,7 @@ import { backupsOfPostgres } from "../../backups/elsewhere.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
 import { type Environment, readConfig } from "../../config/read-config.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
-import { noMore, readArguments } from "../arguments.ts";
+import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { type Command, UsageError } from "../command.ts";
 import { sizeOf } from "../input.ts";
 import { countOf, stopwatch } from "../output/format.ts";
@@ -30,12 +30,7 @@ It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it
 wrong usage.
 `;
 
-const options = {
-  ...placeOptions,
-  data: { type: "string" },
-  identity: { type: "string" },
-  json: { type: "boolean" },
-} as const;
+const options = { ...placeOptions, ...valued("data", "identity"), ...switches("json") } as const;
 
 export const restore: Command = {
   summary: "make a backup the database of a data directory",

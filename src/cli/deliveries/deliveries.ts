@@ -1,7 +1,7 @@
 import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
-import { noMore, readArguments, readWord, refuseMisplaced } from "../arguments.ts";
+import { noMore, readArguments, readWord, refuseMisplaced, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
@@ -68,20 +68,8 @@ const options = {
   ...targetOptions,
   ...publicOptions,
   ...pagingOptions,
-  json: { type: "boolean" },
-  application: { type: "string" },
-  subscription: { type: "string" },
-  status: { type: "string" },
-  type: { type: "string" },
-  after: { type: "string" },
-  before: { type: "string" },
-  from: { type: "string" },
-  to: { type: "string" },
-  since: { type: "string" },
-  follow: { type: "boolean" },
-  "dry-run": { type: "boolean" },
-  wait: { type: "boolean" },
-  cancel: { type: "boolean" },
+  ...switches("json", "follow", "dry-run", "wait", "cancel"),
+  ...valued("application", "subscription", "status", "type", "after", "before", "from", "to", "since"),
 } as const;
 
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];

@@ -1,7 +1,7 @@
 import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Audit } from "../../http/admin/operations/audit.ts";
-import { noMore, readArguments } from "../arguments.ts";
+import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { type Command, UsageError } from "../command.ts";
@@ -31,14 +31,8 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 const options = {
   ...targetOptions,
   ...pagingOptions,
-  json: { type: "boolean" },
-  key: { type: "string" },
-  action: { type: "string" },
-  object: { type: "string" },
-  "object-id": { type: "string" },
-  after: { type: "string" },
-  before: { type: "string" },
-  since: { type: "string" },
+  ...switches("json"),
+  ...valued("key", "action", "object", "object-id", "after", "before", "since"),
 } as const;
 
 export const audit: Command = {

@@ -4,7 +4,7 @@ import type { Environment } from "../../config/read-config.ts";
 import { compactDatabase } from "../../store/sqlite/database/compact.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
-import { noMore, readArguments } from "../arguments.ts";
+import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { placeOfCommand } from "../client/target.ts";
 import { type Command, UsageError } from "../command.ts";
 import { stopwatch } from "../output/format.ts";
@@ -24,10 +24,7 @@ this is cut off, the one or the other is there. It needs as much free disk as th
 code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = {
-  data: { type: "string" },
-  json: { type: "boolean" },
-} as const;
+const options = { ...valued("data"), ...switches("json") } as const;
 
 export const compact: Command = {
   summary: "give the free space of the database back to the disk",

@@ -6,7 +6,7 @@ import {
   settingsWithSources,
   unknownVariables,
 } from "../../config/read-config.ts";
-import { readWord } from "../arguments.ts";
+import { readWord, switches } from "../arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "../command.ts";
 import { print } from "../output/print.ts";
 
@@ -16,7 +16,7 @@ export const configCommand: Command = {
   summary: "check the settings, and show where each comes from",
   words: { first: actions },
   get options() {
-    return settingOptions({ json: { type: "boolean" } });
+    return settingOptions(switches("json"));
   },
   help: `Usage: onair config check [--config FILE] [options of onair serve]
        onair config show [--config FILE] [options of onair serve] [--json]

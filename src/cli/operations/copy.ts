@@ -6,7 +6,7 @@ import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
 import { type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
 import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
-import { noMore, readArguments } from "../arguments.ts";
+import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { type Command, UsageError } from "../command.ts";
 import { counted, stopwatch } from "../output/format.ts";
 import { print, table } from "../output/print.ts";
@@ -34,12 +34,7 @@ is complete: both sides are counted at the end. Exit code: 0 when everything is 
 failed, 2 for wrong usage, and for places that cannot be used.
 `;
 
-const options = {
-  from: { type: "string" },
-  to: { type: "string" },
-  reopen: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
+const options = { ...valued("from", "to"), ...switches("reopen", "json") } as const;
 
 export const copy: Command = {
   summary: "move everything from a data directory to PostgreSQL, or back",

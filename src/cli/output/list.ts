@@ -1,12 +1,8 @@
 import type { Environment } from "../../config/read-config.ts";
-import { readNumber } from "../arguments.ts";
+import { readNumber, switches, valued } from "../arguments.ts";
 import { print, screen, tableWriter, write } from "./print.ts";
 
-export const pagingOptions = {
-  limit: { type: "string" },
-  all: { type: "boolean" },
-  cursor: { type: "string" },
-} as const;
+export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") } as const;
 
 export const pagingHelp = `  --limit N      for list: how many at most (default: 25)
   --all          for list: all of them

@@ -1,7 +1,7 @@
 import type { Environment } from "../../config/read-config.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { isWebhookSecret } from "../../webhooks/signature.ts";
-import { noMore, readArguments, readHttpUrl, readNumber } from "../arguments.ts";
+import { noMore, readArguments, readHttpUrl, readNumber, switches, valued } from "../arguments.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { type Command, UsageError } from "../command.ts";
 import { eventNames } from "../completion/words.ts";
@@ -39,13 +39,9 @@ accepts a wrong signature; 2 for wrong usage.
 
 const options = {
   ...targetOptions,
-  json: { type: "boolean" },
-  forward: { type: "string" },
-  secret: { type: "string" },
-  once: { type: "boolean" },
+  ...switches("json", "once"),
+  ...valued("forward", "secret", "broadcaster", "version"),
   set: { type: "string", multiple: true },
-  broadcaster: { type: "string" },
-  version: { type: "string" },
 } as const;
 
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];

@@ -1,6 +1,7 @@
 import type { BackupConfig } from "../backups/backup-settings.ts";
 import { everyMsOf, openBackupPlace } from "../backups/open-backups.ts";
 import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
+import { messageOf } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { day, hour } from "../domain/time.ts";
@@ -37,7 +38,7 @@ export async function backupFinding(question: BackupQuestion): Promise<Finding> 
     if (age > 2 * everyMs) return wrong(`${found}, which is more than two periods of --backup-every`, make);
     return ok(found);
   } catch (error) {
-    return wrong(error instanceof Error ? error.message : String(error));
+    return wrong(messageOf(error));
   }
 }
 

@@ -1,5 +1,7 @@
+import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
+import { day, hour, isoTime, minute, second } from "../domain/time.ts";
 import { createLog } from "../log/log.ts";
 import { type DatabaseFacts, databaseFacts, type FileFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
@@ -35,35 +37,33 @@ export async function factsElsewhere(program: string, data: string): Promise<Dat
 }
 
 /** Runs SQLite's integrity and foreign key checks. */
-export async function integrityFindings(options: IntegrityOptions): Promise<Finding[]> {
+export async function* integrityFindings(options: IntegrityOptions): AsyncGenerator<Finding> {
   const { data, full, program, timeoutMs } = options;
   const pages = findingsOf("integrity");
   const references = findingsOf("foreign_keys");
-  const thread = checkThread(program, { data, full });
+  const { remote, started, end } = checkThread(program, { data, full });
   const late = Promise.withResolvers<null>();
   const timer =
     timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
-  const { remote, started } = thread;
   const call = (name: "brokenPages" | "danglingTables") =>
     Promise.race([late.promise, started.then(() => remote[name]())]);
+  const tooLong = `not finished within ${timeoutMs / 1000} s`;
+  const patiently = '"onair doctor --full" takes as long as it needs';
   try {
     const broken = await call("brokenPages");
-    const tooLong = `not finished within ${timeoutMs / 1000} s`;
-    const patiently = '"onair doctor --full" takes as long as it needs';
-    if (broken === null) return [pages.skipped(tooLong, patiently)];
-    if (broken.length > 0)
-      return broken.map((fault) => pages.wrong(`the database is damaged: ${fault}`, restore));
-    const well = pages.ok(full ? "every page and index is in order" : "every page is in order");
+    if (broken === null) return yield pages.skipped(tooLong, patiently);
+    for (const fault of broken) yield pages.wrong(`the database is damaged: ${fault}`, restore);
+    if (broken.length > 0) return;
+    yield pages.ok(full ? "every page and index is in order" : "every page is in order");
     const dangling = await call("danglingTables");
-    if (dangling === null) return [well, references.skipped(tooLong, patiently)];
-    if (dangling.length === 0) return [well, references.ok("every row refers to rows that exist")];
-    const tables = dangling.join(", ");
-    return [well, references.wrong(`rows of ${tables} refer to rows that do not exist`, restore)];
+    if (dangling === null) yield references.skipped(tooLong, patiently);
+    else if (dangling.length === 0) yield references.ok("every row refers to rows that exist");
+    else yield references.wrong(`rows of ${dangling.join(", ")} refer to rows that do not exist`, restore);
   } catch (error) {
-    return [pages.wrong(messageOf(error), restore)];
+    yield pages.wrong(messageOf(error), restore);
   } finally {
     if (timer !== null) clearTimeout(timer);
-    thread.end();
+    end();
   }
 }
 
@@ -88,8 +88,6 @@ export async function sizeFinding(program: string, data: string): Promise<Findin
     return skipped(messageOf(error));
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /**
  * Reads the schema version of the database, and its other facts when the version is this program's; null when it is
@@ -119,8 +117,16 @@ export function readFacts(data: string, isServed: boolean): { findings: Finding[
 }
 
 /** The findings of those facts. */
-export function factFindings(facts: DatabaseFacts, now: number): Finding[] {
-  return [searchFinding(facts), signingKeyFinding(facts), webhookFinding(facts, now), ...holdFindings(facts)];
+export function* factFindings(facts: DatabaseFacts, now: number): Generator<Finding> {
+  yield searchFinding(facts);
+  yield signingKeyFinding(facts);
+  yield webhookFinding(facts, now);
+  const { heldSince } = facts;
+  if (!heldSince) return;
+  yield findingsOf("deliveries_held").warning(
+    `nothing is sent since ${heldSince}: a backup was restored, or a server started with --hold-deliveries`,
+    'when no other server of the same data runs: "onair deliveries release"',
+  );
 }
 
 function searchFinding({ users, indexedUsers }: DatabaseFacts): Finding {
@@ -163,28 +169,15 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
   );
 }
 
-function holdFindings({ heldSince }: DatabaseFacts): Finding[] {
-  if (!heldSince) return [];
-  const { warning } = findingsOf("deliveries_held");
-  return [
-    warning(
-      `nothing is sent since ${heldSince}: a backup was restored, or a server started with --hold-deliveries`,
-      'when no other server of the same data runs: "onair deliveries release"',
-    ),
-  ];
-}
-
-const minuteMs = 60_000;
-
 /** A duration in its largest unit, for people. */
 function duration(ms: number): string {
   const units: [number, string][] = [
-    [24 * 60 * minuteMs, "days"],
-    [60 * minuteMs, "hours"],
-    [minuteMs, "minutes"],
-    [1_000, "seconds"],
+    [day, "days"],
+    [hour, "hours"],
+    [minute, "minutes"],
+    [second, "seconds"],
   ];
-  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [1_000, "seconds"];
+  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [second, "seconds"];
   return `${Math.max(0, Math.floor(ms / size))} ${name}`;
 }
 
@@ -194,9 +187,9 @@ const earliest = Date.parse("2026-01-01T00:00:00Z");
 export function clockFinding(now: number, newestEventAt: number | null): Finding {
   const { ok, wrong } = findingsOf("clock");
   const mend = "set the clock, by NTP if possible";
-  const shown = new Date(now).toISOString();
+  const shown = isoTime(now);
   if (now < earliest) return wrong(`the clock says ${shown}, which is before this version was made`, mend);
-  if (newestEventAt !== null && newestEventAt > now + minuteMs)
+  if (newestEventAt !== null && newestEventAt > now + minute)
     return wrong(`the clock says ${shown}, ${duration(newestEventAt - now)} before the newest event`, mend);
   return ok(`it is ${shown}`);
 }

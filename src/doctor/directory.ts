@@ -4,27 +4,27 @@ import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
 /** Whether this user can use the data directory, which all further checks need. */
-export function directoryFindings(data: string): Finding[] {
+export function directoryFinding(data: string): Finding {
   const { ok, warning, wrong } = findingsOf("data_directory");
   const stats = statSync(data, { throwIfNoEntry: false });
   if (!stats)
-    return [
-      wrong(`there is no directory ${data}`, 'name another one with --data, or let "onair serve" make it'),
-    ];
-  if (!stats.isDirectory()) return [wrong(`${data} is not a directory`, "name another one with --data")];
+    return wrong(
+      `there is no directory ${data}`,
+      'name another one with --data, or let "onair serve" make it',
+    );
+  if (!stats.isDirectory()) return wrong(`${data} is not a directory`, "name another one with --data");
   const { R_OK, W_OK, X_OK } = constants;
   if (!mayUse(data, R_OK | W_OK | X_OK))
-    return [
-      wrong(`this user may not write in ${data}`, "run it as the user who serves, or chown the directory"),
-    ];
+    return wrong(
+      `this user may not write in ${data}`,
+      "run it as the user who serves, or chown the directory",
+    );
   if (!statSync(join(data, databaseFile), { throwIfNoEntry: false }))
-    return [
-      warning(
-        `${data} has no database yet`,
-        '"onair serve" makes one, "onair restore" takes it from a backup',
-      ),
-    ];
-  return [ok(`${data} is there, and this user may write in it`)];
+    return warning(
+      `${data} has no database yet`,
+      '"onair serve" makes one, "onair restore" takes it from a backup',
+    );
+  return ok(`${data} is there, and this user may write in it`);
 }
 
 function mayUse(path: string, mode: number): boolean {
@@ -42,31 +42,26 @@ const ours = /^(onair\.|dev\.json$)/;
 const listed = 10;
 
 /** Whether other users can read the files of a data directory. */
-export function modeFindings(data: string): Finding[] {
+export function* modeFindings(data: string): Generator<Finding> {
   const { ok, wrong, skipped } = findingsOf("file_modes");
-  if (process.platform === "win32") return [skipped("Windows has no modes")];
+  if (process.platform === "win32") return yield skipped("Windows has no modes");
   const directory = statSync(data);
   const files = filesOf(data);
-  const found: Finding[] = [];
-  if ((directory.mode & 0o022) !== 0)
-    found.push(
-      wrong(`others may change what is in ${data} (mode ${modeOf(directory)})`, `chmod 700 ${data}`),
-    );
+  const isOpen = (directory.mode & 0o022) !== 0;
+  if (isOpen)
+    yield wrong(`others may change what is in ${data} (mode ${modeOf(directory)})`, `chmod 700 ${data}`);
   const readable = files.filter(({ isSecret, stats }) => isSecret && (stats.mode & 0o077) !== 0);
   for (const { path, stats } of readable.slice(0, listed))
-    found.push(
-      wrong(`${path} holds secrets and is open to others (mode ${modeOf(stats)})`, `chmod 600 ${path}`),
-    );
-  if (readable.length > listed) found.push(wrong(`so are ${readable.length - listed} more`));
+    yield wrong(`${path} holds secrets and is open to others (mode ${modeOf(stats)})`, `chmod 600 ${path}`);
+  if (readable.length > listed) yield wrong(`so are ${readable.length - listed} more`);
   const foreign = files.find(({ stats }) => stats.uid !== directory.uid);
   if (foreign)
-    found.push(
-      wrong(
-        `${foreign.path} belongs to another user (${foreign.stats.uid}) than ${data} (${directory.uid})`,
-        `chown -R ${directory.uid} ${data}, where that is the user who serves`,
-      ),
+    yield wrong(
+      `${foreign.path} belongs to another user (${foreign.stats.uid}) than ${data} (${directory.uid})`,
+      `chown -R ${directory.uid} ${data}, where that is the user who serves`,
     );
-  return found.length > 0 ? found : [ok(`${files.length} files, each for its owner alone`)];
+  if (!isOpen && readable.length === 0 && !foreign)
+    yield ok(`${files.length} files, each for its owner alone`);
 }
 
 const modeOf = ({ mode }: Stats) => (mode & 0o777).toString(8).padStart(4, "0");
@@ -119,9 +114,6 @@ export function measuredSpace(data: string): Finding {
   const sizes = ["", "-wal"].map(
     (suffix) => statSync(join(data, databaseFile + suffix), { throwIfNoEntry: false })?.size ?? 0,
   );
-  return spaceFinding(
-    data,
-    bavail * bsize,
-    sizes.reduce((sum, size) => sum + size, 0),
-  );
+  const databaseBytes = sizes.reduce((sum, size) => sum + size, 0);
+  return spaceFinding(data, bavail * bsize, databaseBytes);
 }

@@ -11,7 +11,7 @@ import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, isLoopback } from "./ask.ts";
 import { backupFinding } from "./backups.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
-import { directoryFindings, measuredSpace, modeFindings } from "./directory.ts";
+import { directoryFinding, measuredSpace, modeFindings } from "./directory.ts";
 import { postgresFindings } from "./postgres.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
@@ -44,8 +44,8 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const signingKey = withData ? yield* data : null;
   if (!withData) yield clockFinding(now(), null);
   if (url !== null) {
-    yield* await healthFindings(url, now);
-    if (config.adminKey !== null) yield* await remoteFindings(url, config.adminKey);
+    yield* healthFindings(url, now);
+    if (config.adminKey !== null) yield* remoteFindings(url, config.adminKey);
   }
   const { publicUrl } = config;
   const { skipped } = findingsOf("reach");
@@ -65,7 +65,7 @@ async function* database(
   // Whether a server of this machine runs on it cannot be seen from the database.
   const admin = urlOf(config.adminHost, config.adminPort, config.adminTlsCert !== null);
   const isServed = isLoopback(config.adminHost) && typeof (await ask(`${admin}/healthz`)) !== "string";
-  yield* isServed ? await healthFindings(admin, now) : portFindings(config);
+  yield* isServed ? healthFindings(admin, now) : portFindings(config);
   return signingKey;
 }
 
@@ -73,9 +73,9 @@ async function* database(
 async function* directory(options: ExamineOptions): AsyncGenerator<Finding, string | null> {
   const { config, now, integrityTimeoutMs: timeoutMs } = options;
   const { data } = config;
-  const found = directoryFindings(data);
-  yield* found;
-  if (found.some(({ status }) => status === "wrong")) {
+  const found = directoryFinding(data);
+  yield found;
+  if (found.status === "wrong") {
     yield clockFinding(now(), null);
     return null;
   }
@@ -83,11 +83,11 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   yield measuredSpace(data);
   const holder = holderOf(data);
   if (!existsSync(join(data, databaseFile))) {
-    yield* await serverFindings(options, holder, null);
+    yield* serverFindings(options, holder, null);
     yield clockFinding(now(), null);
     return null;
   }
-  yield* await integrityFindings({ ...options, data, timeoutMs });
+  yield* integrityFindings({ ...options, data, timeoutMs });
   const { findings, facts } = readFacts(data, holder !== null);
   yield* findings;
   if (facts) {
@@ -103,30 +103,32 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
     now: now(),
   });
   yield clockFinding(now(), facts?.newestEventAt ?? null);
-  yield* await serverFindings(options, holder, facts?.signingKey ?? null);
+  yield* serverFindings(options, holder, facts?.signingKey ?? null);
   return facts?.signingKey ?? null;
 }
 
 /** Whether the server of the directory is healthy, or one could start. */
-async function serverFindings(
+async function* serverFindings(
   { config, url, now }: ExamineOptions,
   holder: ReturnType<typeof holderOf>,
   signingKey: string | null,
-): Promise<Finding[]> {
+): AsyncGenerator<Finding> {
   const { ok, skipped } = findingsOf("server");
-  if (holder === null) return [ok("no server uses the directory"), ...portFindings(config)];
+  if (holder === null) {
+    yield ok("no server uses the directory");
+    return yield* portFindings(config);
+  }
+  yield ok(`${holder.pid === null ? "a process" : `process ${holder.pid}`} uses the directory`);
+  if (url !== null) return;
   const { host, adminHost } = config;
   const admin = urlOf(adminHost, config.adminPort, config.adminTlsCert !== null);
   const open = urlOf(host, config.port, config.tlsCert !== null);
-  const found = [ok(`${holder.pid === null ? "a process" : `process ${holder.pid}`} uses the directory`)];
   const elsewhere = "asked nothing: it is not on loopback";
-  if (url !== null) return found;
-  if (!isLoopback(adminHost)) found.push(skipped(`${admin}: ${elsewhere}`, "ask it with --url"));
+  if (!isLoopback(adminHost)) yield skipped(`${admin}: ${elsewhere}`, "ask it with --url");
   else if (config.adminTlsClientCa !== null)
-    found.push(skipped(`${admin}: asked nothing: it wants a certificate of its callers`));
-  else found.push(...(await healthFindings(admin, now)));
+    yield skipped(`${admin}: asked nothing: it wants a certificate of its callers`);
+  else yield* healthFindings(admin, now);
   const listener = findingsOf("public_listener");
-  if (isLoopback(host)) found.push(await publicFinding("public_listener", open, signingKey));
-  else found.push(listener.skipped(`${open}: ${elsewhere}`, "ask the public URL with --reach"));
-  return found;
+  if (isLoopback(host)) yield publicFinding("public_listener", open, signingKey);
+  else yield listener.skipped(`${open}: ${elsewhere}`, "ask the public URL with --reach");
 }

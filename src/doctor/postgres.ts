@@ -1,3 +1,4 @@
+import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
 import type { DatabaseSettings } from "../engine/data-place.ts";
@@ -43,7 +44,7 @@ export async function postgresFindings(
     ];
     return { findings, signingKey: facts.signingKey, newestEventAt: facts.newestEventAt };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return { findings: [wrong(message)], ...unknown };
   }
 }

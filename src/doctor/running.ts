@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
+import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { day, minute } from "../domain/time.ts";
 import { placeOf } from "../engine/data-place.ts";
@@ -30,58 +31,51 @@ export function runningFindings(options: RunningOptions): () => Promise<readonly
   return () => {
     const at = options.now();
     if (last && at - last.at < keptMs) return last.findings;
-    last = { at, findings: found(options) };
+    last = { at, findings: Array.fromAsync(found(options)) };
     return last.findings;
   };
 }
 
-async function found({ config, env, program, now }: RunningOptions): Promise<Finding[]> {
+async function* found({ config, env, program, now }: RunningOptions): AsyncGenerator<Finding> {
   const place = placeOf(config);
-  const general = [
-    ...settingFindings([], env),
-    ...exposureFindings(config),
-    ...certificateFindings(config, now()),
-  ];
+  yield* settingFindings([], env);
+  yield* exposureFindings(config);
+  yield* certificateFindings(config, now());
   if ("database" in place) {
     const { postgresFindings } = await import("./postgres.ts");
     const { findings, newestEventAt } = await postgresFindings(place.database, now());
-    return [...general, ...findings, clockFinding(now(), newestEventAt)];
+    yield* findings;
+    return yield clockFinding(now(), newestEventAt);
   }
   const { directory } = place;
   const { skipped, wrong } = findingsOf("data_directory");
   try {
     const facts = await factsElsewhere(program, directory);
-    return [
-      ...general,
-      ...modeFindings(directory),
-      measuredSpace(directory),
-      ...factFindings(facts, now()),
-      clockFinding(now(), facts.newestEventAt),
-      skipped("every page of the database: that takes long", '"onair doctor" reads them'),
-    ];
+    yield* modeFindings(directory);
+    yield measuredSpace(directory);
+    yield* factFindings(facts, now());
+    yield clockFinding(now(), facts.newestEventAt);
+    yield skipped("every page of the database: that takes long", '"onair doctor" reads them');
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return [
-      ...general,
-      wrong(`the data directory cannot be read: ${message}`, "look at the disk and the log"),
-    ];
+    yield wrong(`the data directory cannot be read: ${messageOf(error)}`, "look at the disk and the log");
   }
 }
 
 /** Certificates that end soon, or in whose place there are files that cannot be used. */
-function certificateFindings(config: Config, now: number): Finding[] {
+function* certificateFindings(config: Config, now: number): Generator<Finding> {
   const { ok, warning, wrong } = findingsOf("certificates");
   const files = certificateFiles(config);
-  return [files.public, files.admin].flatMap((one) => {
-    if (one === null) return [];
+  for (const one of [files.public, files.admin]) {
+    if (one === null) continue;
     const { path } = one.cert;
     try {
       const { expiresAt } = readCertificate(one, now);
       const days = Math.floor((expiresAt - now) / day);
-      if (expiresAt - now > warnBeforeMs) return [ok(`${path} is good for ${days} days`)];
-      return [warning(`${path} ends in ${days} days`, "renew it: the server takes the new one by itself")];
+      yield expiresAt - now > warnBeforeMs
+        ? ok(`${path} is good for ${days} days`)
+        : warning(`${path} ends in ${days} days`, "renew it: the server takes the new one by itself");
     } catch (error) {
-      return [wrong(error instanceof Error ? error.message : String(error), "renew it, or mend its files")];
+      yield wrong(messageOf(error), "renew it, or mend its files");
     }
-  });
+  }
 }

@@ -4,61 +4,52 @@ import { publicKeyForms } from "../webhooks/signature.ts";
 import { ask, fieldOf, type ServerAnswer } from "./ask.ts";
 
 /** Whether the server of an admin listener reports that it is healthy. */
-export async function healthFindings(adminUrl: string, now: () => number): Promise<Finding[]> {
+export async function* healthFindings(adminUrl: string, now: () => number): AsyncGenerator<Finding> {
   const { ok, warning, wrong } = findingsOf("server");
   const healthy = await ask(`${adminUrl}/healthz`);
   if (typeof healthy === "string")
-    return [
-      wrong(
-        `nothing answers as it should at ${adminUrl}/healthz (${healthy})`,
-        "give the address of its admin listener: --admin-host and --admin-port as the server has them, or --url",
-      ),
-    ];
+    return yield wrong(
+      `nothing answers as it should at ${adminUrl}/healthz (${healthy})`,
+      "give the address of its admin listener: --admin-host and --admin-port as the server has them, or --url",
+    );
   if (healthy.status !== 200 || fieldOf(healthy, "status") !== "ok")
-    return [
-      wrong(
-        `${adminUrl}/healthz answers ${healthy.status}, not as On Air does`,
-        "another program has that port",
-      ),
-    ];
-  const found: Finding[] = [];
+    return yield wrong(
+      `${adminUrl}/healthz answers ${healthy.status}, not as On Air does`,
+      "another program has that port",
+    );
   const ready = await ask(`${adminUrl}/readyz`);
   const isReady = typeof ready !== "string" && ready.status === 200;
   const said = typeof ready === "string" ? ready : (fieldOf(ready, "message") ?? ready.status);
-  found.push(
-    isReady
-      ? ok(`the server at ${adminUrl} is healthy and ready`)
-      : wrong(
-          `the server at ${adminUrl} is healthy, but not ready (${said})`,
-          "its log says more; where it is starting or stopping, look again",
-        ),
-  );
+  yield isReady
+    ? ok(`the server at ${adminUrl} is healthy and ready`)
+    : wrong(
+        `the server at ${adminUrl} is healthy, but not ready (${said})`,
+        "its log says more; where it is starting or stopping, look again",
+      );
   const aheadMs = healthy.at === null ? 0 : healthy.at - now();
   if (Math.abs(aheadMs) > clockToleranceMs)
-    found.push(
-      warning(
-        `its clock and the one here are ${Math.round(Math.abs(aheadMs) / 1000)} s apart`,
-        "set both: receivers refuse webhooks that are 5 minutes off",
-      ),
+    yield warning(
+      `its clock and the one here are ${Math.round(Math.abs(aheadMs) / 1000)} s apart`,
+      "set both: receivers refuse webhooks that are 5 minutes off",
     );
-  return found;
 }
 
 const clockToleranceMs = 30_000;
 
 /** What the server finds wrong with itself, by its admin API, with the operator key. */
-export async function remoteFindings(adminUrl: string, adminKey: string): Promise<Finding[]> {
+export async function* remoteFindings(adminUrl: string, adminKey: string): AsyncGenerator<Finding> {
   const key = findingsOf("operator_key");
   const { skipped } = findingsOf("findings");
   const asked = await ask(`${adminUrl}/admin/v1/findings`, { authorization: `Bearer ${adminKey}` });
-  if (typeof asked === "string") return [skipped(`what it finds itself cannot be had (${asked})`)];
+  if (typeof asked === "string") return yield skipped(`what it finds itself cannot be had (${asked})`);
   if (asked.status === 401)
-    return [
-      key.wrong(`${adminUrl} refuses the operator key`, "set ONAIR_ADMIN_KEY to the one of that server"),
-    ];
-  if (asked.status !== 200) return [skipped(`what it finds itself cannot be had (${asked.status})`)];
-  const found = (fieldOf(asked, "data") ?? []) as Finding[];
-  return [key.ok("the server takes it"), ...found];
+    return yield key.wrong(
+      `${adminUrl} refuses the operator key`,
+      "set ONAIR_ADMIN_KEY to the one of that server",
+    );
+  if (asked.status !== 200) return yield skipped(`what it finds itself cannot be had (${asked.status})`);
+  yield key.ok("the server takes it");
+  yield* (fieldOf(asked, "data") ?? []) as Finding[];
 }
 
 /**

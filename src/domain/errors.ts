@@ -78,3 +78,8 @@ export function invalidFields(errors: readonly FieldProblem[]): DomainError {
   const message = first ? `${first.field} ${first.message}` : "The request is not valid";
   return new DomainError("invalid_parameter", message, { errors });
 }
+
+/** What an error says, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

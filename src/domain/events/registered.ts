@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020";
-import { DomainError, type FieldProblem, invalidFields } from "../errors.ts";
+import { DomainError, type FieldProblem, invalidFields, messageOf } from "../errors.ts";
 import { second } from "../time.ts";
 import { maxProblems } from "../validation/problems.ts";
 import { Catalogue } from "./catalogue.ts";
@@ -124,7 +124,7 @@ async function compiled(schema: JsonObject): Promise<ValidateFunction> {
   try {
     return ajv.compile(schema);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw refuse(`is not a JSON Schema of draft 2020-12: ${reason.slice(0, 300)}`);
   }
 }

@@ -78,10 +78,10 @@ export function needsFirstKey(keys: readonly OperatorKey[], wasSet: boolean): bo
   return !wasSet && !keys.some((key) => key.role === "operator" && !isUnshown(key));
 }
 
-/** The hour to store as the last use; null when it is already stored. */
-export function newLastUse({ last_used_at }: OperatorKey, now: number): number | null {
+/** The hour to store as the last use after the one that is stored; null when it is the same. */
+export function newLastUse(stored: OperatorKey["last_used_at"], now: number): number | null {
   const current = Math.floor(now / hour) * hour;
-  return last_used_at === null || last_used_at < current ? current : null;
+  return stored === null || stored < current ? current : null;
 }
 
 /** Throws `conflict` when there are too many keys beside a new one, or one has its name. */

@@ -82,11 +82,12 @@ export function asGate<Context>(check: (context: Context) => Promise<void>) {
 
 /**
  * Wraps a hook so that Elysia cannot analyse its source. For a hook that passes its context on, Elysia would assume
- * that it uses all of it, and parse cookies, too. The hook must be an async function, which Elysia detects by its type.
+ * that it uses all of it, and parse cookies, too; one that calls a function it would wait for, which makes a request
+ * cost a promise more. It waits for an async function, which it detects by its type.
  */
-export function opaque<Context>(
-  hook: (context: Context) => Promise<void>,
-): (context: Context) => Promise<void> {
+export function opaque<Context, Result extends Promise<void> | void>(
+  hook: (context: Context) => Result,
+): (context: Context) => Result {
   return hook.bind(null);
 }
 

@@ -16,6 +16,8 @@ export interface RequestContext {
   readonly path: string;
   readonly request: Request;
   readonly listener: ListenerContext;
+  /** See `clientAddressOf`; null until it is asked for. */
+  clientAddress: string | null;
   /** `performance.now()` when the request began. */
   readonly startedAt: number;
   /** null where it is not traced. */
@@ -63,7 +65,13 @@ export function commonHeaders(headers: ExtraHeaders): Headers {
 }
 
 /** The client's address, taken from `X-Forwarded-For` behind a trusted proxy; "" when unknown. */
-export function clientAddressOf({ request, listener }: RequestContext): string {
+export function clientAddressOf(requestContext: RequestContext): string {
+  // The peer's address is a system call.
+  requestContext.clientAddress ??= findClientAddress(requestContext);
+  return requestContext.clientAddress;
+}
+
+function findClientAddress({ request, listener }: RequestContext): string {
   const address = listener.server?.requestIP(request)?.address ?? "";
   if (listener.trustedProxies === null) return peerAddress(address);
   return clientAddress(address, request.headers.get("x-forwarded-for"), listener.trustedProxies);
@@ -92,6 +100,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     path,
     request,
     listener,
+    clientAddress: null,
     startedAt: performance.now(),
     span: traces?.begin(path, request.headers.get("traceparent")) ?? null,
     grant: null,

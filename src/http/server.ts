@@ -6,7 +6,7 @@ import { errorFields, type Log } from "../log/log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
-import { deferred, openGate, requireGates } from "./input.ts";
+import { deferred, opaque, openGate, requireGates } from "./input.ts";
 import {
   commonHeaders,
   type ExtraHeaders,
@@ -69,16 +69,18 @@ export function listener(options: {
     .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
       responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),
     )
-    .onRequest((context) => {
-      const { request } = context;
-      context.requestContext = newRequestContext(request, listenerContext);
-      // The router searches the path from the eleventh character of the URL on. Behind a shorter host, or without a
-      // valid one, where the URL is a path alone, it would see another path than the client asked for.
-      if (!request.url.startsWith("http"))
-        throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
-      if (hostIsShort(request.url))
-        throw new DomainError("invalid_parameter", "The Host header is too short");
-    });
+    .onRequest(
+      opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
+        const { request } = context;
+        context.requestContext = newRequestContext(request, listenerContext);
+        // The router searches the path from the eleventh character of the URL on. Behind a shorter host, or without a
+        // valid one, where the URL is a path alone, it would see another path than the client asked for.
+        if (!request.url.startsWith("http"))
+          throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
+        if (hostIsShort(request.url))
+          throw new DomainError("invalid_parameter", "The Host header is too short");
+      }),
+    );
   // Also applies to paths outside the API, such as its document. A preflight is not limited.
   if (gate) {
     app.onBeforeHandle(({ requestContext, request }) => {

@@ -26,11 +26,10 @@ test("a start makes a key where there was never one that anyone has seen", () =>
 });
 
 test("a use is noted once an hour, by the hour", () => {
-  const key = made();
-  const at = newLastUse(key, now) ?? 0;
+  const at = newLastUse(null, now) ?? 0;
   expect(new Date(at).toISOString()).toBe("2026-01-14T16:00:00.000Z");
-  expect(newLastUse({ ...key, last_used_at: at }, at + hour - 1)).toBe(null);
-  expect(newLastUse({ ...key, last_used_at: at }, at + hour)).toBe(at + hour);
+  expect(newLastUse(at, at + hour - 1)).toBe(null);
+  expect(newLastUse(at, at + hour)).toBe(at + hour);
 });
 
 test("what is kept of a key is its hash and how it begins", () => {

@@ -30,8 +30,8 @@ export interface GateOptions {
 }
 
 /**
- * Checks the key of an admin request. Throws in the order 401, 429, 403. A valid key is admitted whatever the limit of
- * its address.
+ * Checks the key of an admin request by the SHA-256 of its secret, null where it has none. Throws in the order 401, 429,
+ * 403. A valid key is admitted whatever the limit of its address.
  */
 export function operatorGate({
   operatorKeys,
@@ -39,7 +39,7 @@ export function operatorGate({
   now,
   sessions = null,
   wrongKeyLimit = wrongKeysPerMinute,
-}: GateOptions): (requestContext: RequestContext, secret: string | null, allowed: readonly Role[]) => void {
+}: GateOptions): (requestContext: RequestContext, hash: Uint8Array | null, allowed: readonly Role[]) => void {
   const limiter = once(() => rateLimiter(now));
 
   const refuse = (requestContext: RequestContext): DomainError => {
@@ -58,10 +58,9 @@ export function operatorGate({
     return new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
   };
 
-  return (requestContext, secret, allowed) => {
-    const key =
-      secret === null ? (sessions?.keyOf(requestContext.request) ?? null) : operatorKeys.find(secret);
-    if (key === null && secret === null) {
+  return (requestContext, hash, allowed) => {
+    const key = hash === null ? (sessions?.keyOf(requestContext.request) ?? null) : operatorKeys.find(hash);
+    if (key === null && hash === null) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }
     if (key === null) throw refuse(requestContext);

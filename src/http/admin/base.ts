@@ -7,6 +7,7 @@ import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Finding } from "../../domain/operations/findings.ts";
 import type { Histogram } from "../../domain/operations/histogram.ts";
 import type { Role } from "../../domain/operator-keys.ts";
+import { secretHash } from "../../domain/tokens.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log/log.ts";
 import type { TrustedProxies } from "../../proxies.ts";
@@ -114,8 +115,10 @@ export function adminListener({
   const isKnownHost = knownHosts(hosts);
   return (
     listener({ log: options.log, headers: {}, trustedProxies, traffic })
-      .onRequest(({ requestContext, request }) =>
-        requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),
+      .onRequest(
+        opaque(({ requestContext, request }: Pick<GateContext, "requestContext" | "request">) =>
+          requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),
+        ),
       )
       .use(headerBearer())
       .macro("roles", (allowed: readonly Role[]) => {
@@ -130,11 +133,12 @@ export function adminListener({
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
           transform: asGate(async (context: GateContext) => {
             input.begin(context.requestContext);
-            const key = tokenOf(context.bearer, context.headers["authorization"]);
+            const secret = tokenOf(context.bearer, context.headers["authorization"]);
+            const hash = secret === null ? null : secretHash(secret);
             const { requestContext } = context;
             const requireAllowed = async () => {
               if (options.operatorKeys.isOutdated) await options.operatorKeys.refresh();
-              admit(requestContext, key, allowed);
+              admit(requestContext, hash, allowed);
             };
             await requireAllowed();
             requestContext.longBody = {
@@ -153,10 +157,13 @@ export function adminListener({
             await requireAllowed();
           }),
           // Before the answer: what is acknowledged is written down.
-          afterHandle: opaque(async ({ responseValue: value, ...request }: AnsweredContext) => {
-            const { operatorKey } = request.requestContext;
-            if (operatorKey) await trail.note({ operationId, allowed }, operatorKey, { ...request, value });
-          }),
+          afterHandle: opaque(
+            async ({ requestContext, params, body, responseValue: value }: AnsweredContext) => {
+              const { operatorKey } = requestContext;
+              const answered = { requestContext, params, body, value };
+              if (operatorKey) await trail.note({ operationId, allowed }, operatorKey, answered);
+            },
+          ),
         };
       })
       // For routes without a key, such as health checks.

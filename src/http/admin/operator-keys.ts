@@ -74,9 +74,8 @@ export class OperatorKeys {
     return keys.map((key) => ({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }));
   }
 
-  /** The key with this secret; null when it is unknown or expired. */
-  find(secret: string): OperatorKey | null {
-    const hash = secretHash(secret);
+  /** The key whose secret has this SHA-256; null when it is unknown or expired. */
+  find(hash: Uint8Array): OperatorKey | null {
     let found: OperatorKey | null = null;
     // Compares all keys, each in constant time.
     for (const key of [this.#own, this.#environment, ...this.#stored]) {
@@ -95,7 +94,7 @@ export class OperatorKeys {
   /** Records the use of a key, on disk at most once an hour. */
   used(key: OperatorKey): void {
     const { store, now } = this.#options;
-    const at = newLastUse({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }, now());
+    const at = newLastUse(this.#lastUses.get(key.id) ?? key.last_used_at, now());
     if (at === null) return;
     this.#lastUses.set(key.id, at);
     if (key === this.#environment || key === this.#own) return;

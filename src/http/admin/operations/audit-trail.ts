@@ -29,6 +29,9 @@ interface AnsweredRequest {
   readonly value: unknown;
 }
 
+/** Equal changes, of which there are more until they are written. */
+type Counted = { -readonly [Field in keyof NewAuditEntry]: NewAuditEntry[Field] };
+
 interface AuditTrailOptions {
   readonly store: Pick<Store, "audit">;
   readonly log: Log;
@@ -43,7 +46,7 @@ interface AuditTrailOptions {
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
-  #counted = new Map<string, NewAuditEntry>();
+  #counted = new Map<string, Counted>();
   #timer: Timer | null = null;
 
   constructor(options: AuditTrailOptions) {
@@ -92,15 +95,12 @@ export class AuditTrail {
   #count(entry: NewAuditEntry): void {
     const key = auditMergeKey(entry);
     const known = this.#counted.get(key);
-    const sum = known && {
-      ...known,
-      count: known.count + 1,
-      last_at: entry.at,
-      request_id: entry.request_id,
-    };
-    this.#counted.set(key, sum ?? entry);
-    this.#timer ??= setTimeout(() => void this.flush(), writeEveryMs);
-    this.#timer.unref();
+    if (known) {
+      known.count++;
+      known.last_at = entry.at;
+      known.request_id = entry.request_id;
+    } else this.#counted.set(key, entry);
+    this.#timer ??= setTimeout(() => void this.flush(), writeEveryMs).unref();
   }
 
   async #write(write: () => Promise<void>): Promise<void> {

@@ -5,9 +5,9 @@
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { adminKey, builtExecutable, newToken, type OnAir, startOnAir } from "./support/onair.ts";
-import { sampleUsers, usernameOf } from "./support/platform.ts";
+import { readOptions } from "./support/options.ts";
+import { sampleUsers, usernameOf, writeRows } from "./support/platform.ts";
 import {
   BenchError,
   benchDirectory,
@@ -34,20 +34,11 @@ Asks for 200 users, 200 times for healthz and 50 writes a second, while nothing 
 and while one is downloaded. Needs Linux, two cores, taskset, and some 3 GB in the directory for temporary files.
 `;
 
-const { values } = parseArgs({
-  options: {
-    users: { type: "string", default: "1000000" },
-    rounds: { type: "string", default: "5" },
-    cpus: { type: "string", default: String(serverCore) },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  },
+const { users, rounds, cpus, json } = readOptions(help, {
+  numbers: { users: { default: 1_000_000, least: 1_000 }, rounds: { default: 5 } },
+  texts: ["cpus"],
+  flags: ["json"],
 });
-const [users, rounds] = [Number(values.users), Number(values.rounds)];
-if (values.help || !(users >= 1_000) || !(rounds >= 1)) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
 
 const states = ["idle", "backup", "download"] as const;
 type State = (typeof states)[number];
@@ -66,19 +57,9 @@ interface Window {
 /** Into a data directory, by the command that operators use. */
 async function fill(executable: string, directory: string): Promise<string> {
   const [file, data] = [join(directory, "users.ndjson"), join(directory, "data")];
-  const sink = Bun.file(file).writer({ highWaterMark: 1 << 20 });
-  for (const user of sampleUsers(users)) {
-    sink.write(`${JSON.stringify(user)}\n`);
-  }
-  await sink.end();
-  const importing = startPinned(`${serverCore},${loadCore}`, [
-    executable,
-    "import",
-    "users",
-    file,
-    "--data",
-    data,
-  ]);
+  await writeRows(file, sampleUsers(users));
+  const command = [executable, "import", "users", file, "--data", data];
+  const importing = startPinned(`${serverCore},${loadCore}`, command);
   if ((await importing.exited) !== 0) throw new BenchError("The users could not be imported");
   return data;
 }
@@ -162,7 +143,7 @@ async function measure(): Promise<{ windows: Window[]; databaseBytes: number }> 
   const data = await fill(executable, directory);
   pinThisProcess();
   const onAir = await startOnAir(executable, data, directory, {
-    cpus: values.cpus,
+    ...(cpus !== undefined && { cpus }),
     args: ["--keep-backups", "1"],
   });
   const bench = new Bench(onAir, await newToken(onAir));
@@ -199,8 +180,8 @@ const figures = states.map((state) => {
     ),
   };
 });
-if (values.json) {
-  process.stdout.write(`${JSON.stringify({ users, rounds, cpus: values.cpus, databaseBytes, figures })}\n`);
+if (json) {
+  process.stdout.write(`${JSON.stringify({ users, rounds, cpus, databaseBytes, figures })}\n`);
 } else {
   const head = [
     "",

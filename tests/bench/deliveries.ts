@@ -10,6 +10,7 @@ import { users } from "../support/real-data.ts";
 import { json, startServer, temporaryDirectory } from "../support/server.ts";
 import { seededRandom, zipfRanks } from "./support/random.ts";
 import { megabytes, milliseconds, table, whole } from "./support/report.ts";
+import { percentile } from "./support/rounds.ts";
 
 /*
  * How long a page of deliveries takes, over HTTP, with a long log: bun tests/bench/deliveries.ts [rows] [requests]
@@ -88,10 +89,8 @@ try {
         // On through the log, and from its beginning again at its end.
         cursor = answer.pagination.cursor;
       }
-      times.sort((a, b) => a - b);
-      const at = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
-      const cells = [milliseconds(at(0.5)), milliseconds(at(0.99)), milliseconds(at(1)), whole(found)];
-      report.push([`${size}, ${name}`, ...cells]);
+      const cells = [0.5, 0.99, 1].map((share) => milliseconds(percentile(times, share)));
+      report.push([`${size}, ${name}`, ...cells, whole(found)]);
     }
   }
   console.log(table(report));

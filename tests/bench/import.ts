@@ -2,12 +2,22 @@
  * How long `onair import` takes for a million users, into a data directory and through a running server, and how a
  * server that is imported into answers meanwhile: bun tests/bench/import.ts --help
  */
-import { readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { BenchError, benchDirectory, cpuSeconds } from "./support/processes.ts";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { fromSource, serve } from "../support/process.ts";
+import { adminKey } from "../support/server.ts";
+import { readOptions } from "./support/options.ts";
+import { writeRows } from "./support/platform.ts";
+import {
+  BenchError,
+  benchDirectory,
+  cpuSeconds,
+  endWithThis,
+  peakResidentBytes,
+} from "./support/processes.ts";
 import { pick, seededRandom } from "./support/random.ts";
-import { table, whole } from "./support/report.ts";
+import { megabytes, milliseconds, table, whole } from "./support/report.ts";
+import { percentile } from "./support/rounds.ts";
 
 const help = `Usage: bun tests/bench/import.ts [options]
 
@@ -18,8 +28,6 @@ const help = `Usage: bun tests/bench/import.ts [options]
 Runs from the sources, without pinning. Needs some 2 GB in the directory for temporary files.
 `;
 
-const main = resolve(import.meta.dir, "../../src/main.ts");
-const adminKey = "the-operator-key-of-the-benchmark";
 const pollMs = 10;
 const floor = { rowsPerSecond: 1_000_000 / 60, residentBytes: 400e6 } as const;
 
@@ -74,23 +82,10 @@ function* manyUsers(count: number): Generator<object> {
   }
 }
 
-async function write(file: string, rows: Iterable<object>): Promise<void> {
-  const sink = Bun.file(file).writer({ highWaterMark: 1 << 20 });
-  for (const row of rows) {
-    sink.write(`${JSON.stringify(row)}\n`);
-  }
-  await sink.end();
-}
-
-/** Before the directories are removed, which cannot be done while somebody writes there. */
-function endWithThis(child: Bun.Subprocess): void {
-  process.prependListener("exit", () => child.kill("SIGKILL"));
-}
-
 /** Runs an import to its end; throws unless all rows are taken. */
 async function runImport(rows: number, args: readonly string[]) {
   const startedAt = performance.now();
-  const child = Bun.spawn([process.execPath, main, "import", "users", ...args, "--json"], {
+  const child = Bun.spawn([...fromSource, "import", "users", ...args, "--json"], {
     env: { PATH: process.env.PATH ?? "", ONAIR_ADMIN_KEY: adminKey },
     stdin: "ignore",
     stdout: "pipe",
@@ -110,38 +105,6 @@ async function intoDirectory(file: string, rows: number, data: string, way: stri
   const measured = await runImport(rows, [file, "--data", data]);
   const databaseBytes = statSync(join(data, "onair.db")).size;
   return { way, ...measured, serverBytes: null, databaseBytes, health: null };
-}
-
-/** `onair serve` on free ports; it ends with this process. */
-async function startServing(data: string) {
-  const child = Bun.spawn(
-    [process.execPath, main, "serve", "--data", data, "--port", "0", "--admin-port", "0"],
-    {
-      env: { PATH: process.env.PATH ?? "", ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "warn" },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "inherit",
-    },
-  );
-  endWithThis(child);
-  const decoder = new TextDecoder();
-  let output = "";
-  for await (const chunk of child.stdout) {
-    output += decoder.decode(chunk, { stream: true });
-    const adminUrl = /^onair ready public=\S+ admin=(\S+)$/m.exec(output)?.[1];
-    if (!adminUrl) continue;
-    const stop = async () => {
-      child.kill("SIGTERM");
-      await child.exited;
-    };
-    return { adminUrl, pid: child.pid, stop };
-  }
-  throw new BenchError("The server ended before it was ready");
-}
-
-function peakResidentBytes(pid: number): number {
-  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return Number(kilobytes) * 1024;
 }
 
 /** Asks at fixed times, whether earlier answers have come or not, so that a held-up server is seen for all its length. */
@@ -168,15 +131,14 @@ function poll(url: string) {
       clearInterval(timer);
       await Promise.all(open);
       if (failed) throw new BenchError(`GET ${url} failed: ${failed}`);
-      took.sort((a, b) => a - b);
-      const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
-      return { p50: at(0.5), p99: at(0.99), max: at(1) };
+      return { p50: percentile(took, 0.5), p99: percentile(took, 0.99), max: percentile(took, 1) };
     },
   };
 }
 
 async function throughServer(file: string, rows: number, data: string): Promise<Outcome[]> {
-  const server = await startServing(data);
+  const server = await serve(["--data", data], { command: fromSource });
+  process.prependListener("exit", () => server.kill("SIGKILL"));
   const measure = async (way: string) => {
     const cpuBefore = cpuSeconds(server.pid);
     const polling = poll(`${server.adminUrl}/healthz`);
@@ -186,13 +148,12 @@ async function throughServer(file: string, rows: number, data: string): Promise<
     return { way, ...measured, cpuSeconds: cpu, serverBytes: peakResidentBytes(server.pid), health };
   };
   const outcomes = [await measure("through a server"), await measure("the same again")];
-  await server.stop();
+  await server.end("SIGTERM");
   const databaseBytes = statSync(join(data, "onair.db")).size;
   return outcomes.map((outcome) => ({ ...outcome, databaseBytes }));
 }
 
 function report(outcomes: readonly Outcome[]): string {
-  const megabytes = (bytes: number | null) => (bytes === null ? "" : `${(bytes / 1e6).toFixed(0)} MB`);
   const head = "users,rows/s,seconds,CPU s,importer,server,database,healthz p50,p99,max".split(",");
   const rows = outcomes.map((outcome) => [
     outcome.way,
@@ -200,9 +161,9 @@ function report(outcomes: readonly Outcome[]): string {
     outcome.seconds.toFixed(1),
     outcome.cpuSeconds.toFixed(1),
     megabytes(outcome.importerBytes),
-    megabytes(outcome.serverBytes),
+    outcome.serverBytes === null ? "" : megabytes(outcome.serverBytes),
     megabytes(outcome.databaseBytes),
-    ...(outcome.health ? Object.values(outcome.health).map((ms) => `${ms.toFixed(1)} ms`) : []),
+    ...(outcome.health ? Object.values(outcome.health).map(milliseconds) : []),
   ]);
   return table([head, ...rows]);
 }
@@ -210,30 +171,21 @@ function report(outcomes: readonly Outcome[]): string {
 async function bench(rows: number): Promise<Outcome[]> {
   const directory = benchDirectory();
   const file = join(directory, "users.ndjson");
-  await write(file, manyUsers(rows));
+  await writeRows(file, manyUsers(rows));
   const data = join(directory, "direct");
   const direct = await intoDirectory(file, rows, data, "into a directory");
   const again = await intoDirectory(file, rows, data, "the same again");
   return [direct, again, ...(await throughServer(file, rows, join(directory, "served")))];
 }
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: "string", default: "1000000" },
-    json: { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  },
+const { rows, json, check } = readOptions(help, {
+  numbers: { rows: { default: 1_000_000 } },
+  flags: ["json", "check"],
 });
-const rows = Number(values.rows);
-if (values.help || !Number.isSafeInteger(rows) || rows < 1) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
 const outcomes = await bench(rows);
-process.stdout.write(`${values.json ? JSON.stringify({ rows, outcomes }) : report(outcomes)}\n`);
+process.stdout.write(`${json ? JSON.stringify({ rows, outcomes }) : report(outcomes)}\n`);
 const met = outcomes.every(
   ({ rowsPerSecond, importerBytes, serverBytes }) =>
     rowsPerSecond > floor.rowsPerSecond && Math.max(importerBytes, serverBytes ?? 0) < floor.residentBytes,
 );
-process.exit(values.check && !met ? 1 : 0);
+process.exit(check && !met ? 1 : 0);

@@ -2,11 +2,10 @@
  * Kills the executable hundreds of times under load and checks that nothing is lost, doubled or out of sequence:
  * bun tests/bench/kills.ts --help
  */
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { killRun } from "../support/kill-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
 import { builtExecutable } from "./support/onair.ts";
+import { readOptions } from "./support/options.ts";
 import { seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
 
@@ -23,39 +22,29 @@ is pending any more, every acknowledged event must have reached every subscripti
 same bytes on every attempt, in a sequence without a gap. Exits with 1 when anything is not so. Some 0.4 s for each kill.
 `;
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: "string", default: "300" },
-    seed: { type: "string", default: String(Date.now() % 1e6) },
-    executable: { type: "string" },
-    postgres: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  },
+const { kills, seed, postgres, json, executable } = readOptions(help, {
+  numbers: { kills: { default: 300 }, seed: { default: Date.now() % 1e6, least: 0 } },
+  texts: ["executable"],
+  flags: ["postgres", "json"],
 });
-const [kills, seed] = [Number(values.kills), Number(values.seed)];
-if (values.help || !Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
-const executable = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
-const database = values.postgres ? await emptyDatabase() : null;
+const command = [await builtExecutable(executable)];
+const database = postgres ? await emptyDatabase() : null;
 const startedAt = performance.now();
 const report = await killRun({
   kills,
   random: seededRandom(seed),
   failing: 0.02,
   ...(database && { database: database.url }),
-  run: { command: [executable] },
+  run: { command },
   progress(killed, acknowledged, requests) {
-    if (values.json || killed % 25 !== 0) return;
+    if (json || killed % 25 !== 0) return;
     process.stderr.write(
       `${killed} kills, ${whole(acknowledged)} events acknowledged, ${whole(requests)} requests\n`,
     );
   },
 });
 const seconds = (performance.now() - startedAt) / 1000;
-if (values.json) process.stdout.write(`${JSON.stringify({ seed, seconds, ...report })}\n`);
+if (json) process.stdout.write(`${JSON.stringify({ seed, seconds, ...report })}\n`);
 else {
   const { acknowledged, deliveries, requests, problems } = report;
   process.stdout.write(

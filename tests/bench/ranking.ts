@@ -2,13 +2,13 @@
  * What it costs to report who is live, to take a new order of the categories, and how soon the list shows it:
  * bun tests/bench/ranking.ts --help
  */
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { join } from "node:path";
 import { platformData } from "../../src/batch/platform-data.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { builtExecutable, load, type OnAir, startOnAir } from "./support/onair.ts";
-import { BenchError, benchDirectory, requireMachine } from "./support/processes.ts";
+import { readOptions } from "./support/options.ts";
+import { BenchError, benchDirectory, requireMachine, runBench } from "./support/processes.ts";
 import { seededRandom } from "./support/random.ts";
 import { milliseconds, table, whole } from "./support/report.ts";
 import { median } from "./support/rounds.ts";
@@ -157,32 +157,16 @@ async function mostViewers({ url }: OnAir): Promise<number | undefined> {
   return ((await answer.json()) as { categories: { viewers: number }[] }).categories[0]?.viewers;
 }
 
-const { values } = parseArgs({
-  options: {
-    channels: { type: "string", default: "20000" },
-    categories: { type: "string", default: "2000" },
-    reports: { type: "string", default: "20" },
-    executable: { type: "string" },
-    json: { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  },
-});
-const [channels, categories, reports] = [values.channels, values.categories, values.reports].map(Number) as [
-  number,
-  number,
-  number,
-];
-if (values.help || ![channels, categories, reports].every((n) => Number.isSafeInteger(n) && n > 0)) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
-
-try {
+async function main(): Promise<void> {
+  const { channels, categories, reports, executable, json, check } = readOptions(help, {
+    numbers: { channels: { default: 20_000 }, categories: { default: 2_000 }, reports: { default: 20 } },
+    texts: ["executable"],
+    flags: ["json", "check"],
+  });
   requireMachine({ taskset: "util-linux" });
   const directory = benchDirectory();
   const data = platform(channels, categories);
-  const file = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
+  const file = await builtExecutable(executable);
   const measured = await measureHere(data, join(directory, "here"), reports);
   const onAir = await startOnAir(file, join(directory, "served"), directory);
   const served = await measureServed(data, onAir, reports);
@@ -194,7 +178,7 @@ try {
     ["a report over HTTP", served.request],
     ["until the list shows it", served.shown],
   ];
-  if (values.json) {
+  if (json) {
     process.stdout.write(`${JSON.stringify({ channels, categories, reports, ...measured, ...served })}\n`);
   } else {
     const head = [
@@ -213,8 +197,7 @@ try {
     median(measured.eventLoop) < floor.eventLoopMs &&
     median(measured.longestSlice) < floor.sliceMs &&
     Math.max(...served.shown) < floor.shownMs;
-  process.exit(values.check && !met ? 1 : 0);
-} catch (error) {
-  process.stderr.write(`${error instanceof BenchError ? error.message : Bun.inspect(error)}\n`);
-  process.exit(1);
+  if (check && !met) process.exitCode = 1;
 }
+
+await runBench(main);

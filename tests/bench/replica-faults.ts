@@ -2,18 +2,17 @@
  * Kills, stops and continues replicas at random under load, and checks that nothing is lost, doubled or out of order:
  * bun tests/bench/replica-faults.ts --help
  */
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startPostgres } from "../support/postgres-server.ts";
 import { replicaRun, type TestReplica } from "../support/replica-run.ts";
 import { builtExecutable } from "./support/onair.ts";
+import { readOptions } from "./support/options.ts";
 import { seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
 
 const help = `Usage: bun tests/bench/replica-faults.ts [options]
 
   --faults N         how often something happens to one of three replicas (default: 100)
-  --only KIND        only this of killed, ended, stopped
+  --only KINDS       only these of killed, ended, stopped
   --seed N           of every choice that is made (default: another one each time)
   --executable FILE  run this one instead of dist/onair
 
@@ -23,23 +22,14 @@ webhook-id each, in a sequence without a gap, first attempts in order. Exits wit
 each fault.
 `;
 
-const { values } = parseArgs({
-  options: {
-    faults: { type: "string", default: "100" },
-    only: { type: "string" },
-    seed: { type: "string", default: String(Date.now() % 1e6) },
-    executable: { type: "string" },
-    help: { type: "boolean", short: "h", default: false },
-  },
-});
-const [faults, seed] = [Number(values.faults), Number(values.seed)];
 const all = ["killed", "ended", "stopped"] as const;
-const kinds = all.filter((kind) => values.only === undefined || kind === values.only);
-if (values.help || kinds.length === 0 || !Number.isInteger(faults) || faults < 1 || !Number.isInteger(seed)) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
-const executable = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
+const { faults, seed, executable, only } = readOptions(help, {
+  numbers: { faults: { default: 100 }, seed: { default: Date.now() % 1e6, least: 0 } },
+  texts: ["executable"],
+  only: all,
+});
+const kinds = all.filter((kind) => only.includes(kind));
+const command = [await builtExecutable(executable)];
 const random = seededRandom(seed);
 const postgres = await startPostgres();
 
@@ -65,7 +55,7 @@ const counts = new Map<string, number>();
 const report = await replicaRun({
   database: postgres.url("postgres"),
   backlog: 20_000,
-  replicas: Array.from({ length: 3 }, () => ({ command: [executable] })),
+  replicas: Array.from({ length: 3 }, () => ({ command })),
   async faults(replicas) {
     for (let i = 0; i < faults; i++) {
       const kind = kinds[Math.floor(random() * kinds.length)] ?? "killed";

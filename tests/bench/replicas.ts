@@ -1,8 +1,6 @@
 /*
  * On Air on PostgreSQL, alone and as several replicas, beside SQLite and Fastify: bun tests/bench/replicas.ts --help
  */
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { measureReads } from "./replicas/reads.ts";
 import type { Part, Setting } from "./replicas/report.ts";
 import { measureSeveral } from "./replicas/several.ts";
@@ -10,6 +8,7 @@ import { measureShares } from "./replicas/shares.ts";
 import { measureStores } from "./replicas/stores.ts";
 import { installFrameworks } from "./support/frameworks.ts";
 import { builtExecutable } from "./support/onair.ts";
+import { readOptions } from "./support/options.ts";
 import {
   BenchError,
   benchDirectory,
@@ -18,7 +17,7 @@ import {
   requireMachine,
   runBench,
 } from "./support/processes.ts";
-import { whole } from "./support/report.ts";
+import { disturbance, verdictOf } from "./support/report.ts";
 
 const help = `Usage: bun tests/bench/replicas.ts [options]
 
@@ -48,53 +47,24 @@ shares    1, 2 and 4 replicas, each held to a quarter of a core; the database, t
 const parts = ["stores", "replicas", "reads", "shares"] as const;
 type PartName = (typeof parts)[number];
 
-const numbers = {
-  rounds: { default: 3, most: 100 },
-  events: { default: 20_000, most: 1_000_000 },
-  publishers: { default: 64, most: 1_000 },
-  seconds: { default: 20, most: 3_600 },
-  kills: { default: 3, most: 1_000 },
-  users: { default: 100_000, most: 10_000_000 },
-  "read-seconds": { default: 5, most: 600 },
-} as const;
-
-function readOptions() {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean", default: false } as const;
-  const names = Object.keys(numbers) as (keyof typeof numbers)[];
-  const { values } = parseArgs({
-    options: {
-      ...(Object.fromEntries(names.map((name) => [name, text])) as Record<keyof typeof numbers, typeof text>),
-      only: text,
-      executable: text,
-      json: flag,
-      check: flag,
-      help: flag,
+function read() {
+  return readOptions(help, {
+    numbers: {
+      rounds: { default: 3, most: 100 },
+      events: { default: 20_000, most: 1_000_000 },
+      publishers: { default: 64, most: 1_000 },
+      seconds: { default: 20, most: 3_600 },
+      kills: { default: 3, most: 1_000 },
+      users: { default: 100_000, most: 10_000_000 },
+      "read-seconds": { default: 5, most: 600 },
     },
+    texts: ["executable"],
+    flags: ["json", "check"],
+    only: parts,
   });
-  const number = (name: keyof typeof numbers) => {
-    const { default: usual, most } = numbers[name];
-    const value = Number(values[name] ?? usual);
-    if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-    throw new BenchError(`--${name} must be an integer from 1 to ${most}`);
-  };
-  const only = values.only?.split(",") ?? parts;
-  const unknown = only.find((part) => !(parts as readonly string[]).includes(part));
-  if (unknown !== undefined) throw new BenchError(`--only has no "${unknown}"; it takes ${parts.join(", ")}`);
-  return {
-    ...values,
-    only: parts.filter((part) => only.includes(part)),
-    rounds: number("rounds"),
-    events: number("events"),
-    publishers: number("publishers"),
-    seconds: number("seconds"),
-    kills: number("kills"),
-    users: number("users"),
-    readSeconds: number("read-seconds"),
-  };
 }
 
-type Options = ReturnType<typeof readOptions>;
+type Options = ReturnType<typeof read>;
 
 const measures: Record<PartName, (setting: Setting, options: Options) => Promise<Part>> = {
   stores: measureStores,
@@ -104,8 +74,7 @@ const measures: Record<PartName, (setting: Setting, options: Options) => Promise
 };
 
 async function main(): Promise<void> {
-  const options = readOptions();
-  if (options.help) return void process.stdout.write(help);
+  const options = read();
   const { only, json, check } = options;
   const isReading = only.includes("reads") || only.includes("shares");
   requireMachine({ taskset: "util-linux", ...(isReading && { wrk: "wrk" }) });
@@ -114,11 +83,12 @@ async function main(): Promise<void> {
     if (missing !== null) throw new BenchError(missing);
   }
   pinThisProcess();
-  const executable = options.executable === undefined ? await builtExecutable() : resolve(options.executable);
+  const executable = await builtExecutable(options.executable);
   const setting = { executable, directory: benchDirectory() };
   const others = otherWork();
   const found = new Map<PartName, Part>();
-  for (const name of only) found.set(name, await measures[name](setting, options));
+  for (const name of parts.filter((part) => only.includes(part)))
+    found.set(name, await measures[name](setting, options));
   report(found, others(), json);
   if (check && [...found.values()].some(({ goals }) => goals.some(({ met }) => !met))) process.exitCode = 1;
 }
@@ -131,12 +101,9 @@ function report(found: ReadonlyMap<PartName, Part>, others: number, json: boolea
     return void process.stdout.write(`${JSON.stringify({ others, ...figures })}\n`);
   }
   for (const { table, goals } of found.values()) {
-    const verdicts = goals.map(({ text, met }) => `${met ? "met" : "NOT met"}: ${text}`);
-    process.stdout.write(`${[table, ...verdicts].join("\n")}\n\n`);
+    process.stdout.write(`${[table, ...goals.map(verdictOf)].join("\n")}\n\n`);
   }
-  if (others > 0.03) {
-    process.stdout.write(`Disturbed: other processes took ${whole(others * 100)} % of the machine\n`);
-  }
+  for (const line of disturbance(others)) process.stdout.write(`${line}\n`);
 }
 
 await runBench(main);

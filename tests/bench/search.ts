@@ -4,7 +4,6 @@
  */
 import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { applyBatch } from "../../src/batch/apply.ts";
 import { platformData } from "../../src/batch/platform-data.ts";
 import type { NewUser } from "../../src/domain/users.ts";
@@ -15,10 +14,11 @@ import { userSearch } from "../../src/store/sqlite/search/search.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { fill, groups, insertedAtOnce, now, onPostgres, onSqlite, users } from "./search/stores.ts";
+import { readOptions } from "./support/options.ts";
 import { sampleUsers, usernameOf } from "./support/platform.ts";
-import { BenchError, benchDirectory } from "./support/processes.ts";
+import { BenchError, benchDirectory, runBench } from "./support/processes.ts";
 import { megabytes, table, whole } from "./support/report.ts";
-import { median } from "./support/rounds.ts";
+import { median, percentile } from "./support/rounds.ts";
 
 const help = `Usage: bun tests/bench/search.ts [options]
 
@@ -114,11 +114,6 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-function quantile(took: readonly number[], share: number): number {
-  const sorted = [...took].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
-
 async function measure(store: Store, count: number, rounds: number, slow: boolean): Promise<Outcome[]> {
   const asked = queries.map(([kind, make]) => ({ kind, query: make(count) }));
   const expected = slow
@@ -146,9 +141,9 @@ async function measure(store: Store, count: number, rounds: number, slow: boolea
   }
   return runs.map(({ kind, query, limit, slow, took }) => {
     const matches = slow?.matches ?? null;
-    const times = { p50: quantile(took, 0.5), p99: quantile(took, 0.99), max: quantile(took, 1) };
+    const times = { p50: percentile(took, 0.5), p99: percentile(took, 0.99), max: percentile(took, 1) };
     const length = Math.ceil(took.length / parts);
-    const quiet = Math.min(...[...groups(took, length)].map((part) => quantile(part, 0.99)));
+    const quiet = Math.min(...[...groups(took, length)].map((part) => percentile(part, 0.99)));
     return { kind, query, limit, matches, ...times, quiet };
   });
 }
@@ -205,43 +200,32 @@ function indexAlone(everybody: readonly NewUser[], groupSize: number, file: stri
   return spent;
 }
 
-const { values } = parseArgs({
-  options: {
-    users: { type: "string", default: "1000000" },
-    data: { type: "string" },
-    postgres: { type: "boolean", default: false },
-    database: { type: "string" },
-    rounds: { type: "string", default: "200" },
-    import: { type: "string", default: "100000" },
-    slow: { type: "string", default: "2000000" },
-    json: { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  },
-});
-const count = Number(values.users);
-const isPostgres = values.postgres || values.database !== undefined;
-const [rounds, slowest] = [Number(values.rounds), Number(values.slow)];
-const imported = isPostgres ? 0 : Number(values.import);
-const valid = [count - 1, rounds - 1, imported, slowest].every((n) => Number.isSafeInteger(n) && n >= 0);
-if (values.help || !valid) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
-
-try {
+async function main(): Promise<void> {
+  const options = readOptions(help, {
+    numbers: {
+      users: { default: 1_000_000 },
+      rounds: { default: 200 },
+      import: { default: 100_000, least: 0 },
+      slow: { default: 2_000_000, least: 0 },
+    },
+    texts: ["data", "database"],
+    flags: ["postgres", "json", "check"],
+  });
+  const { users: count, rounds, data, database = null, json, check } = options;
+  const isPostgres = options.postgres || database !== null;
+  const imported = isPostgres ? 0 : options.import;
   const scratch = benchDirectory();
-  const directory = values.data === undefined ? join(scratch, "data") : resolve(values.data);
-  const opened = isPostgres ? await onPostgres(values.database ?? null) : await onSqlite(directory);
-  await fill(opened.store, values.database ?? directory, count);
-  const outcomes = await measure(opened.store, count, rounds, count <= slowest);
+  const directory = data === undefined ? join(scratch, "data") : resolve(data);
+  const opened = isPostgres ? await onPostgres(database) : await onSqlite(directory);
+  await fill(opened.store, database ?? directory, count);
+  const outcomes = await measure(opened.store, count, rounds, count <= options.slow);
   const databaseBytes = await opened.databaseBytes();
   await opened.close();
   const imports: ImportCost[] = [];
   for (const size of imported > 0 ? [200, insertedAtOnce] : []) {
     imports.push(await measureImport(imported, size, scratch));
   }
-  if (values.json) {
+  if (json) {
     process.stdout.write(`${JSON.stringify({ users: count, rounds, databaseBytes, outcomes, imports })}\n`);
   } else {
     const ms = (value: number) => `${value.toFixed(3)} ms`;
@@ -262,8 +246,7 @@ try {
   const met =
     outcomes.every(({ quiet }) => quiet < (isPostgres ? floor.postgresP99Ms : floor.p99Ms)) &&
     imports.every(({ indexShare }) => indexShare < floor.indexShare);
-  process.exit(values.check && !met ? 1 : 0);
-} catch (error) {
-  process.stderr.write(`${error instanceof BenchError ? error.message : Bun.inspect(error)}\n`);
-  process.exit(1);
+  if (check && !met) process.exitCode = 1;
 }
+
+await runBench(main);

@@ -3,8 +3,8 @@
  * node:https, in turn: bun tests/bench/sending.ts --help
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { ClientOptions, Window } from "./sending/client-process.ts";
+import { readOptions } from "./support/options.ts";
 import {
   BenchError,
   endWithThis,
@@ -56,26 +56,10 @@ four minutes.
 /** What node's client has to reach of ours for ours to go. */
 const threshold = 0.75;
 
-type Options = ReturnType<typeof readOptions>;
-
-function readOptions() {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  const { values } = parseArgs({
-    options: {
-      rounds: { ...text, default: "20" },
-      window: { ...text, default: "400" },
-      "warm-up": { ...text, default: "15" },
-      json: flag,
-      help: flag,
-    },
-  });
-  const number = (name: "rounds" | "window" | "warm-up") => {
-    const value = Number(values[name]);
-    if (Number.isInteger(value) && value >= 1 && value <= 10_000) return value;
-    throw new BenchError(`--${name} must be an integer from 1 to 10000`);
-  };
-  return { ...values, rounds: number("rounds"), windowMs: number("window"), warmUps: number("warm-up") };
+interface Pace {
+  readonly rounds: number;
+  readonly windowMs: number;
+  readonly warmUps: number;
 }
 
 /** A client in a process of its own, which waits while it is not asked. */
@@ -134,7 +118,7 @@ interface Measured {
   readonly rounds: readonly Round[];
 }
 
-async function measure(scheme: string, load: Load, options: Options): Promise<Measured[]> {
+async function measure(scheme: string, load: Load, pace: Pace): Promise<Measured[]> {
   const program = join(import.meta.dir, "sending/receivers.ts");
   const { server, match } = await startPinnedServer(
     "receivers",
@@ -154,11 +138,11 @@ async function measure(scheme: string, load: Load, options: Options): Promise<Me
     signing,
     rounds: [] as Round[],
   }));
-  for (let round = -options.warmUps; round < options.rounds; round++) {
+  for (let round = -pace.warmUps; round < pace.rounds; round++) {
     for (const { signing, rounds } of results) {
       const order = round % 2 === 0 ? clients : clients.toReversed();
       const windows: Partial<Record<Client, Window>> = {};
-      for (const kind of order) windows[kind] = await processes[kind].send(options.windowMs, signing);
+      for (const kind of order) windows[kind] = await processes[kind].send(pace.windowMs, signing);
       if (round >= 0) rounds.push(windows as Round);
     }
   }
@@ -218,21 +202,32 @@ function verdict(summaries: readonly Summary[]): string {
 }
 
 async function main(): Promise<void> {
-  const options = readOptions();
-  if (options.help) return void process.stdout.write(help);
+  const most = 10_000;
+  const {
+    rounds,
+    window: windowMs,
+    "warm-up": warmUps,
+    json,
+  } = readOptions(help, {
+    numbers: {
+      rounds: { default: 20, most },
+      window: { default: 400, most },
+      "warm-up": { default: 15, most },
+    },
+    flags: ["json"],
+  });
   requireMachine({ taskset: "util-linux" });
-  const say = (line: string) => void (options.json || process.stderr.write(`${line}\n`));
+  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
   const others = otherWork();
   const summaries: Summary[] = [];
   for (const load of loads) {
     for (const scheme of schemes) {
       say(`Measuring ${scheme}, ${load.name}`);
-      summaries.push(...(await measure(scheme, load, options)).map(summary));
+      summaries.push(...(await measure(scheme, load, { rounds, windowMs, warmUps })).map(summary));
     }
   }
-  const { rounds, windowMs } = options;
   const otherPart = others();
-  if (options.json) {
+  if (json) {
     process.stdout.write(
       `${JSON.stringify({ rounds, windowMs, threshold, others: otherPart, summaries })}\n`,
     );

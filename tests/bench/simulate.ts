@@ -2,12 +2,11 @@
  * What many events a second and many replicas ask of one PostgreSQL, simulated from measured costs:
  * bun tests/bench/simulate.ts --help
  */
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { type Costs, measureCosts } from "./simulate/costs.ts";
 import { type Given, type Simulated, simulate } from "./simulate/model.ts";
 import { builtExecutable } from "./support/onair.ts";
-import { BenchError, benchDirectory, requireMachine, runBench } from "./support/processes.ts";
+import { readOptions } from "./support/options.ts";
+import { benchDirectory, requireMachine, runBench } from "./support/processes.ts";
 import { seededRandom } from "./support/random.ts";
 import { table, whole } from "./support/report.ts";
 
@@ -39,46 +38,36 @@ const platforms = [
   [100_000, 100],
 ] as const;
 
-function readOptions() {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean", default: false } as const;
-  const { values } = parseArgs({
-    options: {
-      cores: { ...text, default: "16" },
-      "replica-us": { ...text, default: "150" },
-      "sync-us": { ...text, default: "500" },
-      "round-trip-us": { ...text, default: "300" },
-      executable: text,
-      json: flag,
-      help: flag,
-    },
-  });
-  const number = (name: "cores" | "replica-us" | "sync-us" | "round-trip-us") => {
-    const value = Number(values[name]);
-    if (Number.isInteger(value) && value >= 1 && value <= 1e6) return value;
-    throw new BenchError(`--${name} must be an integer from 1 to 1000000`);
-  };
-  const given: Given = {
-    replicaMs: number("replica-us") / 1_000,
-    syncMs: number("sync-us") / 1_000,
-    roundTripMs: number("round-trip-us") / 1_000,
-  };
-  return { ...values, databaseCores: number("cores"), given };
-}
-
 async function main(): Promise<void> {
-  const options = readOptions();
-  if (options.help) return void process.stdout.write(help);
+  const most = 1e6;
+  const {
+    cores: databaseCores,
+    json,
+    ...options
+  } = readOptions(help, {
+    numbers: {
+      cores: { default: 16, most },
+      "replica-us": { default: 150, most },
+      "sync-us": { default: 500, most },
+      "round-trip-us": { default: 300, most },
+    },
+    texts: ["executable"],
+    flags: ["json"],
+  });
+  const given: Given = {
+    replicaMs: options["replica-us"] / 1_000,
+    syncMs: options["sync-us"] / 1_000,
+    roundTripMs: options["round-trip-us"] / 1_000,
+  };
   requireMachine({ taskset: "util-linux" });
-  const executable = options.executable === undefined ? await builtExecutable() : resolve(options.executable);
+  const executable = await builtExecutable(options.executable);
   const costs = await measureCosts(executable, benchDirectory());
-  const { databaseCores, given } = options;
   const found = platforms.map(([eventsPerSecond, replicas]) => ({
     eventsPerSecond,
     replicas,
     ...simulate({ eventsPerSecond, replicas, databaseCores }, costs, given, seededRandom(7)),
   }));
-  if (options.json) {
+  if (json) {
     process.stdout.write(`${JSON.stringify({ costs, given, databaseCores, found })}\n`);
     return;
   }

@@ -3,15 +3,15 @@
  * bun tests/bench/soak.ts --help
  */
 import { closeSync, openSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { join } from "node:path";
 import { serve } from "../support/process.ts";
 import { drifts } from "./soak/drift.ts";
 import { SoakLoad } from "./soak/load.ts";
 import { Past } from "./soak/past.ts";
 import { sampled } from "./soak/sample.ts";
 import { builtExecutable } from "./support/onair.ts";
-import { BenchError, benchDirectory, runBench } from "./support/processes.ts";
+import { readOptions } from "./support/options.ts";
+import { benchDirectory, runBench } from "./support/processes.ts";
 import { table, whole } from "./support/report.ts";
 
 const help = `Usage: bun tests/bench/soak.ts [options]
@@ -29,31 +29,13 @@ is a sample. What rises over the run beyond a limit is not flat; then it exits w
 in the log, an answer that was not expected, or an event that did not arrive.
 `;
 
-function readOptions() {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean", default: false } as const;
-  const { values } = parseArgs({
-    options: {
-      minutes: { ...text, default: "60" },
-      events: { ...text, default: "20" },
-      executable: text,
-      json: flag,
-      help: { ...flag, short: "h" },
-    },
-  });
-  const [minutes, events] = [Number(values.minutes), Number(values.events)];
-  if (!(minutes > 0 && minutes <= 10_000)) throw new BenchError("--minutes must be a number up to 10,000");
-  if (!(events >= 1 && events <= 1_000)) throw new BenchError("--events must be a number from 1 to 1,000");
-  return { ...values, minutes, events };
-}
-
 async function main(): Promise<void> {
-  const { minutes, events, executable, json, help: asked } = readOptions();
-  if (asked) {
-    process.stdout.write(help);
-    return;
-  }
-  const command = [executable === undefined ? await builtExecutable() : resolve(executable)];
+  const { minutes, events, executable, json } = readOptions(help, {
+    numbers: { minutes: { default: 60, most: 10_000 }, events: { default: 20, most: 1_000 } },
+    texts: ["executable"],
+    flags: ["json"],
+  });
+  const command = [await builtExecutable(executable)];
   const directory = benchDirectory();
   const data = join(directory, "data");
   const args = [
@@ -98,17 +80,8 @@ async function main(): Promise<void> {
     ...(code === 0 ? [] : [`the server ended with ${code}`]),
   ];
   if (json) {
-    const report = {
-      minutes,
-      events,
-      otherWork,
-      removesOld: past !== null,
-      done,
-      arrived,
-      lost,
-      metrics: found,
-      problems,
-    };
+    const counts = { done, arrived, lost, metrics: found, problems };
+    const report = { minutes, events, otherWork, removesOld: past !== null, ...counts };
     process.stdout.write(`${JSON.stringify(report)}\n`);
   } else {
     process.stdout.write(`${table([

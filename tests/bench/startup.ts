@@ -2,8 +2,6 @@
  * How long the compiled executable takes from its start to its first right answer with a million users in its file, and
  * its memory at rest, beside other servers: bun tests/bench/startup.ts --help
  */
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { unusedPort } from "../support/ports.ts";
 import { type Contender, makeContenders } from "./startup/contenders.ts";
 import { firstRightAnswer, type Question } from "./startup/first-answer.ts";
@@ -11,8 +9,8 @@ import { forgetPages } from "./startup/page-cache.ts";
 import { installFrameworks } from "./support/frameworks.ts";
 import { memoryLimits } from "./support/judge.ts";
 import { builtExecutable } from "./support/onair.ts";
+import { readOptions } from "./support/options.ts";
 import {
-  BenchError,
   benchDirectory,
   cpuNanoseconds,
   otherWork,
@@ -162,43 +160,25 @@ function describe(users: number, started: readonly Started[]): string {
   return `${tables.join("\n\n")}\n`;
 }
 
-function readOptions() {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean", default: false } as const;
-  const { values } = parseArgs({
-    options: {
-      users: { ...text, default: "1000000" },
-      rounds: { ...text, default: "5" },
-      cold: { ...text, default: "3" },
-      alone: flag,
-      executable: text,
-      json: flag,
-      check: flag,
-      help: { ...flag, short: "h" },
-    },
-  });
-  const number = (name: "users" | "rounds" | "cold", least: number, most: number) => {
-    const value = Number(values[name]);
-    if (Number.isInteger(value) && value >= least && value <= most) return value;
-    throw new BenchError(`--${name} must be an integer from ${least} to ${most}`);
-  };
-  const numbers = { users: number("users", 1, 1e7), rounds: number("rounds", 1, 100) };
-  return { ...values, ...numbers, cold: number("cold", 0, 100) };
-}
-
 async function main(): Promise<void> {
-  const { users, rounds, cold, ...options } = readOptions();
-  if (options.help) return void process.stdout.write(help);
+  const { users, rounds, cold, alone, json, check, executable } = readOptions(help, {
+    numbers: {
+      users: { default: 1_000_000, most: 1e7 },
+      rounds: { default: 5, most: 100 },
+      cold: { default: 3, least: 0, most: 100 },
+    },
+    texts: ["executable"],
+    flags: ["alone", "json", "check"],
+  });
   requireMachine({ taskset: "util-linux" });
-  const say = (line: string) => void (options.json || process.stderr.write(`${line}\n`));
-  const executable = options.executable === undefined ? await builtExecutable() : resolve(options.executable);
+  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
   const directory = benchDirectory();
-  const failure = options.alone ? null : await installFrameworks(say);
+  const failure = alone ? null : await installFrameworks(say);
   if (failure) process.stderr.write(`\nWITHOUT FASTIFY AND HONO, BECAUSE ${failure}\n\n`);
-  const withFrameworks = !options.alone && failure === null;
+  const withFrameworks = !alone && failure === null;
   const { question, contenders } = await makeContenders({
     users,
-    executable,
+    executable: await builtExecutable(executable),
     directory,
     withFrameworks,
     say,
@@ -212,7 +192,7 @@ async function main(): Promise<void> {
   const answeredMs = median(warm.map((one) => one.answeredMs));
   const idleBytes = median(warm.map((one) => one.idleBytes ?? Number.NaN));
   const met = { answered: answeredMs < mostFirstAnswerMs, idle: idleBytes < memoryLimits.idleBytes };
-  if (options.json) {
+  if (json) {
     process.stdout.write(`${JSON.stringify({ users, rounds, cold, othersShare, met, started })}\n`);
   } else {
     const shown = (isMet: boolean) => (isMet ? "met" : "NOT met");
@@ -224,7 +204,7 @@ Other programs took ${(othersShare * 100).toFixed(0)} % of the machine's time me
 `,
     );
   }
-  if (options.check && !(met.answered && met.idle)) process.exitCode = 1;
+  if (check && !(met.answered && met.idle)) process.exitCode = 1;
 }
 
 await runBench(main);

@@ -2,22 +2,15 @@
  * Many event streams open at once: what they cost in memory, and how soon an event reaches all of them.
  * bun tests/bench/streams.ts --help
  */
-
-import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { parseArgs } from "node:util";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { temporaryDirectory } from "../support/server.ts";
-import {
-  adminKey,
-  builtExecutable,
-  load,
-  newToken,
-  type OnAir,
-  startOnAir,
-  subscribe,
-} from "./support/onair.ts";
+import { Publishers } from "./delivery/platform.ts";
+import { builtExecutable, load, newToken, type OnAir, startOnAir, subscribe } from "./support/onair.ts";
+import { readOptions } from "./support/options.ts";
+import { residentBytes } from "./support/processes.ts";
+import { newEventId } from "./support/receiver.ts";
 import { megabytes, milliseconds } from "./support/report.ts";
+import { median } from "./support/rounds.ts";
 
 const help = `Usage: bun tests/bench/streams.ts [options]
 
@@ -29,25 +22,9 @@ Prints the resident memory of the server before the streams are opened, with the
 long after the beginning of its publishing an event had reached half and all of the streams.
 `;
 
-const { values } = parseArgs({
-  options: {
-    streams: { type: "string", default: "1000" },
-    applications: { type: "string", default: "10" },
-    events: { type: "string", default: "50" },
-    help: { type: "boolean", short: "h", default: false },
-  },
+const { streams, applications, events } = readOptions(help, {
+  numbers: { streams: { default: 1_000 }, applications: { default: 10 }, events: { default: 50 } },
 });
-if (values.help) {
-  process.stdout.write(help);
-  process.exit();
-}
-const [streams, applications, events] = [values.streams, values.applications, values.events].map(Number) as [
-  number,
-  number,
-  number,
-];
-
-const followed = builtInEventTypes.find(({ name }) => name === "channel.followed");
 
 /** Times at which an event had come to a stream, by the number of the event. */
 const arrivals: number[][] = [];
@@ -76,23 +53,6 @@ function openStream(server: OnAir, token: string): Promise<void> {
   });
 }
 
-const publish = async (server: OnAir) => {
-  const answer = await fetch(`${server.adminUrl}/admin/v1/events`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      name: followed?.name,
-      version: 1,
-      broadcaster_user_id: 1,
-      data: followed?.example,
-    }),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-};
-
-const residentBytes = (pid: number) =>
-  1024 * Number(readFileSync(`/proc/${pid}/status`, "utf8").match(/^VmRSS:\s+(\d+)/m)?.[1]);
-
 const directory = temporaryDirectory();
 const server = await startOnAir(await builtExecutable(), directory.path, directory.path, {
   args: ["--stream-limit", String(Math.ceil(streams / applications))],
@@ -103,6 +63,7 @@ try {
     Array.from({ length: applications }, () => newToken(server, { delivery: "stream" })),
   );
   for (const token of tokens) await subscribe(server, token, "channel.followed", 1);
+  const publishers = new Publishers(server);
   const before = residentBytes(server.pid);
   for (let i = 0; i < streams; i++) await openStream(server, tokens[i % applications] ?? "");
   const open = residentBytes(server.pid);
@@ -110,13 +71,12 @@ try {
   const all: number[] = [];
   for (let i = 0; i < events; i++) {
     const at = performance.now();
-    await publish(server);
+    await publishers.publish(1, newEventId());
     while ((arrivals[i]?.length ?? 0) < streams) await Bun.sleep(1);
     const times = (arrivals[i] ?? []).map((time) => time - at).sort((a, b) => a - b);
     half.push(times[streams >> 1] ?? 0);
     all.push(times.at(-1) ?? 0);
   }
-  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
   const after = residentBytes(server.pid);
   process.stdout.write(
     `${streams} streams of ${applications} applications

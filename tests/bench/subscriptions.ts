@@ -2,23 +2,17 @@
  * What it takes to list, create and delete the subscriptions of an application that has many, over HTTP and beside a
  * bare commit on the same disk: bun tests/bench/subscriptions.ts --help
  */
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { join } from "node:path";
 import { type Lists, measure, type Options, type Writes } from "./subscriptions/measure.ts";
 import { builtExecutable, startOnAir } from "./support/onair.ts";
-import {
-  BenchError,
-  benchDirectory,
-  otherWork,
-  pinThisProcess,
-  requireMachine,
-} from "./support/processes.ts";
+import { readOptions } from "./support/options.ts";
+import { benchDirectory, otherWork, pinThisProcess, requireMachine, runBench } from "./support/processes.ts";
 import { milliseconds, table, whole } from "./support/report.ts";
 import { percentile } from "./support/rounds.ts";
 
 const help = `Usage: bun tests/bench/subscriptions.ts [options]
 
-  --subscriptions N  of the application with the most, a multiple of 20 (default: 10000)
+  --subscriptions N  of the application with the most, in twenties (default: 10000)
   --others N         further applications with as many, mixed with these in the database (default: 9)
   --rounds N         measurements of each kind that count, after a tenth as many of warming up (default: 200)
   --executable FILE  measure this one instead of dist/onair
@@ -82,37 +76,20 @@ function missed(lists: Lists, writes: readonly Writes[]): string[] {
   ];
 }
 
-const { values } = parseArgs({
-  options: {
-    subscriptions: { type: "string", default: "10000" },
-    others: { type: "string", default: "9" },
-    rounds: { type: "string", default: "200" },
-    executable: { type: "string" },
-    json: { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  },
-});
-const options: Options = {
-  subscriptions: Number(values.subscriptions),
-  others: Number(values.others),
-  rounds: Number(values.rounds),
-};
-const areNumbers = Object.values(options).every((n) => Number.isSafeInteger(n) && n >= 0);
-if (
-  values.help ||
-  !areNumbers ||
-  options.rounds * options.subscriptions === 0 ||
-  options.subscriptions % 20
-) {
-  process.stdout.write(help);
-  process.exit(values.help ? 0 : 2);
-}
-
-try {
+async function main(): Promise<void> {
+  const { executable, json, check, ...given } = readOptions(help, {
+    numbers: {
+      subscriptions: { default: 10_000, least: 20 },
+      others: { default: 9, least: 0 },
+      rounds: { default: 200 },
+    },
+    texts: ["executable"],
+    flags: ["json", "check"],
+  });
+  const options: Options = { ...given, subscriptions: given.subscriptions - (given.subscriptions % 20) };
   requireMachine({ taskset: "util-linux" });
   const directory = benchDirectory();
-  const file = values.executable === undefined ? await builtExecutable() : resolve(values.executable);
+  const file = await builtExecutable(executable);
   pinThisProcess();
   const others = otherWork();
   const onAir = await startOnAir(file, join(directory, "data"), directory);
@@ -120,14 +97,13 @@ try {
   await onAir.stop();
   const shareOfOthers = others();
   const failures = missed(lists, writes);
-  if (values.json) process.stdout.write(`${JSON.stringify({ ...options, shareOfOthers, lists, writes })}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ ...options, shareOfOthers, lists, writes })}\n`);
   else {
     process.stdout.write(`${reportOf(options, lists, writes)}\n`);
     process.stdout.write(`Other work used ${(shareOfOthers * 100).toFixed(0)} % of the machine.\n`);
     for (const failure of failures) process.stdout.write(`missed: ${failure}\n`);
   }
-  process.exit(values.check && failures.length > 0 ? 1 : 0);
-} catch (error) {
-  process.stderr.write(`${error instanceof BenchError ? error.message : Bun.inspect(error)}\n`);
-  process.exit(1);
+  if (check && failures.length > 0) process.exitCode = 1;
 }
+
+await runBench(main);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { BenchError, startPinned } from "../support/processes.ts";
+import { BenchError, serverCore, startPinned } from "../support/processes.ts";
 import { milliseconds } from "../support/report.ts";
 import { median, percentile } from "../support/rounds.ts";
 import { atRate } from "../support/wire.ts";
@@ -60,7 +60,7 @@ type Waits = Pick<Latency, "p50Ms" | "p99Ms" | "maxMs">;
 async function bareSync(bench: Bench, perSecond: number): Promise<Waits> {
   const program = join(import.meta.dir, "../support/bare-sync.ts");
   const options = [join(bench.directory, "bare-sync"), String(perSecond), String(bench.seconds)];
-  const child = startPinned(bench.serverCpus, [process.execPath, program, ...options], { stderr: "pipe" });
+  const child = startPinned(serverCore, [process.execPath, program, ...options], { stderr: "pipe" });
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new BenchError(`The bare syncs failed: ${output}`);
   return JSON.parse(output) as Waits;

@@ -104,8 +104,7 @@ const allowLoopback = { args: ["--allow-private-webhooks"] };
 
 /** Starts On Air on a data directory as every section does. */
 export function serveDirectory(bench: Bench, data: string, trusted?: string): Promise<OnAir> {
-  const cpus = bench.serverCpus;
-  const options = { ...allowLoopback, cpus, ...(trusted !== undefined && { trusted }) };
+  const options = { ...allowLoopback, ...(trusted !== undefined && { trusted }) };
   return startOnAir(bench.executable, data, bench.directory, options);
 }
 

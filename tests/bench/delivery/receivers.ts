@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviours.ts";
-import { adminKey, type OnAir } from "../support/onair.ts";
+import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
 import { type Certificate, newEventId } from "../support/receiver.ts";
-import { megabytes, whole } from "../support/report.ts";
+import { type Goal, megabytes, whole } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
-import { Wire } from "../support/wire.ts";
 import { broadcasters } from "./platform.ts";
-import { type Bench, type Goal, inRounds, type Scene, type Section, withScene } from "./section.ts";
+import { type Bench, inRounds, type Scene, type Section, withScene } from "./section.ts";
 
 /** The default of `--webhook-concurrency`. */
 const concurrency = 128;
@@ -159,26 +158,17 @@ async function deliver(bench: Bench, { onAir, receiver, publishers }: Scene, aud
 }
 
 /** Moves the webhooks of all applications to another origin. */
-async function moveAll({ adminUrl }: OnAir, origin: string): Promise<void> {
-  const wire = new Wire(adminUrl, { authorization: `Bearer ${adminKey}` });
-  const path = "/admin/v1/applications";
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const { body } = await wire.get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`);
-    const { data, pagination } = JSON.parse(body) as {
-      readonly data: readonly { readonly id: string }[];
-      readonly pagination: { readonly cursor: string; readonly has_more: boolean };
-    };
-    for (const { id } of data) {
-      const answer = await fetch(`${adminUrl}${path}/${id}`, {
+async function moveAll(onAir: OnAir, origin: string): Promise<void> {
+  for await (const ids of applicationPages(onAir)) {
+    for (const id of ids) {
+      const answer = await fetch(`${onAir.adminUrl}/admin/v1/applications/${id}`, {
         method: "PATCH",
         headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
         body: JSON.stringify({ webhook_url: `${origin}/hook` }),
       });
       if (!answer.ok) throw new BenchError(`On Air does not move a webhook: ${await answer.text()}`);
     }
-    cursor = pagination.has_more ? pagination.cursor : null;
   }
-  wire.close();
 }
 
 /** A certificate for 127.0.0.1, which On Air is told to trust. */

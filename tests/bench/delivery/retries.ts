@@ -1,4 +1,4 @@
-import { adminKey, type OnAir } from "../support/onair.ts";
+import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, residentBytes } from "../support/processes.ts";
 import { newEventId, Receiver } from "../support/receiver.ts";
 import { megabytes, milliseconds, whole } from "../support/report.ts";
@@ -129,22 +129,15 @@ async function untilDelivered(receiver: Receiver): Promise<{ left: number; secon
   }
 }
 
-interface Page {
-  readonly data: readonly { readonly id: string }[];
-  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
-}
-
 /** Has all endpoints sent to again at once, as an operator does who knows that they are well. */
-async function enableAll({ adminUrl }: OnAir): Promise<void> {
-  const wire = new Wire(adminUrl, { authorization: `Bearer ${adminKey}` });
-  const path = "/admin/v1/applications";
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const { body } = await wire.get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`);
-    const { data, pagination } = JSON.parse(body) as Page;
-    const answers = await Promise.all(data.map(({ id }) => wire.post(`${path}/${id}/endpoint/enable`, "")));
+async function enableAll(onAir: OnAir): Promise<void> {
+  const wire = new Wire(onAir.adminUrl, { authorization: `Bearer ${adminKey}` });
+  for await (const ids of applicationPages(onAir)) {
+    const answers = await Promise.all(
+      ids.map((id) => wire.post(`/admin/v1/applications/${id}/endpoint/enable`, "")),
+    );
     const refused = answers.find(({ status }) => status >= 300);
     if (refused) throw new BenchError(`On Air does not enable an endpoint: ${refused.body}`);
-    cursor = pagination.has_more ? pagination.cursor : null;
   }
   wire.close();
 }

@@ -1,5 +1,6 @@
 import type { OnAir } from "../support/onair.ts";
 import { type Certificate, Receiver } from "../support/receiver.ts";
+import type { Goal } from "../support/report.ts";
 import { dataDirectory, Publishers, serveDirectory } from "./platform.ts";
 
 /** What all sections share. */
@@ -8,8 +9,6 @@ export interface Bench {
   /** Gone when the process ends. */
   readonly directory: string;
   readonly receiverPort: number;
-  /** Where On Air and the bare loop run, as `taskset` takes it. */
-  readonly serverCpus: string;
   readonly rounds: number;
   /** Length of a window of measuring. */
   readonly seconds: number;
@@ -18,11 +17,6 @@ export interface Bench {
   /** Counts of applications for which a data directory has been made. */
   readonly templates: Set<number>;
   say(line: string): void;
-}
-
-export interface Goal {
-  readonly text: string;
-  readonly met: boolean;
 }
 
 export interface Outcome {

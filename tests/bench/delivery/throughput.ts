@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { BenchError, cpuSeconds, startPinned } from "../support/processes.ts";
+import { BenchError, cpuSeconds, serverCore, startPinned } from "../support/processes.ts";
 import { newEventId } from "../support/receiver.ts";
 import { whole } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
@@ -105,7 +105,7 @@ async function sendBare(bench: Bench, { receiver, publishers }: Scene): Promise<
   const { url, pid } = receiver.server;
   const before = { cpu: cpuSeconds(pid) };
   const options = [url, String(applications), String(bench.seconds), file];
-  const child = startPinned(bench.serverCpus, [process.execPath, program, ...options], { stderr: "pipe" });
+  const child = startPinned(serverCore, [process.execPath, program, ...options], { stderr: "pipe" });
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new BenchError(`The bare loop failed: ${output}`);
   const result = JSON.parse(output) as { sent: number; seconds: number; cpuSeconds: number };

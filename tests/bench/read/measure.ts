@@ -88,7 +88,7 @@ export async function measure(bench: Bench, workload: Workload, pace: Pace): Pro
   };
 }
 
-export function compare(one: Measured, other: Measured): Comparison {
+function compare(one: Measured, other: Measured): Comparison {
   return {
     requests: ratioOf(one, other, "requestsPerSecond"),
     cpu: ratioOf(one, other, "cpuMicroseconds"),
@@ -96,7 +96,7 @@ export function compare(one: Measured, other: Measured): Comparison {
 }
 
 /** The least part of its core that one of the servers had. */
-export function shareOf(measured: readonly Measured[]): number {
+function shareOf(measured: readonly Measured[]): number {
   return Math.min(...measured.map((server) => medianOf(server, "serverShare")));
 }
 

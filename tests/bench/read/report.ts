@@ -4,7 +4,7 @@ import { type Measured, medianOf } from "../support/rounds.ts";
 import type { MeasuredServer, Outcome } from "./measure.ts";
 
 /** The runs of servers as rows, under a head of their own. */
-export function runsTable(title: string, servers: readonly MeasuredServer[]): string {
+function runsTable(title: string, servers: readonly MeasuredServer[]): string {
   const rows = servers.map((server) => [
     server.name,
     whole(medianOf(server, "requestsPerSecond")),
@@ -22,7 +22,7 @@ export function peakOf({ runs }: Measured): number {
   return Math.max(...runs.map(({ peakBytes }) => peakBytes));
 }
 
-export function disturbance(share: number): string[] {
+function disturbance(share: number): string[] {
   if (share >= undisturbed) return [];
   const part = `${(share * 100).toFixed(0)} %`;
   const counts =
@@ -45,7 +45,7 @@ export function describe({ workload, servers, comparisons, share, verdicts }: Ou
 }
 
 /** Whether a floor or limit is met. */
-export function shown({ met, by }: { readonly met: boolean; readonly by?: Verdict["by"] }): string {
+function shown({ met, by }: { readonly met: boolean; readonly by?: Verdict["by"] }): string {
   if (by === null) return "NOT JUDGED, which counts as missed";
   return met ? "met" : "NOT met";
 }

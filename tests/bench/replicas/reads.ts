@@ -7,18 +7,18 @@ import { load, newToken, type OnAir, rateLimit, startOnAir, startOnPostgres } fr
 import { sampleUsers, usernameOf, usersPath } from "../support/platform.ts";
 import { BenchError, type Server, serverCore } from "../support/processes.ts";
 import { distinctRanks, seededRandom } from "../support/random.ts";
-import { table, whole } from "../support/report.ts";
+import { type Goal, table, whole } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
 import { prepareLoad, type Traffic } from "../support/wrk.ts";
 import { type Database, startDatabase } from "./database.ts";
-import type { Goal, Part, Setting } from "./report.ts";
+import type { Part, Setting } from "./report.ts";
 
 const goal = 2;
 
 interface ReadsOptions {
   readonly users: number;
   readonly rounds: number;
-  readonly readSeconds: number;
+  readonly "read-seconds": number;
 }
 
 interface Round {
@@ -49,7 +49,7 @@ export function getUsers(users: number, token: string): Traffic {
  * one core, so that requests per second are those of the processor time of both.
  */
 export async function measureReads(setting: Setting, options: ReadsOptions): Promise<Part> {
-  const { users, rounds, readSeconds } = options;
+  const { users, rounds, "read-seconds": readSeconds } = options;
   const database = await startDatabase(String(serverCore));
   const contenders = await startAll(setting, database, users);
   const loads = await Promise.all(

@@ -1,3 +1,5 @@
+import type { Goal } from "../support/report.ts";
+
 /** What a part of the benchmark has found. */
 export interface Part {
   /** The lines that are shown. */
@@ -5,11 +7,6 @@ export interface Part {
   readonly goals: readonly Goal[];
   /** The figures, for programs. */
   readonly figures: unknown;
-}
-
-export interface Goal {
-  readonly text: string;
-  readonly met: boolean;
 }
 
 /** What all parts are told. */

@@ -1,14 +1,14 @@
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
 import { latencyAt } from "../delivery/latency.ts";
 import { Publishers } from "../delivery/platform.ts";
-import { load, newToken, type OnAir, startOnPostgres, subscribe } from "../support/onair.ts";
+import { load, type OnAir, startOnPostgres, subscribers } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { loadCore, serverCore } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
-import { milliseconds, table } from "../support/report.ts";
+import { type Goal, milliseconds, table } from "../support/report.ts";
 import { median, percentile } from "../support/rounds.ts";
 import { startDatabase } from "./database.ts";
-import type { Goal, Part, Setting } from "./report.ts";
+import type { Part, Setting } from "./report.ts";
 
 /** Each has a broadcaster of its own; so many that both replicas own some. */
 const applications = 24;
@@ -51,7 +51,10 @@ async function measure(
   const replicas: OnAir[] = await Promise.all(Array.from({ length: replicaCount }, start));
   const receiver = await Receiver.start(0);
   try {
-    await setUp(replicas, receiver);
+    const [first] = replicas as [OnAir, ...OnAir[]];
+    await load(first, "users", sampleUsers(applications));
+    const event = channelFollowed.name;
+    await subscribers(first, applications, { url: receiver.server.url, event, broadcasterOf });
     const each = replicas.map((one) => new Publishers(one));
     let next = 0;
     const publishers = {
@@ -75,16 +78,6 @@ async function measure(
     for (const one of replicas) await one.stop("SIGKILL");
     await receiver.server.stop("SIGKILL");
     await database.stop();
-  }
-}
-
-async function setUp(replicas: readonly OnAir[], receiver: Receiver): Promise<void> {
-  const [first] = replicas;
-  if (!first) throw new Error("there are no replicas");
-  await load(first, "users", sampleUsers(applications));
-  for (let i = 0; i < applications; i++) {
-    const token = await newToken(first, { webhook_url: `${receiver.server.url}/hook` });
-    await subscribe(first, token, channelFollowed.name, broadcasterOf(i));
   }
 }
 

@@ -2,17 +2,17 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
 import { Publishers, requireAllOnce } from "../delivery/platform.ts";
-import { load, newToken, type OnAir, startOnPostgres, subscribe } from "../support/onair.ts";
+import { load, newToken, type OnAir, startOnPostgres, subscribers } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { loadCore, serverCore } from "../support/processes.ts";
 import { holdToShare } from "../support/quota.ts";
 import { newEventId, Receiver } from "../support/receiver.ts";
-import { table, whole } from "../support/report.ts";
+import { type Goal, table, whole } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
 import { prepareLoad } from "../support/wrk.ts";
 import { type Database, startDatabase } from "./database.ts";
 import { getUsers } from "./reads.ts";
-import type { Goal, Part, Setting } from "./report.ts";
+import type { Part, Setting } from "./report.ts";
 
 const counts = [1, 2, 4] as const;
 const share = 0.25;
@@ -26,7 +26,7 @@ const broadcasterOf = (n: number) => 1_001 + (n % applications);
 
 interface SharesOptions {
   readonly rounds: number;
-  readonly readSeconds: number;
+  readonly "read-seconds": number;
 }
 
 interface Round {
@@ -47,7 +47,9 @@ export async function measureShares(setting: Setting, options: SharesOptions): P
   const receiver = await Receiver.start(0);
   try {
     const first = await start(setting, database);
-    await setUp(first, receiver);
+    await load(first, "users", sampleUsers(users));
+    const event = channelFollowed.name;
+    await subscribers(first, applications, { url: receiver.server.url, event, broadcasterOf });
     const token = await newToken(first);
     await first.stop();
     for (let round = 0; round < options.rounds; round++) {
@@ -77,21 +79,13 @@ function start({ executable, directory }: Setting, database: Database): Promise<
   return startOnPostgres(executable, database.url, directory, { args, cpus: String(serverCore) });
 }
 
-async function setUp(onAir: OnAir, receiver: Receiver): Promise<void> {
-  await load(onAir, "users", sampleUsers(users));
-  for (let i = 0; i < applications; i++) {
-    const token = await newToken(onAir, { webhook_url: `${receiver.server.url}/hook` });
-    await subscribe(onAir, token, channelFollowed.name, broadcasterOf(i));
-  }
-}
-
 /** Get User of all replicas at once. */
 async function readsOf(
   replicas: readonly OnAir[],
   database: Database,
   directory: string,
   token: string,
-  { readSeconds }: SharesOptions,
+  { "read-seconds": readSeconds }: SharesOptions,
 ): Promise<Pick<Round, "reads" | "databaseInReads">> {
   mkdirSync(directory);
   const send = await prepareLoad(directory, getUsers(users, token));
@@ -107,7 +101,7 @@ async function deliveriesOf(
   replicas: readonly OnAir[],
   database: Database,
   receiver: Receiver,
-  { readSeconds }: SharesOptions,
+  { "read-seconds": readSeconds }: SharesOptions,
 ): Promise<Pick<Round, "deliveries" | "databaseInDeliveries">> {
   await receiver.report();
   const each = replicas.map((replica) => new Publishers(replica));

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
 import { Publishers, requireAllOnce } from "../delivery/platform.ts";
-import { load, newToken, type OnAir, startOnAir, startOnPostgres, subscribe } from "../support/onair.ts";
+import { load, type OnAir, startOnAir, startOnPostgres, subscribers } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { cpuSeconds, loadCore, serverCore } from "../support/processes.ts";
 import { newEventId, Receiver } from "../support/receiver.ts";
-import { milliseconds, table, whole } from "../support/report.ts";
+import { type Goal, milliseconds, table, whole } from "../support/report.ts";
 import { median, percentile } from "../support/rounds.ts";
 import { startDatabase } from "./database.ts";
-import type { Goal, Part, Setting } from "./report.ts";
+import type { Part, Setting } from "./report.ts";
 
 const goal = { perSecond: 3_000, cpuSecondsPer1000: 0.6 };
 const broadcaster = 1_001;
@@ -94,8 +94,8 @@ export async function measureStores(
   const measured = new Map<string, Round[]>(stores.map(({ name }) => [name, []]));
   for (const { onAir } of stores) {
     await load(onAir, "users", sampleUsers(10));
-    const token = await newToken(onAir, { webhook_url: `${receiver.server.url}/hook` });
-    await subscribe(onAir, token, channelFollowed.name, broadcaster);
+    const [url, event] = [receiver.server.url, channelFollowed.name];
+    await subscribers(onAir, 1, { url, event, broadcasterOf: () => broadcaster });
   }
   for (let round = 0; round <= options.rounds; round++) {
     for (const store of stores) {

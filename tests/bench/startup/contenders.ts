@@ -54,7 +54,7 @@ export async function makeContenders(
   const contenders: Contender[] = [
     {
       name: "On Air",
-      command: (port) => [...serveCommand(executable, data, port), "--public-url", publicUrl],
+      command: (port) => [...serveCommand(executable, port), "--data", data, "--public-url", publicUrl],
       env: serveEnvironment(directory),
       files: [executable, data],
     },

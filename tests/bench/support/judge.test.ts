@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Comparison, judge, judgeGrowth, judgeMemory, memoryLimits } from "./judge.ts";
+import { type Comparison, judge, judgeMemory, memoryLimits } from "./judge.ts";
 import type { Ratio } from "./rounds.ts";
 
 const exactly = (value: number): Ratio => ({ median: value, lowest: value, highest: value });
@@ -36,10 +36,4 @@ test("memory is judged at rest and at its highest under load", () => {
   expect(verdicts(idleBytes - 1, loadedBytes - 1)).toEqual([true, true]);
   expect(verdicts(idleBytes, loadedBytes - 1)).toEqual([false, true]);
   expect(verdicts(idleBytes - 1, loadedBytes)).toEqual([true, false]);
-});
-
-test("growth is judged between the smallest and the largest platform", () => {
-  expect(judgeGrowth(compared(0.8, 0.8), 1).met).toBe(true); // 1.25 times the cost
-  expect(judgeGrowth(compared(0.76, 0.9), 1).met).toBe(false); // 1.32 times
-  expect(judgeGrowth(compared(0.76, 0.9), 0.5).met).toBe(true); // disturbed: by CPU
 });

@@ -55,11 +55,3 @@ export function judgeMemory(idleBytes: number, loadedBytes: number): MemoryVerdi
     verdict("loaded", loadedBytes, memoryLimits.loadedBytes),
   ];
 }
-
-/** From the smallest platform to the largest a request must not cost as many times as much. */
-export const mostGrowth = 1.3;
-
-/** @param comparison of the largest platform to the smallest */
-export function judgeGrowth(comparison: Comparison, share: number): Verdict {
-  return judge({ of: "smallest", least: 1 / mostGrowth }, { smallest: comparison }, share);
-}

@@ -5,8 +5,9 @@ import { BenchError, type Server, startPinnedServer } from "./processes.ts";
 const root = resolve(import.meta.dir, "../../..");
 const sources = ["src", "drizzle", "scripts", "package.json", "bun.lock"];
 
-/** The executable `dist/onair`, built first where it is missing or older than its sources. */
-export async function builtExecutable(): Promise<string> {
+/** The executable that is `given`, else `dist/onair`, built first where it is missing or older than its sources. */
+export async function builtExecutable(given?: string): Promise<string> {
+  if (given !== undefined) return resolve(given);
   const executable = join(root, "dist/onair");
   const builtAt = existsSync(executable) ? statSync(executable).mtimeMs : 0;
   if (sources.some((source) => newestChange(join(root, source)) > builtAt)) {
@@ -37,12 +38,7 @@ export interface OnAir extends Server {
 }
 
 /** `onair serve` with the defaults but for rate limit and ports; a public port of 0 is a free one. */
-export function serveCommand(executable: string, data: string, port: number): string[] {
-  return [...serveAnywhere(executable, port), "--data", data];
-}
-
-/** The same without saying where the data is. */
-function serveAnywhere(executable: string, port: number): string[] {
+export function serveCommand(executable: string, port: number): string[] {
   const ports = ["--port", String(port), "--admin-port", "0"];
   return [executable, "serve", ...ports, "--rate-limit", String(rateLimit)];
 }
@@ -51,37 +47,45 @@ export function serveEnvironment(home: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: home, ONAIR_ADMIN_KEY: adminKey };
 }
 
-/** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`; `trusted` is a certificate in PEM. */
-export async function startOnAir(
+interface ServeOptions {
+  readonly args?: readonly string[];
+  /** As `taskset` takes it. */
+  readonly cpus?: string;
+  /** The file of a certificate in PEM. */
+  readonly trusted?: string;
+}
+
+/** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`. */
+export function startOnAir(
   executable: string,
   data: string,
   cwd: string,
-  { args = [], cpus, trusted }: { args?: readonly string[]; cpus?: string; trusted?: string } = {},
+  options: ServeOptions = {},
 ): Promise<OnAir> {
-  const command = [...serveCommand(executable, data, 0), ...args];
-  const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
-  const { server, match } = await startPinnedServer("On Air", command, ready, {
-    cwd,
-    env: {
-      ...serveEnvironment(cwd),
-      ...(trusted !== undefined && { NODE_EXTRA_CA_CERTS: trusted }),
-    },
-    ...(cpus !== undefined && { cpus }),
-  });
-  return { ...server, adminUrl: match[2] ?? "" };
+  return started(executable, cwd, { ONAIR_DATA: data }, options);
 }
 
 /** The same on a PostgreSQL database. */
-export async function startOnPostgres(
+export function startOnPostgres(
   executable: string,
   database: string,
   cwd: string,
-  { args = [], cpus }: { args?: readonly string[]; cpus: string },
+  options: ServeOptions = {},
 ): Promise<OnAir> {
+  return started(executable, cwd, { ONAIR_DATABASE: database }, options);
+}
+
+async function started(
+  executable: string,
+  cwd: string,
+  place: Readonly<Record<string, string>>,
+  { args = [], cpus, trusted }: ServeOptions,
+): Promise<OnAir> {
+  const command = [...serveCommand(executable, 0), ...args];
   const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
-  const env = { ...serveEnvironment(cwd), ONAIR_DATABASE: database };
-  const command = [...serveAnywhere(executable, 0), ...args];
-  const { server, match } = await startPinnedServer("On Air", command, ready, { cwd, cpus, env });
+  const env = { ...serveEnvironment(cwd), ...place, ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }) };
+  const options = { cwd, env, ...(cpus !== undefined && { cpus }) };
+  const { server, match } = await startPinnedServer("On Air", command, ready, options);
   return { ...server, adminUrl: match[2] ?? "" };
 }
 
@@ -124,6 +128,32 @@ export async function newToken({ url, adminUrl }: OnAir, fields: object = {}): P
   const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
   if (!answer.ok) throw new BenchError(`On Air gives no token: ${await answer.text()}`);
   return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+/** Makes applications whose webhooks are at a URL, each subscribed to an event of the broadcaster that is its own. */
+export async function subscribers(
+  onAir: OnAir,
+  count: number,
+  { url, event, broadcasterOf }: { url: string; event: string; broadcasterOf: (n: number) => number },
+): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await subscribe(onAir, await newToken(onAir, { webhook_url: `${url}/hook` }), event, broadcasterOf(i));
+  }
+}
+
+/** The ids of all applications, a page at a time. */
+export async function* applicationPages({ adminUrl }: OnAir): AsyncGenerator<readonly string[]> {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const path = `/admin/v1/applications?limit=100&cursor=${cursor}`;
+    const answer = await fetch(adminUrl + path, { headers });
+    const { data, pagination } = (await answer.json()) as {
+      readonly data: readonly { readonly id: string }[];
+      readonly pagination: { readonly cursor: string; readonly has_more: boolean };
+    };
+    yield data.map(({ id }) => id);
+    cursor = pagination.has_more ? pagination.cursor : null;
+  }
 }
 
 /** Subscribes the application of a token to an event of a broadcaster. */

@@ -82,6 +82,13 @@ export function* sampleLivestreams(userCount: number): Generator<object> {
   }
 }
 
+/** Writes rows into a file, one on each line. */
+export async function writeRows(file: string, rows: Iterable<object>): Promise<void> {
+  const sink = Bun.file(file).writer({ highWaterMark: 1 << 20 });
+  for (const row of rows) sink.write(`${JSON.stringify(row)}\n`);
+  await sink.end();
+}
+
 function userId(rank: number, count: number): number {
   return 1001 + ((rank * stride) % count);
 }

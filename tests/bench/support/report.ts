@@ -14,6 +14,24 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
+/** What a benchmark is to reach, in words with the figure, and whether it does. */
+export interface Goal {
+  readonly text: string;
+  readonly met: boolean;
+}
+
+export const verdictOf = ({ text, met }: Goal) => `${met ? "met" : "NOT met"}: ${text}`;
+
+/** Where others take more of the machine than this, a measurement is disturbed. */
+const undisturbed = 0.03;
+
+/** Says so where other processes took too much of the machine: their `share` of its processor time. */
+export function disturbance(share: number): string[] {
+  return share > undisturbed
+    ? [`Disturbed: other processes took ${(share * 100).toFixed(0)} % of the machine`]
+    : [];
+}
+
 /** A whole number with separators: 12,345. */
 export function whole(value: number): string {
   return Math.round(value).toLocaleString("en-US");

@@ -3,19 +3,26 @@
  * metrics and a log line on standard error, as On Air does them.
  * node fastify-server.ts <database> <port, 0 for a free one> <public URL>
  */
-import { hash, randomUUID } from "node:crypto";
+import { hash } from "node:crypto";
 import Database from "better-sqlite3";
-import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import { pino } from "pino";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import {
-  type Budget,
+  answerOf,
+  fastifyApp,
+  getUser,
+  integer,
+  letsIn,
+  limiter,
+  refuse,
+  text,
+  tokenHash,
+  within,
+} from "./fastify-app.ts";
+import {
   type CategoryRow,
-  commonHeaders,
   cursorAfter,
-  Metrics,
   placeOf,
   pragmas,
-  RateLimiter,
   statements,
   type TokenRow,
   type UserRow,
@@ -30,108 +37,18 @@ const findUser = db.prepare<[string], UserRow>(statements.user);
 const firstPage = db.prepare<[number], CategoryRow>(statements.firstPage);
 const nextPage = db.prepare<[number, number, number], CategoryRow>(statements.nextPage);
 
-const limiter = new RateLimiter();
 const addressLimit = 10_000_000;
-const metrics = new Metrics();
 const defaultPicture = `${publicUrl}/assets/profile-picture.png`;
+const app = fastifyApp();
 
-const app = Fastify({
-  loggerInstance: pino({ level: "info" }, pino.destination({ dest: 2, sync: false, minLength: 4096 })),
-  // One line for each request, written below; Fastify's own are two.
-  disableRequestLogging: true,
-  requestIdHeader: "x-request-id",
-  genReqId: () => randomUUID(),
-});
-
-declare module "fastify" {
-  interface FastifyRequest {
-    applicationId: string | null;
-  }
+function requireToken(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const hashed = tokenHash(request, reply);
+  if (hashed && letsIn(findToken.get(hashed), "users:read", request, reply)) done();
 }
-app.decorateRequest("applicationId", null);
-
-app.addHook("onRequest", (request, reply, done) => {
-  reply.headers(commonHeaders).header("x-request-id", request.id);
-  done();
-});
-
-app.addHook("onResponse", (request, reply, done) => {
-  const durationMs = reply.elapsedTime;
-  metrics.count(reply.statusCode, durationMs);
-  const { method, url, applicationId } = request;
-  request.log.info(
-    { method, url, status: reply.statusCode, durationMs, client: request.ip, applicationId },
-    "request",
-  );
-  done();
-});
-
-function refuse(reply: FastifyReply, status: number, code: string, message: string): void {
-  reply.code(status).send({ message, code, request_id: reply.request.id });
-}
-
-/** Tells the budget, and whether it allows the request; where it does not, that is answered. */
-function within(budget: Budget, reply: FastifyReply): boolean {
-  reply.headers({
-    "ratelimit-limit": `${budget.limit}`,
-    "ratelimit-remaining": `${budget.remaining}`,
-    "ratelimit-reset": `${budget.resetSeconds}`,
-  });
-  if (budget.allowed) return true;
-  reply.header("retry-after", `${budget.retryAfterSeconds}`);
-  refuse(reply, 429, "rate_limited", "Too many requests");
-  return false;
-}
-
-function requireScope(scope: string) {
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    const header = request.headers.authorization;
-    if (!header?.startsWith("Bearer ")) {
-      return refuse(reply, 401, "missing_token", "This needs an access token");
-    }
-    const token = findToken.get(hash("sha256", header.slice(7), "buffer"));
-    if (!token || token.expires_at <= Date.now()) {
-      return refuse(reply, 401, "invalid_token", "The access token is unknown, revoked or expired");
-    }
-    request.applicationId = token.application_id;
-    if (!within(limiter.take(token.application_id, token.rate_limit), reply)) return;
-    const scopes = JSON.parse(token.scopes) as string[];
-    if (!scopes.includes(scope)) return refuse(reply, 403, "insufficient_scope", `This needs ${scope}`);
-    done();
-  };
-}
-
-const text = { type: "string" } as const;
-const integer = { type: "integer" } as const;
-const answerOf = (properties: Record<string, object>) => ({ 200: { type: "object", properties } });
-
-const User = {
-  type: "object",
-  properties: {
-    id: integer,
-    username: text,
-    display_name: text,
-    bio: text,
-    profile_picture: text,
-    followers_count: integer,
-    following_count: integer,
-    is_verified: { type: "boolean" },
-    created_at: text,
-  },
-};
 
 app.get<{ Params: { username: string } }>(
   "/public/v1/users/:username",
-  {
-    onRequest: requireScope("users:read"),
-    schema: {
-      params: {
-        type: "object",
-        properties: { username: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } },
-      },
-      response: answerOf({ user: User, message: text }),
-    },
-  },
+  { onRequest: requireToken, schema: getUser },
   (request, reply) => {
     const user = findUser.get(request.params.username);
     if (!user) return refuse(reply, 404, "user_not_found", "There is no user with this username");

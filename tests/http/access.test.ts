@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { errorOf } from "../support/errors.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
-import { json, testServer } from "../support/server.ts";
+import { adminKey, json, testServer } from "../support/server.ts";
 
 /*
  * Who may call which route of the public API, and where a token is looked for: in the header Authorization alone.
@@ -16,23 +17,28 @@ interface Route {
   readonly scopes: readonly string[];
 }
 
-const server = await testServer();
-await server.load("users", [{ id: 7, username: "maya", display_name: "Maya" }]);
+const server = await testServer({ users: [{ id: 7, username: "maya", display_name: "Maya" }] });
 const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
+/** Applications that have no other scope. */
+const [reader, subscriber] = [
+  await server.application({ scopes: ["users:read"] }),
+  await server.application({ scopes: ["events:subscribe"] }),
+];
 const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
-const routes = operations(document).map(({ name, operation }) => {
+const routes = operations(document).map(({ name, operation }): Route => {
   const [method = "", path = ""] = name.split(" ");
   const { security = [] } = operation as { security?: { accessToken?: string[] }[] };
   const scopes = security.flatMap(({ accessToken = [] }) => accessToken);
   return { method, path, scopes, isOpen: !security.some(({ accessToken }) => accessToken) };
 });
 
-const behindToken = () => routes.filter(({ isOpen }) => !isOpen);
-const api = () => routes.filter(({ path }) => path.startsWith("/public/"));
+const behindToken = routes.filter(({ isOpen }) => !isOpen);
+const api = routes.filter(({ path }) => path.startsWith("/public/"));
 const called = (path: string) => path.replace("{username}", "maya").replace(/\{[a-z_]+\}/g, "1");
+const subscriptions = "/public/v1/events/subscriptions";
 
 test("what needs a token needs one scope or is of the application, and what does not is a short list", () => {
-  const open = api().filter(({ isOpen }) => isOpen);
+  const open = api.filter(({ isOpen }) => isOpen);
   expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
     "GET /public/v1/categories",
     "GET /public/v1/categories/{id}",
@@ -40,7 +46,7 @@ test("what needs a token needs one scope or is of the application, and what does
     "GET /public/v1/public-key",
     "GET /public/v1/public-key/standard-webhooks",
   ]);
-  for (const { path, scopes } of behindToken()) {
+  for (const { path, scopes } of behindToken) {
     const isOfApplication = path.startsWith("/public/v1/application") && !path.endsWith("/subscriptions");
     const scope = path.includes("/users/") ? "users:read" : "events:subscribe";
     expect([path, scopes]).toEqual([path, isOfApplication ? [] : [scope]]);
@@ -57,7 +63,7 @@ test("public/app.ts shows every route under the access that it has", async () =>
   ];
   const starts = marks.map((mark) => source.indexOf(mark));
   expect(starts.every((at, i) => at > (starts[i - 1] ?? 0))).toBe(true);
-  for (const { path, scopes, isOpen } of api()) {
+  for (const { path, scopes, isOpen } of api) {
     const section = isOpen ? 0 : marks.findIndex((mark) => mark.endsWith(scopes[0] ?? "itself"));
     const text = source.slice(starts[section], starts[section + 1]);
     // Beside one of the same beginning, the beginning is left out.
@@ -69,10 +75,64 @@ test("public/app.ts shows every route under the access that it has", async () =>
   }
 });
 
-describe("a token", () => {
+describe("RFC 6750, section 2.1 and 3: a token", () => {
+  const refusedRoutes = behindToken.map(({ method, path }) => [method, path] as const);
+
+  test.each(refusedRoutes)("%s %s without a token is 401 missing_token", async (method, path) => {
+    const response = await server.get(called(path), undefined, { method });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="onair"');
+    expect((await errorOf(response)).code).toBe("missing_token");
+  });
+
+  test.each(refusedRoutes)("%s %s with an unknown token is 401 invalid_token", async (method, path) => {
+    const response = await server.get(called(path), `onair_at_${"x".repeat(43)}`, { method });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    expect((await errorOf(response)).code).toBe("invalid_token");
+  });
+
+  test.each(
+    behindToken.flatMap(({ method, path, scopes }) => scopes.map((scope) => [method, path, scope] as const)),
+  )("%s %s without the scope is 403 and names it: %s", async (method, path, scope) => {
+    const { token } = scope === "users:read" ? subscriber : reader;
+    const response = await server.get(called(path), token, { method });
+    expect(response.status).toBe(403);
+    const challenge = response.headers.get("www-authenticate");
+    expect(challenge).toContain(`error="insufficient_scope"`);
+    expect(challenge).toContain(`scope="${scope}"`);
+    const body = await errorOf(response);
+    expect(body.code).toBe("insufficient_scope");
+    expect(body.message).toContain(scope);
+  });
+
+  test("is not the operator key, and the operator key is not a token", async () => {
+    expect((await server.get("/public/v1/users/maya", adminKey)).status).toBe(401);
+    const headers = { authorization: `Bearer ${app.token}` };
+    const response = await fetch(`${server.app.adminUrl}/admin/v1/applications`, { method: "POST", headers });
+    expect(response.status).toBe(401);
+  });
+
+  test("comes before everything else: 401, then 403, then 400, then 404", async () => {
+    const bad = { method: "POST", body: "{", headers: { "content-type": "application/json" } };
+    expect((await server.get(subscriptions, undefined, bad)).status).toBe(401);
+    expect((await server.get(subscriptions, reader.token, bad)).status).toBe(403);
+    expect((await server.get(subscriptions, app.token, bad)).status).toBe(400);
+    expect((await server.get("/public/v1/users/%00")).status).toBe(401);
+    expect((await server.get("/public/v1/users/search?query=x&limit=0")).status).toBe(401);
+    expect((await server.get("/public/v1/users/no.such", app.token)).status).toBe(400);
+    expect((await server.get("/public/v1/users/no-such", app.token)).status).toBe(404);
+  });
+
+  test("has an answer that is not to be stored", async () => {
+    for (const path of ["/public/v1/users/maya", "/public/v1/users/search?query=game", subscriptions]) {
+      expect((await server.get(path, app.token)).headers.get("cache-control")).toBe("no-store");
+    }
+  });
+
   const statusesWith = (init: (route: Route) => { query?: string; init: RequestInit }) =>
     Promise.all(
-      behindToken().map(async (route) => {
+      behindToken.map(async (route) => {
         const { query = "", init: given } = init(route);
         const response = await server.get(called(route.path) + query, undefined, {
           method: route.method,
@@ -82,7 +142,7 @@ describe("a token", () => {
         return [`${route.method} ${route.path}`, response.status] as const;
       }),
     );
-  const unauthorized = () => behindToken().map(({ method, path }) => [`${method} ${path}`, 401] as const);
+  const unauthorized = () => behindToken.map(({ method, path }) => [`${method} ${path}`, 401] as const);
 
   test.each(["Bearer", "bearer", "BEARER", "bEaReR"])("is taken with the scheme %s", async (scheme) => {
     const headers = { authorization: `${scheme} ${app.token}` };
@@ -98,6 +158,11 @@ describe("a token", () => {
       expect(await statusesWith(() => ({ init: { headers } }))).toEqual(unauthorized());
     },
   );
+
+  test("is refused where it is empty", async () => {
+    const headers = { authorization: "Bearer " };
+    expect(await statusesWith(() => ({ init: { headers } }))).toEqual(unauthorized());
+  });
 
   test.each(["access_token", "bearer", "token", "Authorization"])("is refused as ?%s=", async (name) => {
     const query = `?${name}=${app.token}`;
@@ -120,7 +185,7 @@ describe("a token", () => {
 
   test("is nothing that an open route looks at", async () => {
     const headers = { authorization: "Bearer unknown" };
-    for (const { path } of api().filter(({ isOpen }) => isOpen)) {
+    for (const { path } of api.filter(({ isOpen }) => isOpen)) {
       const response = await server.get(called(path), undefined, { headers });
       expect([path, [200, 404].includes(response.status)]).toEqual([path, true]);
     }

@@ -1,22 +1,12 @@
 import { expect, test } from "bun:test";
-import { connect } from "node:net";
+import { exchange } from "../support/raw-client.ts";
 import { testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--admin-hosts", "admin.example.com, Onair.internal"] });
 
 /** The answer to a request with this `Host`. */
-function asked(path: string, host: string, method = "GET"): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const request = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-  const socket = connect(Number(new URL(server.app.adminUrl).port), "127.0.0.1", () => socket.write(request));
-  let answer = "";
-  socket.on("data", (data) => {
-    answer += data.toString("latin1");
-  });
-  socket.on("error", reject);
-  socket.on("close", () => resolve(answer));
-  return promise;
-}
+const asked = (path: string, host: string, method = "GET") =>
+  exchange(server.app.adminUrl, `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
 const statusOf = async (...args: Parameters<typeof asked>) =>
   Number(/^HTTP\/1\.1 ([0-9]+)/.exec(await asked(...args))?.[1]);
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { appTokensKept } from "../../src/domain/tokens.ts";
-import { credentials, form } from "../support/oauth.ts";
+import { clientCredentials } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
 import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
 
@@ -15,7 +15,7 @@ async function getTokens(server: TestServer, app: TestApplication, count: number
   const tokens: string[] = [];
   while (tokens.length < count) {
     const some = Array.from({ length: Math.min(50, count - tokens.length) }, () =>
-      form(server, "/oauth/token", { grant_type: "client_credentials", ...credentials(app) }),
+      clientCredentials(server, app),
     );
     tokens.push(...(await Promise.all(some)).map(({ body }) => body.access_token));
   }

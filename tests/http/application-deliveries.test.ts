@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { hour } from "../../src/domain/time.ts";
+import { clientCredentials } from "../support/oauth.ts";
 import {
   event as eventOf,
   example,
@@ -55,9 +56,7 @@ describe("disabling", () => {
     expect((await profile(app)).status).toBe(200);
     await patch(app.id, { disabled: true });
     expect(await refusal(profile(app))).toEqual([401, "invalid_token"]);
-    const { client_id, client_secret } = app;
-    const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-    const ask = () => server.get("/oauth/token", undefined, { method: "POST", body: form });
+    const ask = () => clientCredentials(server, app);
     expect((await ask()).status).toBe(401);
     await publish();
     await nothingPending(server, app);

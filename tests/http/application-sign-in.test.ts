@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { hour } from "../../src/domain/time.ts";
-import { authorizationRequest, Browser, credentials, signInServer } from "../support/oauth.ts";
+import { authorizationRequest, Browser, signInServer } from "../support/oauth.ts";
 import { Clock, json, refusal, type TestApplication } from "../support/server.ts";
 
 const clock = new Clock();
 
 /** What a change of an application means for those who sign in to it. */
-const { server, codeFor, form, newApp, redeem, refresh, userTokens, works } = await signInServer({ clock });
+const { server, clientCredentials, codeFor, newApp, redeem, refresh, userTokens, works } = await signInServer(
+  { clock },
+);
 
 const change = (app: TestApplication, fields: object) =>
   server.admin("PATCH", `/admin/v1/applications/${app.id}`, fields);
@@ -83,10 +85,7 @@ test("RFC 6749, section 2.3.1: both client secrets are good while a rotation ove
     overlap_seconds: 3600,
   });
   const { client_secret } = await json<{ client_secret: string }>(rotated);
-  const status = async (secret: string) => {
-    const fields = { grant_type: "client_credentials", ...credentials(app), client_secret: secret };
-    return (await form("/oauth/token", fields)).status;
-  };
+  const status = async (secret: string) => (await clientCredentials(app, { client_secret: secret })).status;
   expect([await status(app.client_secret), await status(client_secret)]).toEqual([200, 200]);
   clock.advance(hour);
   expect([await status(app.client_secret), await status(client_secret)]).toEqual([401, 200]);

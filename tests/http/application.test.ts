@@ -12,7 +12,10 @@ import { until } from "../support/until.ts";
 
 const path = "/public/v1/application";
 const clock = new Clock();
-const { server, userTokens } = await signInServer({ clock, args: ["--rate-limit", "100000"] });
+const { server, clientCredentials, userTokens } = await signInServer({
+  clock,
+  args: ["--rate-limit", "100000"],
+});
 
 /** Answers with these statuses in turn, and then with 204. */
 const receiver = (...statuses: readonly number[]) =>
@@ -47,22 +50,11 @@ interface Problem {
 const own = async (app: TestApplication): Promise<Shown> =>
   (await json<{ data: Shown }>(await server.get(path, app.token))).data;
 
-const changed = (app: TestApplication, body: unknown, token = app.token) =>
-  server.get(path, token, {
-    method: "PATCH",
-    body: typeof body === "string" ? body : JSON.stringify(body),
-    headers: { "content-type": "application/json" },
-  });
+const changed = (app: TestApplication, body: unknown) => server.send("PATCH", path, body, app.token);
 
 const operate = async (app: TestApplication, body: object) => {
   const answer = await server.admin("PATCH", `/admin/v1/applications/${app.id}`, body);
   expect(answer.status).toBe(200);
-};
-
-const narrowToken = async ({ client_id, client_secret }: TestApplication, scope: string) => {
-  const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret, scope });
-  const answer = await server.get("/oauth/token", undefined, { method: "POST", body });
-  return (await json<{ access_token: string }>(answer)).access_token;
 };
 
 describe("Get Application", () => {
@@ -74,6 +66,7 @@ describe("Get Application", () => {
     expect(response.headers.get("ratelimit-limit")).toBe("100000");
     expect(response.headers.get("cache-control")).toBe("no-store");
     const text = await response.text();
+    const created_at = "2026-01-14T16:00:00.000Z";
     expect(JSON.parse(text)).toEqual({
       data: {
         id: app.id,
@@ -103,18 +96,18 @@ describe("Get Application", () => {
           {
             kind: "client_secret",
             prefix: app.client_secret.slice(0, "onair_cs_".length + 4),
-            created_at: "2026-01-14T16:00:00.000Z",
+            created_at,
             expires_at: null,
           },
           {
             kind: "webhook_secret",
             prefix: app.webhook_secret.slice(0, "whsec_".length + 4),
-            created_at: "2026-01-14T16:00:00.000Z",
+            created_at,
             expires_at: null,
           },
         ],
-        created_at: "2026-01-14T16:00:00.000Z",
-        updated_at: "2026-01-14T16:00:00.000Z",
+        created_at,
+        updated_at: created_at,
       },
       message: "OK",
     });
@@ -159,19 +152,13 @@ describe("who may call it", () => {
     ["POST", `${path}/webhook-secret`, {}],
     ["POST", `${path}/endpoint/enable`, undefined],
   ];
-  const call = (method: string, to: string, body: object | undefined, token?: string) =>
-    server.get(to, token, {
-      method,
-      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-    });
-
   test.each(calls)("%s %s takes no user's token, says so, and changes nothing", async (method, to, body) => {
     const app = await server.application({
       redirect_uris: [redirectUri],
       webhook_url: "https://bot.example/hook",
     });
     const { access_token } = await userTokens(app);
-    const answer = await call(method, to, body, access_token);
+    const answer = await server.send(method, to, body, access_token);
     expect(answer.status).toBe(403);
     expect(await json<Problem>(answer)).toMatchObject({
       code: "insufficient_scope",
@@ -183,14 +170,14 @@ describe("who may call it", () => {
   });
 
   test.each(calls)("%s %s without a token is 401", async (method, to, body) => {
-    const answer = await call(method, to, body);
+    const answer = await server.send(method, to, body);
     expect([answer.status, (await json<Problem>(answer)).code]).toEqual([401, "missing_token"]);
   });
 
   test.each(calls)("%s %s with a token of fewer scopes only reads", async (method, to, body) => {
     const app = await server.application({ webhook_url: "https://bot.example/hook" });
-    const narrow = await narrowToken(app, "users:read");
-    const answer = await call(method, to, body, narrow);
+    const narrow = await clientCredentials(app, { scope: "users:read" });
+    const answer = await server.send(method, to, body, narrow.body.access_token);
     expect(answer.status).toBe(method === "GET" ? 200 : 403);
     if (method === "GET") return;
     expect(await json<Problem>(answer)).toMatchObject({
@@ -283,18 +270,9 @@ describe("Change Application", () => {
   test("a webhook URL into the platform's network is refused where private ones are", async () => {
     const strict = await testServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: undefined } });
     const app = await strict.application();
-    for (const webhook_url of [
-      "http://bot.example/",
-      "https://127.0.0.1/",
-      "https://[::1]/",
-      "https://0x7f.1/",
-    ]) {
-      const answer = await strict.get(path, app.token, {
-        method: "PATCH",
-        body: JSON.stringify({ webhook_url }),
-        headers: { "content-type": "application/json" },
-      });
-      expect([webhook_url, answer.status]).toEqual([webhook_url, 400]);
+    for (const host of ["http://bot.example", "https://127.0.0.1", "https://[::1]", "https://0x7f.1"]) {
+      const answer = await strict.send("PATCH", path, { webhook_url: `${host}/` }, app.token);
+      expect([host, answer.status]).toEqual([host, 400]);
     }
   });
 
@@ -333,13 +311,7 @@ describe("Change Application", () => {
 
 describe("Rotate Webhook Secret", () => {
   const rotate = (app: TestApplication, body?: unknown) =>
-    server.get(`${path}/webhook-secret`, app.token, {
-      method: "POST",
-      ...(body !== undefined && {
-        body: JSON.stringify(body),
-        headers: { "content-type": "application/json" },
-      }),
-    });
+    server.send("POST", `${path}/webhook-secret`, body, app.token);
 
   test("shows the new secret once; both sign until the overlap ends, and both ages are shown", async () => {
     const target = receiver();
@@ -400,8 +372,8 @@ describe("Rotate Webhook Secret", () => {
 });
 
 describe("Enable Endpoint", () => {
-  const enable = (app: TestApplication) =>
-    server.get(`${path}/endpoint/enable`, app.token, { method: "POST" });
+  const enable = ({ token }: TestApplication) =>
+    server.send("POST", `${path}/endpoint/enable`, undefined, token);
 
   test("after a 410 the developer sees why, enables the endpoint, and what waited is sent", async () => {
     const target = receiver(410);
@@ -458,13 +430,12 @@ describe("the owner, as the platform says it", () => {
     await server.load("users", [{ id: 4711, username: "owner" }]);
     const app = await server.application({ owner_user_id: 4711 });
     expect((await own(app)).owner_user_id).toBe(4711);
-    const unknown = await server.admin("PATCH", `/admin/v1/applications/${app.id}`, {
-      owner_user_id: 999_999_999,
-    });
+    const address = `/admin/v1/applications/${app.id}`;
+    const unknown = await server.admin("PATCH", address, { owner_user_id: 999_999_999 });
     expect(unknown.status).toBe(400);
-    expect((await json<Problem>(unknown)).errors).toEqual([
-      { in: "body", field: "owner_user_id", message: "is not a known user" } as Problem["errors"][number],
-    ]);
+    expect(await json<Problem>(unknown)).toMatchObject({
+      errors: [{ in: "body", field: "owner_user_id", message: "is not a known user" }],
+    });
     expect((await server.admin("DELETE", "/admin/v1/users/4711")).status).toBe(204);
     expect((await own(app)).owner_user_id).toBeNull();
   });

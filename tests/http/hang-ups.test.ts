@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { connect, type Socket } from "node:net";
 import { keptLog } from "../support/kept-log.ts";
+import { metric } from "../support/metrics.ts";
+import { RawClient } from "../support/raw-client.ts";
 import { adminKey, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -13,12 +14,9 @@ const lines = async () => (await kept.lines()).map((line) => JSON.parse(line));
 const lineOf = async (id: string) => (await lines()).find((line) => line.request_id === id && line.status);
 const errors = async () => (await lines()).filter(({ level }) => level === "error");
 
-/** How often a listener has answered with a status, as `/metrics` counts it. */
-async function counted(listener: string, status: number): Promise<number> {
-  const text = await (await fetch(`${server.app.adminUrl}/metrics`)).text();
-  const found = new RegExp(`requests_total{listener="${listener}",status="${status}"} ([0-9]+)`).exec(text);
-  return Number(found?.[1] ?? 0);
-}
+/** How often a listener has answered with a status. */
+const counted = async (listener: string, status: number) =>
+  (await metric(server, `onair_http_requests_total{listener="${listener}",status="${status}"}`)) || 0;
 
 /** Sends a request whose body goes on, and hangs up; politely (FIN) or not (RST). */
 async function hangUp(
@@ -27,15 +25,10 @@ async function hangUp(
   body: string,
   how: "end" | "reset",
 ): Promise<void> {
-  const { hostname, port } = new URL(url);
-  const socket = await new Promise<Socket>((resolve) => {
-    const one = connect(Number(port), hostname, () => resolve(one));
-  });
-  socket.on("error", () => {});
-  socket.write(`${head.join("\r\n")}\r\nHost: localhost\r\n\r\n${body}`);
+  const client = new RawClient(url).send(`${head.join("\r\n")}\r\nHost: localhost\r\n\r\n${body}`);
   await Bun.sleep(50);
-  if (how === "end") socket.destroy();
-  else socket.resetAndDestroy();
+  if (how === "end") client.socket.destroy();
+  else client.reset();
 }
 
 const users = Array.from({ length: 300 }, (_, i) => JSON.stringify({ id: i + 1, username: `user_${i + 1}` }));

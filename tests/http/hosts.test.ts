@@ -1,27 +1,15 @@
 import { expect, test } from "bun:test";
-import { connect } from "node:net";
+import { exchange } from "../support/raw-client.ts";
 import { testServer } from "../support/server.ts";
 
 const server = await testServer();
-
-/** The status line of the answer to these bytes. */
-async function statusLine(origin: string, request: string): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const socket = connect(Number(new URL(origin).port), "127.0.0.1", () => void socket.write(request));
-  let answer = "";
-  socket.on("data", (data) => {
-    answer += data.toString();
-  });
-  socket.on("close", () => resolve(answer.split("\r\n")[0] ?? ""));
-  return promise;
-}
 
 test("a short Host does not lead to another path", async () => {
   const asked = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
   const { publicUrl, adminUrl } = server.app;
   // The router looks for the path from the eleventh character of a URL on.
-  expect(await statusLine(publicUrl, asked("/zz/public/v1/categories"))).toStartWith("HTTP/1.1 400 ");
-  expect(await statusLine(adminUrl, asked("/zz/healthz"))).toStartWith("HTTP/1.1 400 ");
+  expect(await exchange(publicUrl, asked("/zz/public/v1/categories"))).toStartWith("HTTP/1.1 400 ");
+  expect(await exchange(adminUrl, asked("/zz/healthz"))).toStartWith("HTTP/1.1 400 ");
 });
 
 test.each([
@@ -34,6 +22,6 @@ test.each([
   const { publicUrl, adminUrl } = server.app;
   const asked = (path: string) => `GET ${path} HTTP/1.1\r\n${line}Connection: close\r\n\r\n`;
   const behindLongName = asked("/zzzzzzzzzzzzz/public/v1/categories");
-  expect(await statusLine(publicUrl, behindLongName)).toStartWith("HTTP/1.1 400 ");
-  expect(await statusLine(adminUrl, asked("/zzzzzzzzzzz/healthz"))).toStartWith("HTTP/1.1 4");
+  expect(await exchange(publicUrl, behindLongName)).toStartWith("HTTP/1.1 400 ");
+  expect(await exchange(adminUrl, asked("/zzzzzzzzzzz/healthz"))).toStartWith("HTTP/1.1 4");
 });

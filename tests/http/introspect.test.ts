@@ -5,7 +5,9 @@ import { Clock } from "../support/server.ts";
 
 const clock = new Clock();
 
-const { server, codeFor, form, newApp, refresh, userTokens } = await signInServer({ clock });
+const { server, clientCredentials, codeFor, form, newApp, refresh, userTokens } = await signInServer({
+  clock,
+});
 const app = await newApp();
 const other = await newApp();
 
@@ -107,8 +109,7 @@ test("a bearer token beside the client's credentials is ignored", async () => {
 });
 
 test("scopes are shown in the spelling in which they were asked for", async () => {
-  const fields = { grant_type: "client_credentials", ...credentials(app), scope: "user:read" };
-  const { access_token } = (await form("/oauth/token", fields)).body;
+  const { access_token } = (await clientCredentials(app, { scope: "user:read" })).body;
   expect((await introspect(access_token)).body.scope).toBe("user:read");
   const tokens = await userTokens(app, { fields: { scope: "events:subscribe user:read" } });
   expect((await introspect(tokens.access_token)).body.scope).toBe("events:subscribe user:read");

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { storedKinds } from "../../src/domain/operations/kind-sizes.ts";
+import { clientCredentials } from "../support/oauth.ts";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, Clock, isOnPostgres, json, testServer } from "../support/server.ts";
@@ -107,15 +108,8 @@ describe("List Subscriptions", () => {
   });
 
   test("need the scope that they need elsewhere", async () => {
-    const { client_id, client_secret } = await server.application();
-    const body = new URLSearchParams({
-      grant_type: "client_credentials",
-      client_id,
-      client_secret,
-      scope: "users:read",
-    });
-    const made = await server.get("/oauth/token", undefined, { method: "POST", body });
-    const { access_token } = await json<{ access_token: string }>(made);
+    const app = await server.application();
+    const { access_token } = (await clientCredentials(server, app, { scope: "users:read" })).body;
     const refused = await server.get("/public/v1/application/subscriptions", access_token);
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
       403,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
+import { form } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownServer, type TestServer, testServer } from "../support/server.ts";
 
@@ -97,13 +98,8 @@ describe("behind a proxy", () => {
     const badToken = { headers: { "x-forwarded-for": "2001:db8:1:3::2" } };
     expect(limits(await behind.get("/public/v1/users/xqcow", "onair_at_bad", badToken))[1]).toBe(58);
     const wrongSecret = async (address: string) => {
-      const body = new URLSearchParams({
-        grant_type: "client_credentials",
-        client_id: "x",
-        client_secret: "wrong",
-      });
-      const init = { method: "POST", body, headers: { "x-forwarded-for": address } };
-      return (await behind.get("/oauth/token", undefined, init)).status;
+      const fields = { grant_type: "client_credentials", client_id: "x", client_secret: "wrong" };
+      return (await form(behind, "/oauth/token", fields, { "x-forwarded-for": address })).status;
     };
     const statuses: number[] = [];
     for (let i = 0; i < 61; i++) statuses.push(await wrongSecret(`2001:db8:9:9::${i.toString(16)}`));

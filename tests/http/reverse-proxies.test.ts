@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { unusedPort } from "../support/ports.ts";
 import { event, subscribe } from "../support/publishing.ts";
+import { exchange } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -103,20 +103,6 @@ for (const { program, configure } of proxies) {
       directory.remove();
     });
 
-    /** What comes back on a connection that sends these bytes, until the other side closes it. */
-    function talk(bytes: string): Promise<string> {
-      const { promise, resolve } = Promise.withResolvers<string>();
-      const { hostname, port } = new URL(url);
-      const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
-      let text = "";
-      socket.on("data", (data) => {
-        text += data.toString("latin1");
-      });
-      socket.on("error", () => {});
-      socket.on("close", () => resolve(text));
-      return promise;
-    }
-
     test("a forwarded address that a client invents counts for nothing", async () => {
       const remaining = async (forged: string) => {
         const answer = await fetch(`${url}/public/v1/categories`, { headers: { "x-forwarded-for": forged } });
@@ -129,13 +115,13 @@ for (const { program, configure } of proxies) {
 
     test("a head that does not end is cut off", async () => {
       const startedAt = performance.now();
-      await talk("GET /public/v1/categories HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+      await exchange(url, "GET /public/v1/categories HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
       expect(performance.now() - startedAt).toBeLessThan(10_000);
     });
 
     test("an oversized head is refused", async () => {
       const head = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Large: ${"x".repeat(100_000)}\r\n\r\n`;
-      expect(await talk(head)).toMatch(/^HTTP\/1\.1 4(00|14|31) /);
+      expect(await exchange(url, head)).toMatch(/^HTTP\/1\.1 4(00|14|31) /);
     });
 
     test("an oversized body is refused", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { connect } from "node:net";
+import { RawClient } from "../support/raw-client.ts";
 import { json, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -10,33 +10,32 @@ import { until } from "../support/until.ts";
 
 const server = await testServer();
 
-interface Slow {
-  readonly url: string;
-  readonly head: string;
-  readonly token: string;
-  readonly body: object;
-}
-
-/** The status of a request that is let in, and whose body ends after something else has happened. */
+/** Sends a request but for the last bytes of its body, and these after something else has happened; the status. */
 async function statusOfSlow(
-  { url, head, token, body }: Slow,
+  { url, head, token, body, rest }: { url: string; head: string; token: string; body: string; rest: string },
   meanwhile: () => Promise<unknown>,
 ): Promise<number> {
-  const { hostname, port } = new URL(url);
-  const answered = Promise.withResolvers<string>();
-  const socket = connect(Number(port), hostname);
-  socket.on("data", (bytes) => answered.resolve(bytes.toString()));
-  socket.on("error", answered.reject);
-  const text = JSON.stringify(body);
-  socket.write(
-    `${head} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text.slice(0, -1)}`,
+  const client = new RawClient(url).send(
+    `${head}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n${body}`,
   );
   await Bun.sleep(100);
   await meanwhile();
-  socket.write(text.slice(-1));
-  const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(await answered.promise) ?? [];
-  socket.destroy();
-  return Number(status);
+  const [answer] = await client.send(rest).answers();
+  client.reset();
+  return answer?.status ?? 0;
+}
+
+/** The same with a JSON body, of which the last byte is late. */
+function statusOfJson(
+  url: string,
+  line: string,
+  token: string,
+  value: object,
+  meanwhile: () => Promise<unknown>,
+) {
+  const text = JSON.stringify(value);
+  const head = `${line} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`;
+  return statusOfSlow({ url, head, token, body: text.slice(0, -1), rest: text.slice(-1) }, meanwhile);
 }
 
 const operate = async (method: string, path: string, body?: object) => {
@@ -47,40 +46,22 @@ const operate = async (method: string, path: string, body?: object) => {
 const ownPath = "/public/v1/application";
 const hook = { webhook_url: "https://bot.example/other" };
 
-test.each<[string, string, object, (id: string) => Promise<unknown>, number]>([
-  ["nothing", `PATCH ${ownPath}`, hook, async () => {}, 200],
-  [
-    "a lock",
-    `PATCH ${ownPath}`,
-    hook,
-    (id) => operate("PATCH", `/admin/v1/applications/${id}`, { locked: ["webhook_url"] }),
-    403,
-  ],
-  [
-    "the end of the tokens",
-    `POST ${ownPath}/webhook-secret`,
-    {},
-    (id) => operate("DELETE", `/admin/v1/applications/${id}/tokens`),
-    401,
-  ],
-  [
-    "that the application is disabled",
-    `POST ${ownPath}/webhook-secret`,
-    {},
-    (id) => operate("PATCH", `/admin/v1/applications/${id}`, { disabled: true }),
-    401,
-  ],
-  [
-    "that the application loses a scope",
-    "POST /public/v1/events/subscriptions",
-    { events: [{ name: "channel.followed", version: 1 }] },
-    (id) => operate("PATCH", `/admin/v1/applications/${id}`, { scopes: ["users:read"] }),
-    403,
-  ],
-])("%s counts for a request of an application under way: %s", async (_, head, body, meanwhile, status) => {
+const rotate = `POST ${ownPath}/webhook-secret`;
+const subscribe = "POST /public/v1/events/subscriptions";
+const wanted = { events: [{ name: "channel.followed", version: 1 }] };
+
+test.each<[string, string, object, [method: string, path: string, body?: object] | null, number]>([
+  ["nothing", `PATCH ${ownPath}`, hook, null, 200],
+  ["a lock", `PATCH ${ownPath}`, hook, ["PATCH", "", { locked: ["webhook_url"] }], 403],
+  ["the end of the tokens", rotate, {}, ["DELETE", "/tokens"], 401],
+  ["that the application is disabled", rotate, {}, ["PATCH", "", { disabled: true }], 401],
+  ["that the application loses a scope", subscribe, wanted, ["PATCH", "", { scopes: ["users:read"] }], 403],
+])("%s counts for a request of an application under way: %s", async (_, line, body, change, status) => {
   const { id, token } = await server.application();
-  const url = server.app.publicUrl;
-  expect(await statusOfSlow({ url, head, token, body }, () => meanwhile(id))).toBe(status);
+  const meanwhile = async () => {
+    if (change) await operate(change[0], `/admin/v1/applications/${id}${change[1]}`, change[2]);
+  };
+  expect(await statusOfJson(server.app.publicUrl, line, token, body, meanwhile)).toBe(status);
 });
 
 const pathOf = { users: "users/batch", categories: "categories/batch", events: "events" };
@@ -90,20 +71,11 @@ test.each(["users", "categories", "events"] as const)(
   async (noun) => {
     const made = await server.admin("POST", "/admin/v1/keys", { name: `import ${noun}`, role: "publisher" });
     const { id, key } = await json<{ id: string; key: string }>(made);
-    const { hostname, port } = new URL(server.app.adminUrl);
-    const answered = Promise.withResolvers<string>();
-    const socket = connect(Number(port), hostname);
-    socket.on("data", (bytes) => answered.resolve(bytes.toString()));
-    socket.on("error", answered.reject);
     const line = (id: number) => `${JSON.stringify({ id, name: "x", username: `u${id}`, slug: `s${id}` })}\n`;
-    const head = `POST /admin/v1/${pathOf[noun]} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}`;
     const type = "Content-Type: application/x-ndjson\r\nContent-Length: 100000";
-    socket.write(`${head}\r\n${type}\r\n\r\n${line(1)}`);
-    await Bun.sleep(100);
-    await operate("DELETE", `/admin/v1/keys/${id}`);
-    socket.write(line(2));
-    expect(await answered.promise).toStartWith("HTTP/1.1 401");
-    socket.destroy();
+    const head = `POST /admin/v1/${pathOf[noun]} HTTP/1.1\r\n${type}`;
+    const batch = { url: server.app.adminUrl, head, token: key, body: line(1), rest: line(2) };
+    expect(await statusOfSlow(batch, () => operate("DELETE", `/admin/v1/keys/${id}`))).toBe(401);
     const entries = async () =>
       (
         await json<{ data: { object: string; count: number }[] }>(
@@ -119,9 +91,7 @@ test.each(["users", "categories", "events"] as const)(
 test("the end of an operator key counts for a request under way", async () => {
   const made = await server.admin("POST", "/admin/v1/keys", { name: "Ada", role: "operator" });
   const { id, key } = await json<{ id: string; key: string }>(made);
-  const head = "POST /admin/v1/keys";
   const body = { name: "a way back in", role: "operator" };
   const revoke = () => operate("DELETE", `/admin/v1/keys/${id}`);
-  const slow = { url: server.app.adminUrl, head, token: key, body };
-  expect(await statusOfSlow(slow, revoke)).toBe(401);
+  expect(await statusOfJson(server.app.adminUrl, "POST /admin/v1/keys", key, body, revoke)).toBe(401);
 });

@@ -107,6 +107,15 @@ export function credentials({ client_id, client_secret }: TestApplication): Fiel
   return { client_id, client_secret: client_secret || null };
 }
 
+/** Asks for a token of the application itself. */
+export function clientCredentials(server: TestServer, application: TestApplication, fields: Fields = {}) {
+  return form(server, "/oauth/token", {
+    grant_type: "client_credentials",
+    ...credentials(application),
+    ...fields,
+  });
+}
+
 /** Exchanges a code. */
 export function redeem(server: TestServer, application: TestApplication, code: string, fields: Fields = {}) {
   return form(server, "/oauth/token", {
@@ -161,6 +170,7 @@ export async function signInServer({ args = [], ...options }: TestServerOptions 
     /** Whether a token is good. */
     works: async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200,
     accept: here(accept),
+    clientCredentials: here(clientCredentials),
     codeFor: here(codeFor),
     form: here(form),
     redeem: here(redeem),

@@ -2,6 +2,14 @@ import { connect, type Socket } from "node:net";
 import { type RawAnswer, readAnswers } from "./http-answers.ts";
 import { until } from "./until.ts";
 
+/** What comes back for these bytes until the other side ends the connection, each byte a character. */
+export async function exchange(url: string, bytes: string): Promise<string> {
+  const client = new RawClient(url).send(bytes);
+  await until(() => client.hasEnded || client.isClosed);
+  client.socket.destroy();
+  return client.text;
+}
+
 /** A client that sends bytes as they are, and sees those that come. */
 export class RawClient {
   readonly socket: Socket;

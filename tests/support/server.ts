@@ -167,14 +167,15 @@ export class TestServer implements AsyncDisposable {
     return fetch(this.app.publicUrl + path, { redirect: "manual", ...init, headers });
   }
 
-  /** A request with a JSON body to the public listener. */
+  /** A request to the public listener, with a JSON body where there is one. */
+  send(method: string, path: string, body?: unknown, token?: string): Promise<Response> {
+    if (body === undefined) return this.get(path, token, { method });
+    const headers = { "content-type": "application/json" };
+    return this.get(path, token, { method, body: JSON.stringify(body), headers });
+  }
+
   post(path: string, body: unknown, token?: string): Promise<Response> {
-    const init = {
-      method: "POST",
-      body: JSON.stringify(body),
-      headers: { "content-type": "application/json" },
-    };
-    return this.get(path, token, init);
+    return this.send("POST", path, body, token);
   }
 
   /** A request to the admin listener with the operator key. */

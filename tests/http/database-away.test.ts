@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { metricsText, samplesOf } from "../support/metrics.ts";
-import { hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { startServer } from "../support/server.ts";
+import { isOnPostgres, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-describe.skipIf(!hasPostgres)("a database that goes away and comes back", () => {
+describe.skipIf(!isOnPostgres)("a database that goes away and comes back", () => {
   test("is 503 with Retry-After meanwhile, and the server goes on by itself", async () => {
     const postgres = await startPostgres();
     await using _ = { [Symbol.asyncDispose]: () => postgres.stop() };

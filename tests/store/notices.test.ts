@@ -1,29 +1,8 @@
-import { beforeEach, describe, expect, onTestFinished, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
-import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { noticesOf } from "../../src/webhooks/notices/notice.ts";
-import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
-import { emptyStore, storedApplication } from "../support/store.ts";
-
-const stores: { readonly name: string; empty(): Promise<Store> }[] = [
-  { name: "SQLite", empty: async () => emptyStore().store },
-];
-if (hasPostgres) {
-  stores.push({
-    name: "PostgreSQL",
-    async empty() {
-      const database = await emptyDatabase();
-      const store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 4 });
-      onTestFinished(async () => {
-        await store.close();
-        await database.drop();
-      });
-      return store;
-    },
-  });
-}
+import { storedApplication, stores } from "../support/store.ts";
 
 const recipient = {
   delivery: "webhook",
@@ -45,7 +24,7 @@ const ofServer = (at: number, isSent = true) =>
 describe.each(stores)("notices in $name", ({ empty }) => {
   let store: Store;
   beforeEach(async () => {
-    store = await empty();
+    ({ store } = await empty());
   });
   const kept = async (applicationId: string | null = null) => store.notices.page(applicationId, null, 200);
   const times = async (applicationId: string | null = null) =>

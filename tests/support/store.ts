@@ -6,8 +6,8 @@ import { readDatabaseUrl } from "../../src/store/postgres/database/connection-ur
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { emptyDatabase, hasPostgres } from "./postgres.ts";
-import { temporaryDirectory } from "./server.ts";
+import { emptyDatabase } from "./postgres.ts";
+import { isOnPostgres, temporaryDirectory } from "./server.ts";
 
 /** A store of a test, closed and removed after it. */
 export interface TestStore {
@@ -70,8 +70,8 @@ async function opened({ open, read, remove, after }: Opening): Promise<TestStore
   };
 }
 
-/** The implementations of the store. Tests of its interface run on each: `describe.each(stores)("$name", …)`. */
-export const stores: readonly StoreKind[] = hasPostgres ? [sqlite, postgres] : [sqlite];
+/** The implementation of the store on which tests of its interface run: `describe.each(stores)("$name", …)`. */
+export const stores: readonly StoreKind[] = [isOnPostgres ? postgres : sqlite];
 
 /** Everything that the log of deliveries has. */
 export const wholeLog: DeliveryFilter = {

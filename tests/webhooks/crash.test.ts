@@ -1,39 +1,32 @@
 import { expect, test } from "bun:test";
 import { seededRandom } from "../bench/support/random.ts";
 import { killRun } from "../support/kill-run.ts";
-import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
+import { emptyDatabase } from "../support/postgres.ts";
+import { isOnPostgres } from "../support/server.ts";
 
 const promise = "every acknowledged event arrives, under one id, in an unbroken sequence";
 
 // Hundreds of kills in a row: bun tests/bench/kills.ts
 test(`kill -9 at random moments: ${promise}`, async () => {
-  await survives();
+  const database = isOnPostgres ? await emptyDatabase() : null;
+  try {
+    const random = seededRandom(Date.now());
+    const report = await killRun({ kills: 8, random, ...(database && { database: database.url }) });
+    expect(report.problems).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(20);
+    expect(report.deliveries).toBeGreaterThanOrEqual(report.acknowledged);
+  } finally {
+    await database?.drop();
+  }
 }, 300_000);
 
-test.skipIf(!hasPostgres)(
-  `kill -9 at random moments on PostgreSQL: ${promise}`,
+test.skipIf(isOnPostgres)(
+  "restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice",
   async () => {
-    const { url, drop } = await emptyDatabase();
-    try {
-      await survives(url);
-    } finally {
-      await drop();
-    }
+    const report = await killRun({ kills: 5, random: seededRandom(Date.now()), signal: "SIGTERM" });
+    expect(report.problems).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(20);
+    expect(report.requests).toBe(report.deliveries);
   },
   300_000,
 );
-
-test("restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice", async () => {
-  const report = await killRun({ kills: 5, random: seededRandom(Date.now()), signal: "SIGTERM" });
-  expect(report.problems).toEqual([]);
-  expect(report.acknowledged).toBeGreaterThan(20);
-  expect(report.requests).toBe(report.deliveries);
-}, 300_000);
-
-async function survives(database?: string): Promise<void> {
-  const random = seededRandom(Date.now());
-  const report = await killRun({ kills: 8, random, ...(database !== undefined && { database }) });
-  expect(report.problems).toEqual([]);
-  expect(report.acknowledged).toBeGreaterThan(20);
-  expect(report.deliveries).toBeGreaterThanOrEqual(report.acknowledged);
-}

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { seededRandom } from "../bench/support/random.ts";
 import { killRun } from "../support/kill-run.ts";
-import { hasPostgres } from "../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
+import { isOnPostgres } from "../support/server.ts";
 
 /** The server ends within this time. */
 const endMs = 1_000;
@@ -14,7 +14,7 @@ async function administer(server: PostgresServer, statement: string): Promise<vo
   await sql.close();
 }
 
-test.skipIf(!hasPostgres)(
+test.skipIf(!isOnPostgres)(
   "PostgreSQL crashes, restarts and ends its connections under load: every acknowledged event arrives, under one id",
   async () => {
     await using stack = new AsyncDisposableStack();

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { administer, bareDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
+import { client, expectFailure, run, serve } from "../../support/process.ts";
+import { temporaryDirectory } from "../../support/server.ts";
+
+const quiet = ["--port", "0", "--admin-port", "0"];
+
+describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
+  let database: TestDatabase;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    database = await bareDatabase();
+    env = { ONAIR_DATABASE: database.url };
+  });
+  afterAll(() => database.drop());
+
+  const databaseOf = () => new URL(database.url).pathname.slice(1);
+
+  test("commands want data that is there, and change nothing before", async () => {
+    const { code, stderr } = await run(["apps", "list"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`There is no data in the database`)]);
+    const doctor = await run(["doctor", ...quiet], { env });
+    expect(doctor.stdout).toContain("is empty");
+  });
+
+  test("migrate tells what it would do, does it, and has nothing to do then", async () => {
+    const dry = await run(["migrate", "--dry-run"], { env });
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining("Nothing was changed")]);
+    const done = await run(["migrate", "--json"], { env });
+    expect(JSON.parse(done.stdout)).toMatchObject({ dry_run: false, from: null });
+    const again = await run(["migrate"], { env });
+    expect(again.stdout).toContain("has the form of onair");
+    const backup = await run(["migrate", "--backup", "x"], { env });
+    expect([backup.code, backup.stderr]).toEqual([
+      2,
+      expect.stringContaining("--backup is for a data directory"),
+    ]);
+  });
+
+  test("a server takes what a command has imported, from a file with the URL, and shows no password", async () => {
+    using directory = temporaryDirectory();
+    const [users, url, log] = ["users", "url", "log"].map((name) => join(directory.path, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(users, '{"id":1,"username":"ada"}\n');
+    writeFileSync(url, `${database.url}\n`);
+    const imported = await run(["import", "users", users], { env });
+    expect([imported.code, imported.stderr]).toEqual([0, expect.any(String)]);
+    const server = await serve([], { env: { ONAIR_DATABASE_FILE: url, ONAIR_LOG_LEVEL: "info" }, log });
+    const { admin, api } = client(server);
+    try {
+      const made = await admin("POST", "/admin/v1/applications", { name: "Bot" });
+      const { client_id, client_secret } = (await made.json()) as Record<string, string>;
+      const body = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: `${client_id}`,
+        client_secret: `${client_secret}`,
+      });
+      const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
+      const { access_token } = (await answer.json()) as { access_token: string };
+      const found = await api("GET", "/public/v1/users/ADA", access_token);
+      expect(await found.json()).toMatchObject({ user: { id: 1, username: "ada" } });
+      expect((await admin("POST", "/admin/v1/backups")).status).toBe(409);
+    } finally {
+      expect(await server.end("SIGTERM")).toBe(0);
+    }
+    const said = await Bun.file(log).text();
+    expect(said).toContain('"database"');
+    expect(said).not.toContain(`:${new URL(database.url).password}@`);
+  });
+
+  test("commands work on it beside and without a server", async () => {
+    const listed = await run(["apps", "list", "--json"], { env });
+    expect(JSON.parse(listed.stdout).data).toMatchObject([{ name: "Bot" }]);
+    const exported = await run(["export", "users"], { env });
+    expect(exported.stdout).toContain('"username":"ada"');
+    const doctor = await run(["doctor", ...quiet], { env });
+    expect([doctor.code, doctor.stdout]).toEqual([0, expect.stringContaining(databaseOf())]);
+    const reset = await run(["admin-key", "reset", "--json"], { env });
+    expect(JSON.parse(reset.stdout)).toMatchObject({ role: "operator" });
+    const backup = await run(["backup"], { env });
+    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining("makes its own backups")]);
+    const restore = await run(["restore", "x"], { env });
+    expect([restore.code, restore.stderr]).toEqual([2, expect.stringContaining("makes its own backups")]);
+  });
+
+  test("an older server is refused, with exit code 2, and nothing is changed", async () => {
+    const old = await bareDatabase();
+    try {
+      // Stands before the function of PostgreSQL itself, and says what a server of version 14 does.
+      await administer(old.url, "CREATE SCHEMA older");
+      await administer(
+        old.url,
+        `CREATE FUNCTION older.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+           SELECT CASE name WHEN 'server_version' THEN '14.19' WHEN 'server_version_num' THEN '140019'
+             ELSE pg_catalog.current_setting(name) END $$`,
+      );
+      const name = new URL(old.url).pathname.slice(1);
+      await administer(old.url, `ALTER DATABASE ${name} SET search_path = older, pg_catalog, public`);
+      for (const command of [["serve", ...quiet], ["migrate"]]) {
+        const refused = await run(command, { env: { ONAIR_DATABASE: old.url } });
+        expectFailure(refused, 2, "The server is PostgreSQL 14.19; onair needs 15 or newer.");
+      }
+      await administer(old.url, `ALTER DATABASE ${name} RESET search_path`);
+      const { stdout } = await run(["doctor", ...quiet], { env: { ONAIR_DATABASE: old.url } });
+      expect(stdout).toContain("is empty");
+    } finally {
+      await old.drop();
+    }
+  });
+
+  test("a database of another program is refused, with exit code 2", async () => {
+    const other = await bareDatabase("ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    try {
+      const { code, stderr } = await run(["serve", ...quiet], { env: { ONAIR_DATABASE: other.url } });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("onair needs UTF8")]);
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test("a server that cannot be reached is told in one sentence", async () => {
+    const url = Object.assign(new URL(database.url), { port: "1" }).href;
+    const { code, stderr } = await run(["serve", ...quiet], { env: { ONAIR_DATABASE: url } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+  });
+});

@@ -86,19 +86,26 @@ const absent: never = new Proxy(
   { get: () => absent },
 ) as never;
 
+/** Dependencies of these names, all of them absent. */
+function without<Name extends string>(...names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, absent])) as Record<Name, never>;
+}
+
 function publicRoutes(url: string) {
   return publicApp({
-    store: absent,
+    ...without(
+      "store",
+      "ranking",
+      "cursors",
+      "engine",
+      "catalogue",
+      "streams",
+      "outcomes",
+      "publicKey",
+      "now",
+    ),
     // No limit: on the server the document is limited by address.
     access: { authenticator: absent, limiter: rateLimiter(Date.now), defaultRateLimit: 0 },
-    ranking: absent,
-    cursors: absent,
-    engine: absent,
-    catalogue: absent,
-    streams: absent,
-    outcomes: absent,
-    publicKey: absent,
-    now: absent,
     log: createLog("off"),
     defaultSubscriptionLimit: () => 0,
     allowPrivateWebhooks: false,
@@ -109,24 +116,11 @@ function publicRoutes(url: string) {
 
 function adminRoutes(url: string) {
   return adminApp({
-    store: absent,
-    engine: absent,
-    data: absent,
-    publisher: absent,
-    backups: absent,
-    catalogue: absent,
-    cursors: absent,
-    now: absent,
-    whyNotReady: absent,
-    publicUrl: absent,
+    ...without("store", "engine", "data", "publisher", "backups", "catalogue", "cursors", "now"),
+    ...without("whyNotReady", "publicUrl", "operatorKeys", "facts", "findings", "outcomes", "trail"),
+    ...without("publicTraffic"),
     log: createLog("off"),
-    operatorKeys: absent,
-    facts: absent,
-    findings: absent,
-    outcomes: absent,
-    trail: absent,
     allowPrivateWebhooks: false,
-    publicTraffic: absent,
     adminUrl: () => url,
   });
 }

@@ -34,13 +34,23 @@ interface Link {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Links to operations that take the id at `place` of an answer. */
-export function linksTo(operations: Readonly<Record<string, string>>, place = "/id"): Record<string, Link> {
+/** Links to operations that take what is at `place` of an answer, as their `parameter`. */
+export function linksTo(
+  operations: Readonly<Record<string, string>>,
+  place = "/id",
+  parameter = "id",
+): Record<string, Link> {
   const links = Object.entries(operations).map(([operationId, description]) => {
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
-    return [name, { operationId, description, parameters: { id: `$response.body#${place}` } }];
+    return [name, { operationId, description, parameters: { [parameter]: `$response.body#${place}` } }];
   });
   return Object.fromEntries(links);
+}
+
+/** A link to the next page of a list, which is had by the same operation. */
+export function nextPage(operationId: string): Record<string, Link> {
+  const parameters = { cursor: "$response.body#/pagination/cursor" };
+  return { NextPage: { operationId, description: "The page behind this one.", parameters } };
 }
 
 /** The type that a handler may return for a schema: lists and objects are readonly. */

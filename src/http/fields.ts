@@ -15,3 +15,9 @@ export const otherFieldsIgnored = { additionalProperties: true };
 export function named<Fields extends TProperties>($id: string, description: string, fields: Fields) {
   return Type.Object(fields, { $id, description, ...noOtherFields });
 }
+
+/** Those fields of a row that a schema names, in its order: an answer has no others, whatever else the row holds. */
+export function picked<Fields extends TProperties, Row extends object>(fields: Fields, row: Row) {
+  const names = Object.keys(fields) as (keyof Fields & keyof Row)[];
+  return Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Row, keyof Fields & keyof Row>;
+}

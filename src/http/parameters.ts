@@ -64,6 +64,11 @@ export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
   return TextParameter({ ...options, pattern, errorMessage, refine: calendarDate });
 }
 
+/** The value of a `TimeParameter` in milliseconds since the epoch; null where it is left out. */
+export function timeGiven(text: string | undefined): number | null {
+  return text === undefined ? null : Date.parse(text);
+}
+
 /**
  * The problem of a timestamp of the right form, or null. `Date.parse` turns the 30th of February into the 2nd of March.
  */

@@ -11,7 +11,7 @@ import { DomainError, type FieldProblem, invalidFields } from "../../domain/erro
 import { ulidPattern } from "../../domain/ids.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
-import { IsoTimestamp, named, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named, noOtherFields, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { addressProblems, receivingFields } from "../public/application/receiving-fields.ts";
 
@@ -170,26 +170,5 @@ export function checkFields(
 type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "endpoint_generation">;
 
 /** An application without its secrets, as answers show it. */
-export function shown(application: Shown) {
-  const { id, name, client_type, delivery, webhook_url, scopes, redirect_uris, rate_limit } = application;
-  const { subscription_limit, webhook_concurrency, locked, owner_user_id } = application;
-  const { disabled, created_at, updated_at } = application;
-  return {
-    id,
-    name,
-    client_id: id,
-    client_type,
-    delivery,
-    webhook_url,
-    scopes,
-    redirect_uris,
-    rate_limit,
-    subscription_limit,
-    webhook_concurrency,
-    locked,
-    owner_user_id,
-    disabled,
-    created_at,
-    updated_at,
-  };
-}
+export const shown = (application: Shown) =>
+  picked(shownFields, { ...application, client_id: application.id });

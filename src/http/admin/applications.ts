@@ -15,7 +15,7 @@ import { oneOf } from "../../domain/validation/fields.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
 import { noOtherFields } from "../fields.ts";
-import { idList } from "../paging.ts";
+import { pagedList } from "../paging.ts";
 import { ChoiceParameter, IdParameter, ListParameter, TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import {
@@ -102,7 +102,7 @@ const ApplicationFilterParameters = {
 /** Create, list, get, change and delete applications of third parties. */
 export function applicationRoutes(app: AdminListener, options: AdminDeps): void {
   const { store, cursors, now, allowPrivateWebhooks } = options;
-  const list = idList("applications", cursors);
+  const list = pagedList("applications", cursors);
 
   /** Throws `invalid_parameter` for an owner who is no user. */
   const checkOwner = async ({ owner_user_id: owner = null }: { owner_user_id?: number | null }) => {
@@ -168,7 +168,8 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         ...(state && { state }),
         ...(ids && { ids }),
       };
-      const read = (after: string, limit: number) => store.applications.page(after, limit, filter);
+      const read = (after: string | null, limit: number) =>
+        store.applications.page(after ?? "", limit, filter);
       const isFiltered = Object.keys(filter).length > 0;
       const troubled = new Map(
         (await store.endpoints.failing()).map((one) => [one.application_id, endpointStatus(one)]),
@@ -178,7 +179,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         state: applicationState(one, troubled.get(one.id)),
       });
       const of = { filter: isFiltered ? JSON.stringify(filter) : "" };
-      return list.page(query, { read, idOf: ({ id }) => id, shown: listed, ...of });
+      return list.page(query, { read, positionOf: ({ id }) => id, shown: listed, ...of });
     },
     {
       roles: readers,

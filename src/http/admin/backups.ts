@@ -8,7 +8,7 @@ import { IsoTimestamp, named } from "../fields.ts";
 import { rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
-import { idList } from "../paging.ts";
+import { pagedList } from "../paging.ts";
 import { TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
 import { operators, readers } from "./access.ts";
@@ -126,7 +126,7 @@ export function backupRoutes(app: AdminListener, options: AdminDeps): void {
 }
 
 function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void {
-  const list = idList("backups", cursors);
+  const list = pagedList("backups", cursors);
 
   app.post("/admin/v1/backups", async ({ status }) => status(202, shown(await backups.begin())), {
     roles: operators,
@@ -143,7 +143,12 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
 
   app.get(
     "/admin/v1/backups",
-    ({ query }) => list.page(query, { read: (...of) => backups.page(...of), idOf: ({ id }) => id, shown }),
+    ({ query }) =>
+      list.page(query, {
+        read: (after: string | null, limit) => backups.page(after ?? "", limit),
+        positionOf: ({ id }) => id,
+        shown,
+      }),
     {
       roles: readers,
       query: list.query,

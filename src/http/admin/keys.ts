@@ -10,7 +10,7 @@ import {
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import { answerOf, listOf, noContent } from "../answers.ts";
-import { IsoTimestamp, named, noOtherFields } from "../fields.ts";
+import { IsoTimestamp, named, noOtherFields, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
@@ -87,18 +87,13 @@ const NewKey = answerOf(NewKeySchema, {
   example: { ...example, last_used_at: null, key: "onair_admin_4fQx…" },
 });
 
-function shown({ id, name, role, source, prefix, created_at, expires_at, last_used_at }: OperatorKey) {
-  return {
-    id,
-    name,
-    role,
-    source,
-    prefix,
-    created_at: isoTime(created_at),
-    expires_at: isoTimeOrNull(expires_at),
-    last_used_at: isoTimeOrNull(last_used_at),
-  };
-}
+const shown = (key: OperatorKey) =>
+  picked(fields, {
+    ...key,
+    created_at: isoTime(key.created_at),
+    expires_at: isoTimeOrNull(key.expires_at),
+    last_used_at: isoTimeOrNull(key.last_used_at),
+  });
 
 /** Operator keys: list, create and revoke. */
 export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }: AdminDeps): void {

@@ -5,7 +5,7 @@ import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
-import { answer, NotModified } from "../answers.ts";
+import { answer, linksTo, NotModified, nextPage } from "../answers.ts";
 import { cached, replyCached } from "../cached.ts";
 import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
@@ -99,16 +99,8 @@ const CategoryPage = answer(
     description: "A page of categories.",
     example: { categories: [exampleListed], pagination: { cursor: "", has_more: false } },
     links: {
-      GetCategory: {
-        operationId: "getCategory",
-        description: "The first category with its channels.",
-        parameters: { id: "$response.body#/categories/0/id" },
-      },
-      NextPage: {
-        operationId: "getCategories",
-        description: "The page behind this one.",
-        parameters: { cursor: "$response.body#/pagination/cursor" },
-      },
+      ...linksTo({ getCategory: "The first category with its channels." }, "/categories/0/id"),
+      ...nextPage("getCategories"),
     },
   },
 );

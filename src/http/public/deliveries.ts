@@ -1,5 +1,5 @@
 import { DomainError } from "../../domain/errors.ts";
-import { dataOf, linksTo, pageOf } from "../answers.ts";
+import { dataOf, linksTo, nextPage, pageOf } from "../answers.ts";
 import type { Caller } from "../caller.ts";
 import type { Cursors } from "../cursors.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
@@ -30,11 +30,7 @@ const Deliveries = pageOf(DeliverySchema, {
   description: "A page of deliveries.",
   links: {
     ...deliveryLinks("/data/0/id"),
-    NextPage: {
-      operationId: "getDeliveries",
-      description: "The page behind this one.",
-      parameters: { cursor: "$response.body#/pagination/cursor" },
-    },
+    ...nextPage("getDeliveries"),
   },
   example: exampleDelivery,
 });

@@ -12,8 +12,8 @@ import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
-import { IsoTimestamp, named } from "../fields.ts";
-import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter } from "../parameters.ts";
+import { IsoTimestamp, named, picked } from "../fields.ts";
+import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
 
 /*
  * Schemas of deliveries, for the public and the admin API.
@@ -158,14 +158,9 @@ export function deliveryQuestion(
   scope: DeliveryScope,
   cursors: Cursors,
 ): DeliveryQuestion {
-  const filter: DeliveryFilter = {
-    ...scope,
-    subscription_id: query.subscription_id ?? null,
-    status: query.status ?? null,
-    type: query.type ?? null,
-    after: query.after === undefined ? null : Date.parse(query.after),
-    before: query.before === undefined ? null : Date.parse(query.before),
-  };
+  const { subscription_id = null, status = null, type = null } = query;
+  const times = { after: timeGiven(query.after), before: timeGiven(query.before) };
+  const filter: DeliveryFilter = { ...scope, subscription_id, status, type, ...times };
   const bound = `deliveries ${JSON.stringify(Object.entries(filter).sort())}`;
   const [below = null] = positionOf<[number]>(cursors, query.cursor, bound, "another filter") ?? [];
   return {
@@ -178,21 +173,15 @@ export function deliveryQuestion(
 
 /** A delivery as answers show it. */
 export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
-  const { id, subscription_id, event_id, type, version, sequence, status } = delivery;
-  return {
-    id,
-    subscription_id,
-    event_id,
-    type,
-    version,
-    sequence,
-    status,
+  const isPending = delivery.status === "pending";
+  return picked(fields, {
+    ...delivery,
     created_at: isoTime(delivery.published_at),
-    next_attempt_at: status === "pending" ? isoTimeOrNull(delivery.next_attempt_at || null) : null,
+    next_attempt_at: isoTimeOrNull((isPending && delivery.next_attempt_at) || null),
     expires_at: isoTimeOrNull(delivery.expires_at || null),
     finished_at: isoTimeOrNull(delivery.finished_at || null),
     attempts: delivery.attempts.map(shownAttempt),
-  };
+  });
 }
 
 /** A delivery with the request of its last attempt. */
@@ -212,16 +201,9 @@ export function shownTimings({ dnsMs, connectMs, tlsMs, firstByteMs }: Attempt["
   return { dns_ms: dnsMs, connect_ms: connectMs, tls_ms: tlsMs, first_byte_ms: firstByteMs };
 }
 
-function shownAttempt({ at, outcome, status, duration_ms, timings, error, response }: Attempt) {
-  return {
-    at: isoTime(at),
-    outcome,
-    status,
-    duration_ms,
-    timings: shownTimings(timings),
-    error,
-    response,
-  };
+function shownAttempt(attempt: Attempt) {
+  const { at, timings } = attempt;
+  return picked(AttemptSchema.properties, { ...attempt, at: isoTime(at), timings: shownTimings(timings) });
 }
 
 export const exampleDelivery: Static<typeof DeliverySchema> = {

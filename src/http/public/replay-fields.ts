@@ -5,7 +5,7 @@ import { checkRange, type NewReplay, type Replay, replayLimits } from "../../dom
 import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
-import { IsoTimestamp, named } from "../fields.ts";
+import { IsoTimestamp, named, picked } from "../fields.ts";
 import { calendarDate, TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 
@@ -113,24 +113,13 @@ export const exampleReplay: Static<typeof ReplaySchema> = {
 };
 
 export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
-  const { id, state, dry_run, subscription_id, status, type, from, to } = replay;
-  const { progress, matched, queued, skipped, created_at, finished_at } = replay;
-  return {
-    id,
-    state,
-    dry_run,
-    subscription_id,
-    status,
-    type,
-    from: isoTime(from),
-    to: isoTime(to),
-    progress,
-    matched,
-    queued,
-    skipped,
-    created_at: isoTime(created_at),
-    finished_at: isoTimeOrNull(finished_at),
-  };
+  return picked(shownFields, {
+    ...replay,
+    from: isoTime(replay.from),
+    to: isoTime(replay.to),
+    created_at: isoTime(replay.created_at),
+    finished_at: isoTimeOrNull(replay.finished_at),
+  });
 }
 
 /** The replay of an operator's request. */

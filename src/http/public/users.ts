@@ -4,7 +4,7 @@ import { exampleUser } from "../../domain/examples.ts";
 import { searchLimits, usernamePattern } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { codePoints, fold } from "../../domain/validation/text.ts";
-import { answer, listOf } from "../answers.ts";
+import { answer, linksTo, listOf } from "../answers.ts";
 import { IsoTimestamp, Message, named, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
 import { exampleUrl } from "../openapi/declared.ts";
@@ -76,13 +76,7 @@ function withPicture<User extends { profile_picture: string | null }>(user: User
 const FoundUsers = listOf(UserSummarySchema, {
   order: "The best first.",
   name: "UserSearchAnswer",
-  links: {
-    GetUser: {
-      operationId: "getUser",
-      description: "The whole profile of the first user found.",
-      parameters: { username: "$response.body#/data/0/username" },
-    },
-  },
+  links: linksTo({ getUser: "The whole profile of the first user found." }, "/data/0/username", "username"),
   description: "The users found; nothing found is an empty list.",
   example: exampleSummary,
   headers: {

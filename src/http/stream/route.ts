@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { channelFollowed } from "../../domain/events/channel-followed.ts";
 import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
-import { TextParameter, TimeParameter } from "../parameters.ts";
+import { TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
 import type { TokenListener } from "../public/base.ts";
 import { reply } from "../request-context.ts";
 import type { EventStreams } from "./event-streams.ts";
@@ -69,7 +69,7 @@ export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "ope
       const stream = await streams.open({
         caller,
         lastId: headers["Last-Event-ID"] || null,
-        after: after === undefined ? null : Date.parse(after),
+        after: timeGiven(after),
         token: tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "",
         cut: () => requestContext.listener.server?.timeout(request, 1),
       });

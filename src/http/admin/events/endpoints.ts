@@ -6,7 +6,7 @@ import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { answerOf, pageOf } from "../../answers.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
-import { idList } from "../../paging.ts";
+import { pagedList } from "../../paging.ts";
 import { LastFailure, shownFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication, existing } from "../application-fields.ts";
@@ -96,10 +96,10 @@ function shown({ endpoint, application }: Known): Static<typeof EndpointSchema> 
 
 /** Endpoints that are failing or disabled: list, get and enable. */
 export function endpointRoutes(app: AdminListener, { store, engine, cursors }: AdminDeps): void {
-  const list = idList("endpoints", cursors);
-  const failing = async (after: string, limit: number): Promise<Known[]> => {
+  const list = pagedList("endpoints", cursors);
+  const failing = async (after: string | null, limit: number): Promise<Known[]> => {
     const found = (await store.endpoints.failing())
-      .filter(({ application_id }) => application_id > after)
+      .filter(({ application_id }) => application_id > (after ?? ""))
       .sort((a, b) => (a.application_id < b.application_id ? -1 : 1))
       .slice(0, limit);
     const known = await Promise.all(
@@ -117,7 +117,8 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
 
   app.get(
     "/admin/v1/endpoints",
-    ({ query }) => list.page(query, { read: failing, idOf: ({ application }) => application.id, shown }),
+    ({ query }) =>
+      list.page(query, { read: failing, positionOf: ({ application }) => application.id, shown }),
     {
       roles: readers,
       query: list.query,

@@ -10,7 +10,7 @@ import { endpointNotices } from "../../../domain/operations/notices.ts";
 import { day, second } from "../../../domain/time.ts";
 import { about, nullable, oneLine } from "../../../domain/validation/fields.ts";
 import { answer, listOf, noContent } from "../../answers.ts";
-import { IsoTimestamp, Message, named, otherFieldsIgnored } from "../../fields.ts";
+import { IsoTimestamp, Message, named, otherFieldsIgnored, picked } from "../../fields.ts";
 import { IntegerParameter, TextParameter } from "../../parameters.ts";
 import { everyRole, operators } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -184,9 +184,4 @@ function refuseBuiltIn(name: string): void {
   }
 }
 
-function shown(type: RegisteredEventType): RegisteredEventType {
-  const { name, version, description, schema, example, time_to_live_seconds, is_published } = type;
-  const { created_at, updated_at } = type;
-  const about = { name, version, description, schema, example, time_to_live_seconds };
-  return { ...about, is_published, created_at, updated_at };
-}
+const shown = (type: RegisteredEventType) => picked(RecordSchema.properties, type);

@@ -1,10 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { pageOf } from "../../answers.ts";
-import { idList } from "../../paging.ts";
+import { pagedList } from "../../paging.ts";
 import {
   exampleNamedSubscription,
   NamedSubscriptionSchema,
-  subscriptionFilter,
   subscriptionFilters,
 } from "../../public/application/named-subscription-fields.ts";
 import { readers } from "../access.ts";
@@ -20,15 +19,24 @@ const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
 
 /** List Subscriptions: of an application, or who follows a channel. */
 export function subscriptionRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
-  const list = idList("subscriptions", cursors);
+  const list = pagedList("subscriptions", cursors);
   app.get(
     "/admin/v1/subscriptions",
-    ({ query: { application_id, broadcaster_user_id, channel, event, ...query } }) => {
-      const filter = subscriptionFilter({ broadcaster_user_id, channel, event }, application_id ?? null);
-      const read = (after: string, limit: number) => store.subscriptions.page(filter, after, limit);
+    ({
+      query: {
+        application_id: app_id = null,
+        broadcaster_user_id = null,
+        channel = null,
+        event = null,
+        ...query
+      },
+    }) => {
+      const filter = { app_id, broadcaster_user_id, channel, event };
+      const read = (after: string | null, limit: number) =>
+        store.subscriptions.page(filter, after ?? "", limit);
       return list.page(query, {
         read,
-        idOf: ({ id }) => id,
+        positionOf: ({ id }) => id,
         shown: (one) => one,
         filter: JSON.stringify(filter),
       });

@@ -3,9 +3,9 @@ import { type AuditEntry, type AuditFilter, auditActors } from "../../../domain/
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
-import { IsoTimestamp, named } from "../../fields.ts";
-import { newestFirst } from "../../paging.ts";
-import { TextParameter, TimeParameter } from "../../parameters.ts";
+import { IsoTimestamp, named, picked } from "../../fields.ts";
+import { pagedList } from "../../paging.ts";
+import { TextParameter, TimeParameter, timeGiven } from "../../parameters.ts";
 import { readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -64,24 +64,18 @@ const filters = {
 
 /** List Audit Trail: who changed what, when and from where. */
 export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
-  const list = newestFirst(cursors, "audit");
+  const list = pagedList("audit", cursors);
   app.get(
     "/admin/v1/audit",
-    ({ query: { key, action, object, object_id, after, before, ...paging } }) => {
-      const filter: AuditFilter = {
-        actor_id: key ?? null,
-        action: action ?? null,
-        object: object ?? null,
-        object_id: object_id ?? null,
-        after: after === undefined ? null : Date.parse(after),
-        before: before === undefined ? null : Date.parse(before),
-      };
+    ({ query: { key = null, action = null, object = null, object_id = null, after, before, ...paging } }) => {
+      const times = { after: timeGiven(after), before: timeGiven(before) };
+      const filter: AuditFilter = { actor_id: key, action, object, object_id, ...times };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
-      return list.page(paging, { read, shown, filter: JSON.stringify(filter) });
+      return list.page(paging, { read, positionOf: ({ seq }) => seq, shown, filter: JSON.stringify(filter) });
     },
     {
       roles: readers,
-      query: Type.Object({ ...filters, ...list.query }),
+      query: Type.Object({ ...filters, ...list.query.properties }),
       response: { 200: AuditPage },
       errors: ["invalid_cursor"],
       detail: {
@@ -95,18 +89,12 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
   );
 }
 
-function shown({ seq: _, actor_kind: kind, actor_id: id, actor_name: name, ...entry }: AuditEntry): Audit {
-  const { action, object, object_id, fields, address, request_id } = entry;
-  return {
+function shown({ actor_kind: kind, actor_id: id, actor_name: name, ...entry }: AuditEntry): Audit {
+  return picked(AuditSchema.properties, {
+    ...entry,
     at: isoTime(entry.at),
     last_at: isoTime(entry.last_at),
-    count: entry.count,
     actor: { kind, id, name },
-    action,
-    object,
-    object_id,
-    fields: [...fields],
-    address,
-    request_id,
-  };
+    fields: [...entry.fields],
+  });
 }

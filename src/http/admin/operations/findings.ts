@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { findingStatuses } from "../../../domain/operations/findings.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
-import { answer } from "../../answers.ts";
-import { Message, named } from "../../fields.ts";
+import { listOf } from "../../answers.ts";
+import { named } from "../../fields.ts";
 import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
@@ -25,10 +25,12 @@ const example: Static<typeof FindingSchema> = {
   mend: "make room, or keep backups elsewhere",
 };
 
-const Findings = answer(
-  { data: Type.Array(FindingSchema, { description: "One for each check." }), message: Message },
-  { name: "Findings", description: "What was found.", example: { data: [example], message: "OK" } },
-);
+const Findings = listOf(FindingSchema, {
+  order: "One for each check.",
+  name: "Findings",
+  description: "What was found.",
+  example,
+});
 
 /** Get Findings: what `onair doctor` finds in a running server. */
 export function findingRoute(app: AdminListener, { findings }: AdminDeps): void {

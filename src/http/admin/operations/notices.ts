@@ -4,7 +4,7 @@ import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
 import { IsoTimestamp, named, Ulid } from "../../fields.ts";
-import { newestFirst } from "../../paging.ts";
+import { pagedList } from "../../paging.ts";
 import { exampleNotice } from "../../public/application/notice-fields.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";
@@ -60,18 +60,18 @@ function shown({ id, type, application_id, created_at, body, sending }: Notice):
 
 /** List Notices: what operator and developers were told. */
 export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
-  const list = newestFirst(cursors, "notices");
+  const list = pagedList("notices", cursors);
   app.get(
     "/admin/v1/notices",
     ({ query: { application_id = null, ...query } }) => {
       const read = (below: number | null, limit: number) => store.notices.page(application_id, below, limit);
-      return list.page(query, { read, shown, filter: application_id ?? "all" });
+      return list.page(query, { read, positionOf: ({ seq }) => seq, shown, filter: application_id ?? "all" });
     },
     {
       roles: readers,
       query: Type.Object({
         application_id: Type.Optional(ApplicationIdParameter),
-        ...list.query,
+        ...list.query.properties,
       }),
       response: { 200: Notices },
       errors: ["invalid_cursor"],

@@ -12,7 +12,7 @@ import type { Notice } from "../../../domain/operations/notices.ts";
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, Id, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
-import { IsoTimestamp, named, otherFieldsIgnored, Ulid } from "../../fields.ts";
+import { IsoTimestamp, named, otherFieldsIgnored, picked, Ulid } from "../../fields.ts";
 import type { RateLimitState } from "../../rate-limit.ts";
 import { DisabledReason, healthOf, LastFailure, shownFailure } from "../health.ts";
 import { NoticeSchema, shownNotice } from "./notice-fields.ts";
@@ -148,28 +148,16 @@ interface Circumstances {
 export function shownOwn(
   application: Application,
   { endpoint, notices, secrets, subscriptions, rateLimit }: Circumstances,
-): Static<typeof OwnApplicationSchema> {
-  const { id, name, client_type, scopes, webhook_url, delivery } = application;
-  const { redirect_uris, locked, owner_user_id, created_at, updated_at } = application;
-  return {
-    id,
-    client_id: id,
-    name,
-    client_type,
-    scopes: [...scopes],
-    webhook_url,
-    delivery,
-    redirect_uris: [...redirect_uris],
-    locked: [...locked],
-    owner_user_id,
+) {
+  return picked(OwnApplicationSchema.properties, {
+    ...application,
+    client_id: application.id,
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,
     endpoint: shownEndpoint(application, endpoint),
     notices: notices.map(shownNotice),
     secrets: secrets.map(shownSecret),
-    created_at,
-    updated_at,
-  };
+  });
 }
 
 /** A secret without itself. */

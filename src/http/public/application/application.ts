@@ -6,9 +6,9 @@ import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts
 import type { Engine } from "../../../engine/engine.ts";
 import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
-import { answer } from "../../answers.ts";
+import { dataOf } from "../../answers.ts";
 import { rateLimited } from "../../auth.ts";
-import { Message, named, otherFieldsIgnored } from "../../fields.ts";
+import { named, otherFieldsIgnored } from "../../fields.ts";
 import type { RateLimiter } from "../../rate-limit.ts";
 import { clientAddressOf, type RequestContext } from "../../request-context.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
@@ -29,14 +29,11 @@ const changesPerMinute = 30;
 /** Notices that are shown with the application. */
 const shownNotices = 5;
 
-const OwnApplication = answer(
-  { data: OwnApplicationSchema, message: Message },
-  {
-    name: "OwnApplicationAnswer",
-    description: "The application as it is now.",
-    example: { data: exampleOwnApplication, message: "OK" },
-  },
-);
+const OwnApplication = dataOf(OwnApplicationSchema, {
+  name: "OwnApplicationAnswer",
+  description: "The application as it is now.",
+  example: exampleOwnApplication,
+});
 
 const RotationBody = Type.Object(rotationFields, {
   $id: "RotationInput",
@@ -45,23 +42,15 @@ const RotationBody = Type.Object(rotationFields, {
   examples: [{ overlap_seconds: 3600 }],
 });
 
-const NewSecret = answer(
-  {
-    data: named("NewWebhookSecret", "A new signing secret.", {
-      webhook_secret: Type.String({ description: "Shown only here." }),
-      overlap_until: OverlapUntil,
-    }),
-    message: Message,
-  },
-  {
-    name: "NewWebhookSecretAnswer",
-    description: "The new secret.",
-    example: {
-      data: { webhook_secret: "whsec_…", overlap_until: "2026-01-14T17:08:06.123Z" },
-      message: "OK",
-    },
-  },
-);
+const NewSecretSchema = named("NewWebhookSecret", "A new signing secret.", {
+  webhook_secret: Type.String({ description: "Shown only here." }),
+  overlap_until: OverlapUntil,
+});
+const NewSecret = dataOf(NewSecretSchema, {
+  name: "NewWebhookSecretAnswer",
+  description: "The new secret.",
+  example: { webhook_secret: "whsec_…", overlap_until: "2026-01-14T17:08:06.123Z" },
+});
 
 /** An application looks after itself: get, change, rotate the webhook secret, enable the endpoint. */
 export function applicationRoutes(

@@ -52,22 +52,3 @@ export const subscriptionFilters = {
     }),
   ),
 };
-
-interface SubscriptionQuery {
-  readonly broadcaster_user_id?: number | undefined;
-  readonly channel?: string | undefined;
-  readonly event?: string | undefined;
-}
-
-/** The filter that a query asks for, of one application or of all (null). */
-export function subscriptionFilter(
-  { broadcaster_user_id, channel, event }: SubscriptionQuery,
-  app_id: string | null,
-) {
-  return {
-    app_id,
-    broadcaster_user_id: broadcaster_user_id ?? null,
-    channel: channel ?? null,
-    event: event ?? null,
-  };
-}

@@ -1,7 +1,6 @@
-import { Type } from "@sinclair/typebox";
 import { pageOf } from "../../answers.ts";
 import type { Cursors } from "../../cursors.ts";
-import { newestFirst } from "../../paging.ts";
+import { pagedList } from "../../paging.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import { exampleNotice, NoticeSchema, shownNotice } from "./notice-fields.ts";
 
@@ -14,16 +13,21 @@ const NoticePage = pageOf(NoticeSchema, {
 
 /** Get Notices: what the developer was told about the endpoint, for programs that read no event stream. */
 export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
-  const list = newestFirst(cursors, "notices");
+  const list = pagedList("notices", cursors);
   app.get(
     "/public/v1/application/notices",
     ({ query, caller: { application } }) => {
       const read = (below: number | null, limit: number) => store.notices.page(application.id, below, limit);
-      return list.page(query, { read, shown: shownNotice, filter: application.id });
+      return list.page(query, {
+        read,
+        positionOf: ({ seq }) => seq,
+        shown: shownNotice,
+        filter: application.id,
+      });
     },
     {
       application: "reads",
-      query: Type.Object(list.query),
+      query: list.query,
       response: { 200: NoticePage },
       errors: ["invalid_cursor"],
       detail: {

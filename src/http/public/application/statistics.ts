@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { answer } from "../../answers.ts";
-import { Message, named } from "../../fields.ts";
+import { dataOf } from "../../answers.ts";
+import { named } from "../../fields.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   DeliveryCounts,
@@ -13,21 +13,16 @@ import {
   spanOf,
 } from "./statistic-fields.ts";
 
-const Statistics = answer(
-  {
-    data: named("ApplicationStatistics", "Deliveries of an application over time.", {
-      ...spanFields,
-      deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
-      totals: DeliveryCounts,
-    }),
-    message: Message,
-  },
-  {
-    name: "StatisticsAnswer",
-    description: "What became of deliveries over time.",
-    example: { data: exampleStatistics, message: "OK" },
-  },
-);
+const StatisticsSchema = named("ApplicationStatistics", "Deliveries of an application over time.", {
+  ...spanFields,
+  deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
+  totals: DeliveryCounts,
+});
+const Statistics = dataOf(StatisticsSchema, {
+  name: "StatisticsAnswer",
+  description: "What became of deliveries over time.",
+  example: exampleStatistics,
+});
 
 /** Get Statistics: what became of the deliveries of the application, over time. */
 export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps): void {

@@ -1,12 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { pageOf } from "../../answers.ts";
 import type { Cursors } from "../../cursors.ts";
-import { idList } from "../../paging.ts";
+import { pagedList } from "../../paging.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   exampleNamedSubscription,
   NamedSubscriptionSchema,
-  subscriptionFilter,
   subscriptionFilters,
 } from "./named-subscription-fields.ts";
 
@@ -19,15 +18,19 @@ const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
 
 /** List Subscriptions: those of the application in pages, by the names of channels. */
 export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
-  const list = idList("subscriptions", cursors);
+  const list = pagedList("subscriptions", cursors);
   app.get(
     "/public/v1/application/subscriptions",
-    ({ query: { broadcaster_user_id, channel, event, ...query }, caller: { application } }) => {
-      const filter = subscriptionFilter({ broadcaster_user_id, channel, event }, application.id);
-      const read = (after: string, limit: number) => store.subscriptions.page(filter, after, limit);
+    ({
+      query: { broadcaster_user_id = null, channel = null, event = null, ...query },
+      caller: { application },
+    }) => {
+      const filter = { app_id: application.id, broadcaster_user_id, channel, event };
+      const read = (after: string | null, limit: number) =>
+        store.subscriptions.page(filter, after ?? "", limit);
       return list.page(query, {
         read,
-        idOf: ({ id }) => id,
+        positionOf: ({ id }) => id,
         shown: (one) => one,
         filter: JSON.stringify(filter),
       });
